@@ -1,11 +1,11 @@
+import Koa from 'koa';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import Koa from 'koa';
+import { collectGarbage } from '../../test/fixtures/resident-memory.js';
 import { answerCommands } from '../child.js';
-import { collectGarbage } from '../../test/fixtures/collect-garbage.js';
 import { usageOfThisProcess } from '../usage.js';
-import { listenLocally } from './local-server.js';
 import { GroupLog } from './group-log.js';
+import { listenLocally } from './local-server.js';
 
 /**
  * The controls, in a process of their own. POST parses JSON, appends it to a raw log that is durable when it answers,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import sharp from 'sharp';
-import { SeededIds } from '../../test/fixtures/seeded-ids.js';
+import { SeededIds } from '../../test/fixtures/memory-stores.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 import { listenLocally, localServer } from './local-server.js';

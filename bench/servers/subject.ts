@@ -9,7 +9,7 @@ import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Context, createContext } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
-import { collectGarbage } from '../../test/fixtures/collect-garbage.js';
+import { collectGarbage } from '../../test/fixtures/resident-memory.js';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { type AccountWriteCounts, AccountWrites } from './account-writes.js';

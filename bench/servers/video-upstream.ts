@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { largeMp4, type LargeFile } from '../../test/fixtures/large-videos.js';
+import { type LargeFile, largeMp4 } from '../../test/fixtures/large-media.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 import { listenLocally, localServer } from './local-server.js';

@@ -10,7 +10,7 @@ import { isShownUpright, openUpright } from '../../adapters/upright-image.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import { collected, fileOf, inPieces } from '../fixtures/byte-streams.js';
 import { image } from '../fixtures/images.js';
-import { decodedPicture, HEIGHT_PX, maskedPicture, maskedReference, WIDTH_PX } from '../fixtures/masked-pictures.js';
+import { decodedPicture, HEIGHT_PX, maskedPicture, maskedReference, WIDTH_PX } from '../fixtures/marked-media.js';
 import { chunkOfPng, exifSegment, inserted, orientationExif } from '../fixtures/real-images.js';
 
 const MASKED: Readonly<Record<string, (exif: Buffer) => Promise<Uint8Array>>> = {

@@ -11,7 +11,7 @@ import { createPerson } from '../../core/people/manage-people.js';
 import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
-import { makeOperator } from '../fronts/console/operator-harness.js';
+import { makeOperator } from '../fronts/console/console-harness.js';
 import { orSkip } from '../servers/server-absent.js';
 import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './console-states.js';
 import { PageHarness, type Visitor } from './page-harness.js';

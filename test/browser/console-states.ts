@@ -5,8 +5,8 @@ import type { JsonObject } from '../../core/json.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { createEndpoint } from '../../core/webhooks/manage-endpoints.js';
+import { until } from '../fixtures/clocks.js';
 import { referenceFile } from '../fixtures/reference-files.js';
-import { until } from '../fixtures/until.js';
 import type { PageHarness, Visitor } from './page-harness.js';
 
 /** A page in one of its states: how it is reached, and what is there once it is ready. */

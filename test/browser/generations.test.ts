@@ -11,7 +11,7 @@ import { createApp } from '../../core/access/manage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import type { JsonObject } from '../../core/json.js';
 import { consoleApp } from '../../core/people/own-keys.js';
-import { until } from '../fixtures/until.js';
+import { until } from '../fixtures/clocks.js';
 import { orSkip } from '../servers/server-absent.js';
 import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 

@@ -12,7 +12,7 @@ import { grantCredits } from '../../core/credits/operate.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { promotePerson } from '../../core/people/operators.js';
 import type { Person } from '../../core/people/person.js';
-import { generate, makeOperator } from '../fronts/console/operator-harness.js';
+import { generate, makeOperator } from '../fronts/console/console-harness.js';
 import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
 import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';

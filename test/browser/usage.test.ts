@@ -10,7 +10,7 @@ import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { createKey, resumeAccount, suspendAccount } from '../../core/access/manage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
-import { until } from '../fixtures/until.js';
+import { until } from '../fixtures/clocks.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PageHarness, untilInPage, type Visitor } from './page-harness.js';
 

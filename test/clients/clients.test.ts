@@ -19,9 +19,7 @@ import { image } from '../fixtures/images.js';
 import { modelOf, taskOf } from '../fronts/grpc/messages.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
-import { CLIENTS } from './clients.js';
-import type { BuiltClient } from './foreign-client.js';
-import { orSkip } from './or-skip.js';
+import { type BuiltClient, CLIENTS, orSkip } from './foreign-clients.js';
 import { PlayedScenario } from './played-scenario.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

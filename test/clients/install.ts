@@ -4,11 +4,9 @@
  * fault.
  */
 import { isCi } from '../servers/server-absent.js';
-import { ClientAbsent } from './foreign-client.js';
-import { CLIENTS } from './clients.js';
-import { MCP_TOOLS } from './mcp/mcp-tools.js';
+import { ClientAbsent, CLIENTS } from './foreign-clients.js';
+import { MCP_TOOLS, PYTHON_MCP } from './mcp/mcp-tools.js';
 import { PYTHON_LIBRARY } from './python-library.js';
-import { PYTHON_MCP } from './mcp/python-client.js';
 import { C2PA_SIGNER } from './signer/c2pa-signer.js';
 
 for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never'

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { Json, JsonObject } from '../../core/json.js';
-import type { BuiltClient } from './foreign-client.js';
+import type { BuiltClient } from './foreign-clients.js';
 
 /** One step of a client's scenario, as the client saw it. */
 export interface Told {

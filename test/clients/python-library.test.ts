@@ -8,9 +8,8 @@ import sharp from 'sharp';
 import { SCOPES } from '../../core/access/credential.js';
 import { readPage } from '../docs/pages.js';
 import { LiveService } from '../service/live-service.js';
-import { orSkip } from './or-skip.js';
+import { orSkip, runTool } from './foreign-clients.js';
 import { type InstalledLibrary, PYTHON_LIBRARY, SOURCES } from './python-library.js';
-import { runTool } from './run-tool.js';
 
 const TESTS = join(SOURCES, 'tests');
 const CREDITS = 100;

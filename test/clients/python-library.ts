@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findProgram } from '../servers/find-program.js';
 import { installProgram } from '../servers/install-program.js';
 import { interpreterOf, pythonEnvironment } from '../servers/python-environment.js';
-import { ClientAbsent, type ForeignClient } from './foreign-client.js';
-import { requirePython, runTool } from './run-tool.js';
+import { ClientAbsent, type ForeignClient, requirePython, runTool } from './foreign-clients.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const SOURCES = join(ROOT, 'clients/python');

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Account, AccountChange, AccountProfile, CapUse, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/stores.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
-import { allPages } from './all-pages.js';
+import { allPages } from './versioned-records.js';
 
 /**
  * One attempt to change the account: onto the right version or one beside it, with any amounts, opening and closing

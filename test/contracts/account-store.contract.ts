@@ -7,9 +7,9 @@ import type { Account, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/stores.js';
 import { aChange, anAccount, ATTRIBUTION, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
 import { accountSequences } from './account-sequences.js';
-import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
+import { allPages } from './versioned-records.js';
 
 export function accountStoreContract(subject: ContractSubject<AccountStore>): void {
   describe(`AccountStore contract: ${subject.name}`, () => {

@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { CredentialStore } from '../../core/ports/stores.js';
 import { anApiKey, anApp, uuidAt } from '../fixtures/stored-records.js';
-import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
+import { allPages } from './versioned-records.js';
 
 export function credentialStoreContract(subject: ContractSubject<CredentialStore>): void {
   describe(`CredentialStore contract: ${subject.name}`, () => {

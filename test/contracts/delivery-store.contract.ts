@@ -7,10 +7,9 @@ import fc from 'fast-check';
 import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { uuidAt } from '../fixtures/stored-records.js';
-import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
-import { versionedRecords } from './versioned-records.js';
+import { allPages, versionedRecords } from './versioned-records.js';
 
 const ENDPOINT = uuidAt(500);
 

@@ -4,8 +4,8 @@
 import { expect } from 'chai';
 import type { GenerationRecord } from '../../core/generation/generation.js';
 import type { GenerationChanges, GenerationChangesListener, GenerationStore } from '../../core/ports/stores.js';
+import { until } from '../fixtures/clocks.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
-import { until } from '../fixtures/until.js';
 import type { ContractSubject } from './subject.js';
 
 /** The changes as one process follows them, and the store as that and another process have it. */

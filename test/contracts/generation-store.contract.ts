@@ -6,10 +6,9 @@ import fc from 'fast-check';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { AppGenerations, GenerationStore, ListedGenerations } from '../../core/ports/stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
-import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
-import { versionedRecords } from './versioned-records.js';
+import { allPages, versionedRecords } from './versioned-records.js';
 
 export function generationStoreContract(subject: ContractSubject<GenerationStore>): void {
   describe(`GenerationStore contract: ${subject.name}`, () => {

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { MediaProbe } from '../../core/ports/media.js';
 import { breakingOff, bytesOf, fileOf, streamedFile } from '../fixtures/byte-streams.js';
 import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
-import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-images.js';
+import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-media.js';
 import { mp4 } from '../fixtures/videos.js';
 import { realImagesContract } from './real-images.contract.js';
 import type { ContractSubject } from './subject.js';

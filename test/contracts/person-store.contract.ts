@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import type { Person } from '../../core/people/person.js';
 import type { PersonStore } from '../../core/ports/stores.js';
 import { aPerson, uuidAt } from '../fixtures/stored-records.js';
-import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
+import { allPages } from './versioned-records.js';
 
 const identity = (subject: string, n = 1, issuer = 'https://id.example') => ({
   issuer,

@@ -2,8 +2,8 @@
 // Method: what all stores of named records are asked.
 import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
-import { namedRecords } from './named-records.js';
 import type { ContractSubject } from './subject.js';
+import { namedRecords } from './versioned-records.js';
 
 function use(version: number, provider = 'paid'): ProviderUse {
   const health = {

@@ -6,13 +6,10 @@
  */
 import { expect } from 'chai';
 import { casesOf } from './remote/cases.js';
-import { describeCancels } from './remote/cancels.js';
 import { describeChecks } from './remote/connection-checks.js';
-import { describeFollowing } from './remote/following.js';
-import { describeImmediateOutputs } from './remote/immediate-outputs.js';
-import { describeOutputs } from './remote/outputs.js';
+import { describeCancels, describeFollowing, describeRecovery } from './remote/following.js';
+import { describeImmediateOutputs, describeOutputs } from './remote/outputs.js';
 import { describeReferences } from './remote/references.js';
-import { describeRecovery } from './remote/recovery.js';
 import { describeRefusals, describeSecrets } from './remote/refusals.js';
 import type { RemoteProviderSubject } from './remote/subject.js';
 import { describeSubmissions } from './remote/submissions.js';

@@ -3,11 +3,10 @@
 // Method: handlers that record what they receive; the subject moves the time, and the test waits for what must happen.
 import { expect } from 'chai';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
+import { settled } from '../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
-import { settled } from '../fixtures/manual-clock.js';
 import type { ContractSubject } from './subject.js';
-import { wakeUpSequences } from './wake-up-sequences.js';
-import type { WakeUpsBench, WakeUpsSupports } from './wake-ups-bench.js';
+import { type WakeUpsBench, wakeUpSequences, type WakeUpsSupports } from './wake-up-sequences.js';
 
 export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupports>): void {
   describe(`WakeUps contract: ${subject.name}`, () => {

@@ -4,8 +4,8 @@ import type { WebhookEndpointStore } from '../../core/ports/stores.js';
 import { type AppWebhooks, END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import { namedRecords } from './named-records.js';
 import type { ContractSubject } from './subject.js';
+import { namedRecords } from './versioned-records.js';
 
 function webhooks(version: number, appId: string): AppWebhooks {
   const own = {

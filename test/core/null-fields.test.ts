@@ -16,9 +16,8 @@ import {
   readCompleteRequest,
   readPrepareRequest,
 } from '../../core/uploads/prepare-upload.js';
+import { codeOf, STATELESS_PORTS } from '../fixtures/memory-stores.js';
 import { plainImage } from '../fixtures/plain-media.js';
-import { codeOf } from '../fixtures/refusals.js';
-import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
 import { CoreHarness } from '../harness/core-harness.js';
 import { prepare, send } from './uploads/upload-steps.js';
 

@@ -3,7 +3,7 @@
 // Method: a manual clock.
 import { expect } from 'chai';
 import { Repetition } from '../../core/repetition.js';
-import { ManualClock } from '../fixtures/manual-clock.js';
+import { ManualClock } from '../fixtures/clocks.js';
 
 /** A task whose runs end when the test says so. */
 function heldTask(): {

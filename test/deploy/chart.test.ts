@@ -7,8 +7,17 @@ import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { CONFIG_KEYS } from '../../apps/config/config-keys.js';
-import { CASES, CHART, headerOf, renderedText, valuesFileOf } from './chart-files.js';
-import { stringsIn, textOf, type Tree, yamlOf } from './project-files.js';
+import {
+  CASES,
+  CHART,
+  headerOf,
+  renderedText,
+  stringsIn,
+  textOf,
+  type Tree,
+  valuesFileOf,
+  yamlOf,
+} from './chart-files.js';
 
 interface Schema {
   readonly type?: string | readonly string[];

@@ -11,8 +11,7 @@ import { join } from 'node:path';
 import { ConfigInvalid } from '../../apps/config/config.js';
 import { CallersFile } from '../../apps/grpc/callers.js';
 import { driverNames } from '../fixtures/driver-names.js';
-import { loadAs, SECRETS, VARIABLES } from './program-config.js';
-import { isPinned, pathOf, stringsIn, textOf, type Tree, yamlOf } from './project-files.js';
+import { isPinned, loadAs, pathOf, SECRETS, stringsIn, textOf, type Tree, VARIABLES, yamlOf } from './chart-files.js';
 
 type SecretUse = string | { readonly source: string; readonly target: string };
 

@@ -21,8 +21,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
-import { isPinned, pathOf, textOf } from './project-files.js';
-import { loadAs } from './program-config.js';
+import { isPinned, loadAs, pathOf, textOf } from './chart-files.js';
 
 interface Instruction {
   readonly name: string;

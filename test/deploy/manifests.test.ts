@@ -8,9 +8,20 @@ import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { variableOf } from '../../apps/config/config-keys.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { driverNames } from '../fixtures/driver-names.js';
-import { type Case, CASES, renderedText } from './chart-files.js';
-import { loadAs, OPTIONAL_SECRETS, type Role, SECRETS, VARIABLES } from './program-config.js';
-import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
+import {
+  type Case,
+  CASES,
+  documentsOf,
+  isPinned,
+  loadAs,
+  OPTIONAL_SECRETS,
+  renderedText,
+  type Role,
+  SECRETS,
+  stringsIn,
+  type Tree,
+  VARIABLES,
+} from './chart-files.js';
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };

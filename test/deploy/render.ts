@@ -1,8 +1,7 @@
 /** Renders the chart for every case into test/deploy/rendered. Requires helm. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CASES, headerOf, renderedFileOf, templateArguments } from './chart-files.js';
-import { pathOf } from './project-files.js';
+import { CASES, headerOf, pathOf, renderedFileOf, templateArguments } from './chart-files.js';
 import { findHelm } from './tools.js';
 
 const helm = findHelm();

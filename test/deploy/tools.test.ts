@@ -12,13 +12,14 @@ import {
   CHART,
   headerOf,
   KUBERNETES_VERSION,
+  pathOf,
   renderedFileOf,
   renderedText,
   templateArguments,
+  textOf,
   valuesFileOf,
 } from './chart-files.js';
-import { pathOf, textOf } from './project-files.js';
-import { findHelm, pythonCheckers, skipWithout, type Checkers, type Helm } from './tools.js';
+import { type Checkers, findHelm, type Helm, pythonCheckers, skipWithout } from './tools.js';
 
 describe('helm', () => {
   let helm: Helm;

@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../../apps/cli/exit.js';
 import { createProgram } from '../../apps/cli/program.js';
 import { quietIo } from '../harness/cli-run.js';
-import { allPages, codeSpans, plain, readPage, tablesOf, type Page } from './pages.js';
+import { allPages, codeSpans, type Page, plain, readPage, tablesOf } from './pages.js';
 
 const program = createProgram(quietIo());
 const page = readPage('docs/cli.md');

@@ -10,10 +10,10 @@ import { expect } from 'chai';
 import { sizeOf } from '../harness/run-sizes.js';
 import { S3_KINDS } from '../harness/store-pairs.js';
 import { describeRounds } from './rounds/describe-rounds.js';
-import { drawRounds, type Round } from './rounds/schedule.js';
 import { withReceiverFaults } from './rounds/receiver-faults.js';
+import { drawRounds, type Round } from './rounds/schedule.js';
+import { type Struck, whatHitNothing } from './rounds/struck.js';
 import { withVendorFaults } from './rounds/vendor-faults.js';
-import { whatHitNothing, type Struck } from './rounds/struck.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('faultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);

@@ -16,7 +16,7 @@ import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram } from '../../apps/wiring/open-program.js';
 import { createKey } from '../../core/access/manage.js';
 import { verifyCredits } from '../../core/credits/verify.js';
-import { newOwner } from '../fixtures/owner.js';
+import { newOwner } from '../fixtures/memory-stores.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { freePort } from '../servers/free-port.js';
 import { ClientHistory } from './client-history.js';

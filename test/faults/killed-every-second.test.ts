@@ -14,12 +14,12 @@ import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { type Generation, isTerminal } from '../../core/generation/generation.js';
-import { newOwner } from '../fixtures/owner.js';
+import { newOwner } from '../fixtures/memory-stores.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
 import { Installation } from './harness/installation.js';
-import { OwnerlessWatch } from './rounds/ownerless.js';
 import { type ProcessName, WORKERS } from './rounds/schedule.js';
+import { OwnerlessWatch } from './rounds/struck.js';
 
 const KILLS = sizeOf('killsOfWorkers');
 const PLACES = 2;

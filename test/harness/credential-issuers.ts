@@ -3,7 +3,7 @@ import { createApp, createKey, expireKey, revokeKey } from '../../core/access/ma
 import type { Context } from '../../core/context.js';
 import type { Person } from '../../core/people/person.js';
 import { issueToken, newPerson } from '../fixtures/access-tokens.js';
-import { newOwner, type Owner } from '../fixtures/owner.js';
+import { newOwner, type Owner } from '../fixtures/memory-stores.js';
 
 export interface IssuedCredential {
   readonly secret: string;

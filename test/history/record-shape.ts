@@ -1,6 +1,6 @@
 import type { Generation } from '../../core/generation/generation.js';
 import type { Finding } from './finding.js';
-import { ENDED_RANK, rankOf } from './task-order.js';
+import { ENDED_RANK, rankOf } from './task.js';
 
 function contentOf({ prompt, negativePrompt, parameters, references }: Generation): string {
   return JSON.stringify([prompt, negativePrompt, parameters, references]);

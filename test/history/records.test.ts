@@ -3,11 +3,9 @@
 import { expect } from 'chai';
 import type { Generation } from '../../core/generation/generation.js';
 import type { Upload } from '../../core/uploads/upload.js';
-import { checkEnd } from './ends.js';
 import { invariantsOf } from './finding.js';
-import { type AskedOutputs, checkOutputs } from './outputs.js';
 import { checkShape } from './record-shape.js';
-import { shownRecord, shownTask } from './task-order.js';
+import { type AskedOutputs, checkEnd, checkOutputs, shownRecord, shownTask } from './task.js';
 import { checkBytes, checkCompletion, checkReady } from './uploads.js';
 
 const UPLOAD: Upload = {

@@ -2,16 +2,41 @@
 // Method: a valid short ledger and two valid views of a task, and copies with one fault each.
 import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
-import { checkKeyUsed } from './access.js';
-import { AccountLedger, type GenerationMoney } from './account-ledger.js';
-import { attributionOf, checkAttribution } from './attributions.js';
-import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from './charges.js';
-import { checkAccepted, checkBalance, checkShortage } from './credits.js';
+import {
+  checkDenial,
+  checkEffect,
+  checkKeyUsed,
+  checkMismatch,
+  checkOrigin,
+  checkReference,
+  checkSubject,
+  effectOf,
+  type ForeignAnswer,
+  ForeignAnswers,
+  payloadOf,
+} from './access.js';
 import { invariantsOf } from './finding.js';
-import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from './keys.js';
-import { checkDenial, checkReference, checkSubject, type ForeignAnswer, ForeignAnswers } from './ownership.js';
-import { type PricedModel, priceOf, wantedOutputs, withDefaults } from './prices.js';
-import { brokenBy, checkShown, rankOf, type Shown } from './task-order.js';
+import {
+  AccountLedger,
+  attributionOf,
+  checkAccepted,
+  checkAttribution,
+  checkBalance,
+  checkShortage,
+  type GenerationMoney,
+} from './ledger.js';
+import {
+  checkCharge,
+  checkEndedHold,
+  checkHeldAtRest,
+  checkLedgerCharge,
+  checkReserved,
+  type PricedModel,
+  priceOf,
+  wantedOutputs,
+  withDefaults,
+} from './prices.js';
+import { brokenBy, checkShown, rankOf, type Shown } from './task.js';
 
 const COMMON = { accountId: 'a', at: 1 };
 const LEDGER: readonly Entry[] = [

@@ -4,6 +4,7 @@
  * pack that too, install both, name the module in a configuration, run the contract, start the service and make a picture. What the
  * registry would give is linked from the project.
  */
+import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -17,13 +18,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { readPage, ROOT } from '../docs/pages.js';
-import { freePort } from '../servers/free-port.js';
 import { ServedProcess } from '../faults/served-process.js';
-import { programEnvironment } from '../harness/run-sizes.js';
 import { withMark } from '../fixtures/marked-media.js';
+import { programEnvironment } from '../harness/run-sizes.js';
+import { freePort } from '../servers/free-port.js';
 
 const CATALOG = `version: 1
 models:

@@ -11,17 +11,23 @@ import { getGeneration } from '../../core/generation/read-generations.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../core/json.js';
 import { Recovery } from '../../core/recovery/recover.js';
-import { BooksModel } from '../fixtures/books-model.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
-import { expectBooksRight } from '../fixtures/ledger-checks.js';
+import { BooksModel, expectBooksRight } from '../fixtures/ledgers.js';
 import { imagesOf } from '../fixtures/scripted-provider.js';
 import { ATTRIBUTION } from '../fixtures/stored-records.js';
-import { cutting } from '../harness/cut-processes.js';
-import { answerOrCode, refusalOf } from './answers.js';
-import { chargeOf, priceOf, reportOf } from './predictions.js';
-import type { Step, Style, Wanted } from './steps.js';
+import { cutting } from '../harness/core-harness.js';
+import {
+  answerOrCode,
+  chargeOf,
+  priceOf,
+  refusalOf,
+  reportOf,
+  type Step,
+  type Style,
+  Trail,
+  type Wanted,
+} from './steps.js';
 import type { StoreHarness } from './store-harness.js';
-import { Trail } from './trail.js';
 import { tryUpload } from './try-upload.js';
 
 const GIVEN = 130;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import type { Owner } from '../fixtures/owner.js';
+import type { Owner } from '../fixtures/memory-stores.js';
 import { PlainAnswers } from '../fixtures/plain-answers.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { sha256Of } from '../fixtures/sha256.js';

@@ -3,19 +3,19 @@
 // Method: random sequences of steps through the use cases, on a clock that only the test moves; a separate small model
 // predicts every answer, and everything stored is checked after every step. A failure prints its seed.
 import fc from 'fast-check';
+import { onMongo } from '../adapters/mongo/on-mongo.js';
+import type { ManualClock } from '../fixtures/clocks.js';
+import { sizeOf } from '../harness/run-sizes.js';
+import { orSkip, s3Server, type S3Server } from '../servers/servers.js';
 import { Actor } from './actor.js';
+import { type Step, STEPS } from './steps.js';
 import {
+  type OpenedStores,
   openMemoryStores,
   openMongoStores,
   openSqliteStores,
   StoreHarness,
-  type OpenedStores,
 } from './store-harness.js';
-import { sizeOf } from '../harness/run-sizes.js';
-import { STEPS, type Step } from './steps.js';
-import { onMongo } from '../adapters/mongo/on-mongo.js';
-import type { ManualClock } from '../fixtures/manual-clock.js';
-import { orSkip, s3Server, type S3Server } from '../servers/servers.js';
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
   const harness = await StoreHarness.open(open);

@@ -1,4 +1,8 @@
+import { expect } from 'chai';
 import fc from 'fast-check';
+import { ServiceError } from '../../core/errors.js';
+import type { Generation } from '../../core/generation/generation.js';
+import { imagesOf } from '../fixtures/scripted-provider.js';
 
 /** What the provider makes of a generation; goes with it as its parameter `style`. */
 export type Style = 'good' | 'partial' | 'fails' | 'never';
@@ -81,3 +85,102 @@ export const STEPS: fc.Arbitrary<Step[]> = fc.array(
   ),
   { minLength: 4, maxLength: 12, size: 'max' },
 );
+
+/** Written down a second time, so that a fault of core's own table does not hide. */
+const NEXT: Readonly<Record<Generation['status'], readonly Generation['status'][]>> = {
+  queued: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
+  running: ['running', 'succeeded', 'failed', 'cancelled'],
+  succeeded: ['succeeded'],
+  failed: ['failed'],
+  cancelled: ['cancelled'],
+};
+
+const ENDED: readonly string[] = ['succeeded', 'failed', 'cancelled'];
+
+/** Every generation as it was last seen, held against what may become of it. */
+export class Trail {
+  private readonly seen = new Map<string, Generation>();
+
+  note(g: Generation): void {
+    expectShape(g);
+    const before = this.seen.get(g.generationId);
+    if (before) expectSequel(before, g);
+    this.seen.set(g.generationId, g);
+  }
+}
+
+function expectShape(g: Generation): void {
+  const isOver = ENDED.includes(g.status);
+  expect(g.completedAt !== undefined, 'completed exactly when ended').to.equal(isOver);
+  expect(g.error !== undefined, 'an error exactly when failed').to.equal(g.status === 'failed');
+  if (g.status !== 'cancelled')
+    expect(g.outputs.length > 0, 'outputs exactly when succeeded').to.equal(g.status === 'succeeded');
+  expect(g.createdAt).to.be.at.most(g.updatedAt);
+  expect(g.estimatedCredits).to.equal(g.reservedCredits);
+  expect(g.chargedCredits).to.be.within(0, g.reservedCredits);
+}
+
+function expectSequel(before: Generation, g: Generation): void {
+  expect(NEXT[before.status], `${before.status} to ${g.status}`).to.include(g.status);
+  expect([g.estimatedCredits, g.reservedCredits, g.createdAt]).to.deep.equal([
+    before.estimatedCredits,
+    before.reservedCredits,
+    before.createdAt,
+  ]);
+  expect(g.chargedCredits).to.be.at.least(before.chargedCredits);
+  expect(g.updatedAt).to.be.at.least(before.updatedAt);
+  expect(g.version).to.be.at.least(before.version);
+  expect(g.fence).to.be.at.least(before.fence);
+  if (g.version === before.version) expect(g, 'nothing changes without a version').to.deep.equal(before);
+  if (ENDED.includes(before.status))
+    expect(visible(g), 'nothing a client sees changes after the end').to.deep.equal(visible(before));
+}
+
+const visible = ({ status, chargedCredits, outputs, error, completedAt, updatedAt }: Generation) => ({
+  status,
+  chargedCredits,
+  outputs,
+  error,
+  completedAt,
+  updatedAt,
+});
+
+/** The result, or the code of a refusal. Anything else is passed on. */
+export function answerOrCode<T>(work: Promise<T>): Promise<T | string> {
+  return work.catch((error: unknown) => {
+    if (error instanceof ServiceError) return error.code;
+    throw error;
+  });
+}
+
+export async function refusalOf(work: Promise<unknown>): Promise<object> {
+  try {
+    return { answer: await work };
+  } catch (error) {
+    if (error instanceof ServiceError) return { code: error.code, message: error.message };
+    throw error;
+  }
+}
+
+const CREDITS_AN_IMAGE = 10;
+
+export const priceOf = ({ count }: Wanted): number => CREDITS_AN_IMAGE * count;
+
+/** What one that is not cancelled costs. */
+export const chargeOf = (request: Wanted): number => CREDITS_AN_IMAGE * deliveredOf(request);
+
+function deliveredOf({ count, style }: Wanted): number {
+  if (style === 'good') return count;
+  return style === 'partial' ? Math.max(1, count - 1) : 0;
+}
+
+/** What the provider is to say of a task. */
+export function reportOf(style: Style, count: number) {
+  if (style === 'never') return { state: 'running' as const };
+  if (style === 'fails')
+    return {
+      state: 'failed' as const,
+      failure: { code: 'PROVIDER_REJECTED' as const, message: 'As it was told.', mayRetry: false },
+    };
+  return { state: 'succeeded' as const, outputs: imagesOf(deliveredOf({ count, style })) };
+}

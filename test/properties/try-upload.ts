@@ -6,7 +6,7 @@ import { prepareUpload } from '../../core/uploads/prepare-upload.js';
 import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sha256Of } from '../fixtures/sha256.js';
-import { answerOrCode } from './answers.js';
+import { answerOrCode } from './steps.js';
 import type { StoreHarness } from './store-harness.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { AlreadyRunning, DeveloperServers } from './developer-servers.js';
 import { findProgram, type FoundProgram } from './find-program.js';
 import { installProgram, NotInstalled } from './install-program.js';
-import { PROGRAMS, type Program } from './programs.js';
+import { type Program, PROGRAMS } from './programs.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.servers', import.meta.url));
 const {

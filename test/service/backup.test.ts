@@ -3,6 +3,7 @@
 // the restore is repeated.
 // Method: the compiled program on real folders: a server under load, commands killed at what they have just written,
 // files removed and changed.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -18,9 +19,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect } from 'chai';
-import { CliProcess } from '../harness/cli-process.js';
-import { CliRun, type Ran } from '../harness/cli-run.js';
+import { CliProcess, CliRun, type Ran } from '../harness/cli-run.js';
 import { CliService } from '../harness/cli-service.js';
 
 const API = '/api/v1/developer';

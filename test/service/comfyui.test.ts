@@ -2,13 +2,13 @@
 // delivered is charged once and has no workflow in it.
 // Method: catalogs as the command proposes them, a started service, and a server that behaves as real ones were seen to; also
 // the real one that TEST_COMFYUI_URL names.
+import { expect } from 'chai';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { parse } from 'yaml';
-import { STILL, VIDEO, EDIT } from '../adapters/providers/comfyui/workflows.js';
+import { EDIT, STILL, VIDEO } from '../adapters/providers/comfyui/opened-comfyui.js';
 import { image } from '../fixtures/images.js';
 import { MARKER } from '../fixtures/tagged-images.js';
 import { CliRun } from '../harness/cli-run.js';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type Db, MongoClient } from 'mongodb';
 import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../core/json.js';
-import type { CliProcess } from '../harness/cli-process.js';
+import type { CliProcess } from '../harness/cli-run.js';
 import { freePort } from '../servers/free-port.js';
 import { freshBucket } from '../servers/fresh-places.js';
 import { s3Client } from '../servers/readiness.js';

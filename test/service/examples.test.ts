@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { SCOPES } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { readEvents } from '../faults/clients/event-reader.js';
+import { readEvents } from '../faults/clients/stream-follower.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import { expectConformity, expectEvent } from '../fronts/http/developer/conformity.js';
 import { textOf } from '../history/values.js';

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { decodeBytesOf } from '../../core/media/image-header.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
-import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-images.js';
+import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-media.js';
 import {
   peakResidentBytes,
   resetPeakResidentBytes,

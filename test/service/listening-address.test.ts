@@ -2,7 +2,7 @@
 // Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that
 // port.
 import { expect } from 'chai';
-import type { CliProcess } from '../harness/cli-process.js';
+import type { CliProcess } from '../harness/cli-run.js';
 import { Place } from './place.js';
 
 describe('a server with a public URL', () => {

@@ -10,9 +10,8 @@ import type { Scope } from '../../core/access/credential.js';
 import { createKey } from '../../core/access/manage.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { ServedProcess } from '../faults/served-process.js';
-import { newOwner } from '../fixtures/owner.js';
-import { CliProcess } from '../harness/cli-process.js';
-import { CliRun, type Ran } from '../harness/cli-run.js';
+import { newOwner } from '../fixtures/memory-stores.js';
+import { CliProcess, CliRun, type Ran } from '../harness/cli-run.js';
 import { freePort } from '../servers/free-port.js';
 import type { OpenLane } from './lanes.js';
 

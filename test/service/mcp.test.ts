@@ -1,8 +1,7 @@
 // Goal: the real program serves MCP as its configuration says.
 // Method: the compiled program as a child process; a client of the protocol makes a picture from it.
 import { expect } from 'chai';
-import { connectClient } from '../fronts/mcp/mcp-clients.js';
-import { asText, codeOf } from '../fronts/mcp/mcp-harness.js';
+import { asText, codeOf, connectClient } from '../fronts/mcp/mcp-harness.js';
 import { LiveService } from './live-service.js';
 
 const PATH = '/api/v1/developer/mcp';

@@ -2,17 +2,17 @@
 // nothing is measured and nothing listens.
 // Method: the compiled program; a small scenario through REST, then a scrape, compared with what clients and the ledger
 // saw.
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { parseExposition, valueOf, type Family } from '../fixtures/exposition.js';
-import { CliProcess } from '../harness/cli-process.js';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Family, parseExposition, valueOf } from '../fixtures/exposition.js';
 import { TcpLink } from '../fixtures/tcp-link.js';
+import { CliProcess } from '../harness/cli-run.js';
+import { refusedStart } from '../harness/refused-start.js';
 import { freePort } from '../servers/free-port.js';
 import { orSkip, toxiproxyServer } from '../servers/servers.js';
 import { DISTRIBUTED, type OpenLane } from './lanes.js';
-import { refusedStart } from '../harness/refused-start.js';
 import { LiveService } from './live-service.js';
 
 async function scraped(port: number): Promise<{ readonly text: string; readonly families: Family[] }> {

@@ -2,7 +2,7 @@
 // again once the store is back; a store that answers and is wrong stops the start.
 // Method: the compiled program over SQLite and the test's own MinIO, which is killed and started again.
 import { expect } from 'chai';
-import { CliProcess } from '../harness/cli-process.js';
+import { CliProcess } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 import { bucketSettings, freshBucket } from '../servers/fresh-places.js';
 import { ServerProcess } from '../servers/server-process.js';

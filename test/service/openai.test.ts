@@ -2,15 +2,15 @@
 // file, and charges what was delivered.
 // Method: the started service with the example's configuration and catalog, over servers that answer as OpenAI and
 // vLLM-Omni do.
+import { expect } from 'chai';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { ROOT } from '../docs/pages.js';
-import { CliService } from '../harness/cli-service.js';
 import { image } from '../fixtures/images.js';
 import { mp4 } from '../fixtures/videos.js';
+import { CliService } from '../harness/cli-service.js';
 import { OpenAiFake } from '../providers/fakes/openai-fake.js';
 
 const EXAMPLES = join(ROOT, 'config/providers');

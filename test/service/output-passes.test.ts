@@ -18,7 +18,7 @@ import type { Execution } from '../../core/generation/run/executions.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { collected, inPieces } from '../fixtures/byte-streams.js';
 import { image } from '../fixtures/images.js';
-import { largeMp4 } from '../fixtures/large-videos.js';
+import { largeMp4 } from '../fixtures/large-media.js';
 import { COMPOSITE, countOf, packetOf, withMark } from '../fixtures/marked-media.js';
 import { aGeneration } from '../fixtures/stored-records.js';
 import {

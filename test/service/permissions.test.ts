@@ -2,11 +2,10 @@
 // database away.
 // Method: the compiled program as a user that is not root, over a folder of that user with permissions removed, or with
 // another user's folder in it. If the test runs as root, the program runs as the user nobody.
+import { expect } from 'chai';
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { CliProcess } from '../harness/cli-process.js';
-import type { Ran } from '../harness/cli-run.js';
+import { CliProcess, type Ran } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { LiveService } from './live-service.js';

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../core/json.js';
-import { CliProcess } from '../harness/cli-process.js';
-import { CliRun, type Ran } from '../harness/cli-run.js';
+import { CliProcess, CliRun, type Ran } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 
 const SECRET = 'ab'.repeat(32);

@@ -6,16 +6,14 @@ import { createGeneration } from '../../core/generation/create-generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../core/ports/provider.js';
 import { complete, prepare, send, storedBytes } from '../core/uploads/upload-steps.js';
 import { collected } from '../fixtures/byte-streams.js';
-import { oneProvider } from '../fixtures/connected-providers.js';
-import { imageModel } from '../fixtures/core-models.js';
 import { image } from '../fixtures/images.js';
+import { codeOf } from '../fixtures/memory-stores.js';
+import { imageModel } from '../fixtures/models.js';
 import { exifSegment, inserted, oddJpeg, orientationExif } from '../fixtures/real-images.js';
-import { codeOf } from '../fixtures/refusals.js';
-import { ScriptedProvider } from '../fixtures/scripted-provider.js';
+import { oneProvider, ScriptedProvider } from '../fixtures/scripted-provider.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import { mp4 } from '../fixtures/videos.js';
-import { CoreHarness } from '../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../harness/core-worker.js';
+import { CoreHarness, CoreWorker, untilSettled } from '../harness/core-harness.js';
 
 class ReadingProvider extends ScriptedProvider {
   readonly received: { readonly byteSize: number; readonly bytes: Uint8Array }[] = [];

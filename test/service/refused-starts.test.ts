@@ -2,14 +2,13 @@
 // Method: the server's command over folders with one fault each; with a faulty catalog, a port that is taken and a
 // missing secret, each of which stops the start at another stage, the compiled program as a child process, which has to
 // exit on its own.
+import { DatabaseSync } from '@photostructure/sqlite';
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
-import { expect } from 'chai';
-import { CliProcess } from '../harness/cli-process.js';
-import { CliRun } from '../harness/cli-run.js';
+import { CliProcess, CliRun } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 import { LiveService } from './live-service.js';
 

@@ -7,7 +7,7 @@ import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { serve } from '../../apps/service/serve.js';
-import { CliProcess } from '../harness/cli-process.js';
+import { CliProcess } from '../harness/cli-run.js';
 import { type Client, LiveService } from './live-service.js';
 
 interface Line {

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
-import { CliProcess } from '../harness/cli-process.js';
+import { CliProcess } from '../harness/cli-run.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { freePort } from '../servers/free-port.js';
 import { type Client, LiveService, type Tenant } from './live-service.js';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
-import { newOwner } from '../fixtures/owner.js';
+import { newOwner } from '../fixtures/memory-stores.js';
 import { fixtureCallers } from '../fronts/grpc/fixture-services.js';
 import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
 import { checkedRestClient } from '../fronts/http/developer/checked-client.js';

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { JsonObject } from '../../core/json.js';
-import { type LargeFile, largeMp4 } from '../fixtures/large-videos.js';
+import { type LargeFile, largeMp4 } from '../fixtures/large-media.js';
 import { mp4Xmp, packetOf } from '../fixtures/marked-media.js';
 import { peakResidentBytes, resetPeakResidentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';

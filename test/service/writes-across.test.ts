@@ -4,8 +4,8 @@
 // succession, faster than reading twice a second could see.
 import { expect } from 'chai';
 import type { Program } from '../../apps/wiring/open-program.js';
+import { until } from '../fixtures/clocks.js';
 import { aGeneration, uuidAt } from '../fixtures/stored-records.js';
-import { until } from '../fixtures/until.js';
 import { STORE_PAIRS } from '../harness/store-pairs.js';
 import { DISTRIBUTED, EMBEDDED } from './lanes.js';
 import { LiveService } from './live-service.js';

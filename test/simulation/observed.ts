@@ -8,7 +8,7 @@ import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { UsageBy } from '../../core/usage/read-usage.js';
 import type { Stores } from '../fixtures/memory-stores.js';
-import type { KnownCap } from '../history/cap-uses.js';
+import type { KnownCap } from '../history/ledger.js';
 
 /**
  * A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave

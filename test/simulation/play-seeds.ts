@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { addBranchCounts, type BranchCounts } from './coverage/branch-counts.js';
-import { Tally } from './coverage/tally.js';
+import { addBranchCounts, type BranchCounts, Tally } from './coverage/branches.js';
 import type { Batch, Played, Word } from './thread.js';
 
 const BATCH = 10;

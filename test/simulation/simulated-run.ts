@@ -2,23 +2,20 @@ import { MemoryAcceptances } from '../../adapters/memory/memory-acceptances.js';
 import type { Clock } from '../../core/ports/machine.js';
 import { memoryStores, type MemoryStores } from '../fixtures/memory-stores.js';
 import { SimulationChecker } from './checker/checker.js';
-import { Tally } from './coverage/tally.js';
+import { Tally } from './coverage/branches.js';
 import { Disturbances } from './faults/disturbances.js';
 import { drawFaultProfile, type FaultProfile, NO_FAULTS } from './faults/fault-profile.js';
-import { SIMULATED_LIMITS } from './faults/simulated-providers.js';
-import { Chance } from './harness/chance.js';
-import { SIMULATED_MODELS } from './harness/models.js';
+import { SIMULATED_LIMITS } from './faults/simulated-provider.js';
 import { Network } from './harness/network.js';
 import type { RunContext } from './harness/run-context.js';
-import { Scheduler } from './harness/scheduler.js';
+import { Chance, Scheduler, Timeline } from './harness/scheduler.js';
 import { Service } from './harness/service.js';
-import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './harness/settings.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_MODELS, SIMULATED_SETTINGS } from './harness/settings.js';
 import type { Role, SimulatedProcess } from './harness/simulated-process.js';
-import { Timeline } from './harness/timeline.js';
 import { type Observer, Violation } from './observed.js';
 import { AfterFaults } from './workload/after-faults.js';
 import { type Clients, createClients, passHours } from './workload/clients.js';
-import { Readers } from './workload/readers.js';
+import { Readers } from './workload/operator.js';
 
 interface Place {
   readonly roles: readonly Role[];

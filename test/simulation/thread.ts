@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { BranchCounter, type BranchCounts } from './coverage/branch-counts.js';
+import { BranchCounter, type BranchCounts } from './coverage/branches.js';
 import { MUTANT_PARAMETER } from './mutants/switch.js';
 import type * as SimulatedRunModule from './simulated-run.js';
 import type { Outcome, SimulatedRun } from './simulated-run.js';

@@ -9,7 +9,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Generation, isTerminal } from '../../core/generation/generation.js';
-import { allPages } from '../contracts/all-pages.js';
+import { allPages } from '../contracts/versioned-records.js';
 import { PROGRAM } from '../faults/served-process.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';

@@ -2,16 +2,16 @@
 // and learns when it may not follow.
 // Method: the compiled program behind a link in this process that cuts streams or refuses them.
 import { expect } from 'chai';
-import { until } from '../../../test/fixtures/until.js';
+import { until } from '../../../test/fixtures/clocks.js';
 import {
   ApiError,
   ConnectionError,
-  EventsUnsupported,
   type Darkroom,
   type EventOptions,
+  EventsUnsupported,
   type SeenEvent,
 } from '../src/index.js';
-import { cutAfter, passOn, type EventsLink, type OnEvents } from './events-link.js';
+import { cutAfter, type EventsLink, type OnEvents, passOn } from './events-link.js';
 import { LinkedService, ORDER, slowRequest } from './linked-service.js';
 
 const REQUEST = slowRequest(100);

@@ -1,16 +1,16 @@
 // Goal: somebody who has the published package and its README gets a first picture, and its types compile.
 // Method: the package as npm packs it is installed without a network into an empty folder, where the README's blocks are
 // compiled and run against the started program.
+import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { Webhook } from 'standardwebhooks';
-import { runTool } from '../../../test/clients/run-tool.js';
+import { runTool } from '../../../test/clients/foreign-clients.js';
 import { readPage } from '../../../test/docs/pages.js';
 import { LiveService } from '../../../test/service/live-service.js';
 

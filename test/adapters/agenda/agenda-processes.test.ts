@@ -3,10 +3,10 @@
 // Method: several AgendaWakeUps, each with its own connections; a process dies by having its connections cut. Tests
 // that depend on how much time passes use a manual clock.
 import { expect } from 'chai';
-import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { KEEP_AFTER_MS } from '../../../adapters/agenda/wake-up-repository.js';
-import { until } from '../../fixtures/until.js';
+import { until } from '../../fixtures/clocks.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { WrittenDocuments } from '../../harness/written-documents.js';
 import { onAgenda, onManualClock } from './on-agenda.js';
 

@@ -1,6 +1,3 @@
-// Goal: a catalog file is read exactly, and every mistake in it is reported with its line.
-// Method: one valid catalog is read and compared; then one edit at a time is made to it, and all reported faults are
-// compared with the expected ones.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CatalogInvalid, loadCatalog, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
@@ -9,7 +6,12 @@ import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { defaultConcurrencyPerAccount } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
+import { catalogContract } from '../../contracts/catalog.contract.js';
 import { GOOD_CATALOG } from './catalog-text.js';
+
+// Goal: a catalog file is read exactly, and every mistake in it is reported with its line.
+// Method: one valid catalog is read and compared; then one edit at a time is made to it, and all reported faults are
+// compared with the expected ones.
 
 const tools = {
   jsonSchemas: new AjvJsonSchemas(),
@@ -522,5 +524,34 @@ describe('catalog file', () => {
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+// Goal: a catalog read from a file, including the shipped one, keeps the port's contract.
+// Method: the contract on a catalog from text and on config/catalog.yaml as the program reads it.
+
+const contractTools = { jsonSchemas: new AjvJsonSchemas(), checkSchema };
+
+catalogContract({
+  name: 'a file',
+  open: async () => parseCatalog(GOOD_CATALOG, 'c.yaml', contractTools),
+  close: async () => undefined,
+  supports: { keys: ['picture-1', 'film-1'] },
+});
+
+catalogContract({
+  name: 'the file that ships',
+  open: async () => loadCatalog('config/catalog.yaml', contractTools),
+  close: async () => undefined,
+  supports: { keys: ['sandbox-image', 'sandbox-video', 'sandbox-noop', 'sandbox-test'] },
+});
+
+describe('the catalog that ships', () => {
+  it('lets no account take every place of a model', async () => {
+    for (const { modelKey, concurrency, concurrencyPerAccount } of (
+      await loadCatalog('config/catalog.yaml', contractTools)
+    ).models()) {
+      expect(concurrencyPerAccount, modelKey).to.be.lessThan(concurrency);
+    }
   });
 });

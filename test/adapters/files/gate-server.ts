@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import * as fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +8,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FileObjectStore, type FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
+import {
+  runSmallFileJobs,
+  type SmallFileJob,
+  type SmallFileResult,
+  type SmallFiles,
+  type SyncDisk,
+} from '../../../adapters/files/small-files.js';
 
 /** A store in a folder of its own, behind a bare HTTP server. */
 export interface ServedStore {
@@ -58,4 +66,19 @@ export async function serveStore(options: Partial<FileObjectStoreOptions> = {}):
   };
   const nextRequest = async () => (await once(server, 'handling'))[0] as { readonly handled: Promise<void> };
   return { store, folder, baseUrl, nextRequest, close };
+}
+
+/** Small files on this thread, over the real disk but for the calls given. */
+export function smallFilesOver(calls: Partial<SyncDisk>): SmallFiles {
+  const disk = { ...fs, ...calls } as SyncDisk;
+  const act = async (job: SmallFileJob): Promise<SmallFileResult> => {
+    const [result] = runSmallFileJobs(disk, [job]);
+    if (typeof result === 'object' && 'code' in result) throw Object.assign(new Error(result.code), result);
+    return result as SmallFileResult;
+  };
+  return {
+    write: async (incoming, target, bytes) => void (await act({ kind: 'write', incoming, target, bytes })),
+    read: async (path, maxBytes) => (await act({ kind: 'read', path, maxBytes })) as Uint8Array | 'missing' | 'larger',
+    remove: async (path) => void (await act({ kind: 'remove', path })),
+  };
 }

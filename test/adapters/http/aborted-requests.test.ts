@@ -1,21 +1,25 @@
+import { expect } from 'chai';
+import { getEventListeners } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
+import type { HttpRequest } from '../../../adapters/http/http-request.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
+import { FakeServer, type Fault } from '../../providers/fakes/fake-server.js';
+import { orSkip } from '../../servers/servers.js';
+import { errorOf, get, localClient, post, UNABORTED } from './client.js';
+import { onceReceived, RawServer } from './raw-server.js';
+
 /*
  * Goal: once a call is aborted, nothing more of its request reaches the server, and its connection is closed: also what the operating
  * system has taken and not sent yet, of a request on its own connection.
  * Method: servers that do not read until the call has been aborted, bodies that are held back, and a relay that holds back the handshake.
  * What the servers received in the end is held against what was sent.
  */
-import { expect } from 'chai';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
-import type { HttpClient } from '../../../adapters/http/http-client.js';
-import type { HttpRequest } from '../../../adapters/http/http-request.js';
-import { Authority, type Pair } from '../../fixtures/authority.js';
-import { orSkip } from '../../servers/servers.js';
-import { errorOf, localClient, UNABORTED } from './client.js';
-import { onceReceived, RawServer } from './raw-server.js';
 
 const MIB = 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024, 'x');
@@ -258,5 +262,65 @@ describe('a request that is aborted', () => {
     const second = await client.request({ method: 'POST', url: server.url, body: 'second', signal: UNABORTED });
     expect(String(await second.bytes())).to.equal('ok');
     expect(await first).to.include({ kind: 'aborted' });
+  });
+});
+
+/*
+ * Goal: a call that is over listens to its signal no longer, however it has ended: a signal may outlive many calls.
+ * Method: a real server that answers in every way; the platform counts the listeners of a signal that all calls share.
+ */
+
+const ENDS: readonly (readonly [name: string, fault: Fault | undefined])[] = [
+  ['answered', undefined],
+  ['answered with an error', { type: 'status', status: 503, body: '{}' }],
+  ['refused without a body', { type: 'status', status: 401 }],
+  ['not answered', { type: 'lose-answer' }],
+  ['closed at once', { type: 'drop' }],
+  ['answered with half a body', { type: 'truncated' }],
+  ['answered without end', { type: 'huge' }],
+  ['answered too late', { type: 'hang' }],
+  ['redirected', { type: 'redirect', to: 'http://127.0.0.1:1/' }],
+];
+
+const READ: Readonly<Record<string, (answer: HttpAnswer) => unknown>> = {
+  'read to its end': (answer) => answer.bytes(),
+  'read as JSON': (answer) => answer.json(),
+  'discarded': (answer) => answer.discard(),
+  'left after its first piece': async (answer) => {
+    for await (const _ of answer.body()) break;
+  },
+};
+
+describe('a signal of calls that are over', () => {
+  for (const [how, send] of Object.entries({ POST: post, GET: get }))
+    for (const [end, fault] of ENDS)
+      for (const [way, read] of Object.entries(READ))
+        it(`has no listener when a ${how} was ${end} and its answer ${way}`, async () => {
+          const handle = () => ({ json: { pictures: 'x'.repeat(1_000) } });
+          const server = await FakeServer.open([
+            { method: 'POST', path: '/tasks', handle },
+            { method: 'GET', path: '/tasks', handle },
+          ]);
+          const client = localClient({ limits: { maxBodyBytes: 100_000, headersTimeoutMs: 50 } });
+          const { signal } = new AbortController();
+          try {
+            if (fault !== undefined) server.plan(fault);
+            await send(client, `${server.url}/tasks`, { signal })
+              .then(read)
+              .catch(() => undefined);
+            expect(getEventListeners(signal, 'abort')).to.have.length(0);
+          } finally {
+            await client.close();
+            await server.close();
+          }
+        });
+
+  it('has none when nothing listens, and when the address is refused', async () => {
+    const client = localClient();
+    const { signal } = new AbortController();
+    for (const url of ['http://127.0.0.1:1/', 'http://10.0.0.1/', 'ftp://127.0.0.1/'])
+      await get(client, url, { signal }).catch(() => undefined);
+    expect(getEventListeners(signal, 'abort')).to.have.length(0);
+    await client.close();
   });
 });

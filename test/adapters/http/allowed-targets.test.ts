@@ -1,14 +1,16 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
+import { AllowList, readTarget, specialAddress } from '../../../adapters/http/allow-list.js';
+import { HttpClient } from '../../../adapters/http/http-client.js';
+import { errorOf, get, localClient, post, UNABORTED } from './client.js';
+import { answering, type Connection, onceReceived, RawServer } from './raw-server.js';
+
 /*
  * Goal: a request reaches only the public internet over TLS and what the operator listed, whatever an address looks like, whatever a
  * name leads to, and whenever it leads elsewhere.
  * Method: real clients and servers on loopback addresses, with a resolver that says what a test wants; servers count connections.
  */
-import { expect } from 'chai';
-import fc from 'fast-check';
-import { AllowList, readTarget } from '../../../adapters/http/allow-list.js';
-import { HttpClient } from '../../../adapters/http/http-client.js';
-import { errorOf, get, post } from './client.js';
-import { answering, RawServer } from './raw-server.js';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
@@ -247,5 +249,262 @@ describe('a list of allowed hosts and networks', () => {
       const { hostname, port } = readTarget(url);
       expect(new AllowList([entry]).hasHost(hostname, port), entry).to.equal(true);
     }
+  });
+});
+
+/**
+ * The special-purpose address registries of IANA (iana-ipv4-special-registry, iana-ipv6-special-registry) and the
+ * multicast and reserved blocks beside them, as they are published: each block's first and last address, and whether it
+ * is globally reachable. Written out by hand, apart from the adapter's own table.
+ */
+export const IPV4_BLOCKS: readonly (readonly [first: string, last: string, isGlobal: boolean])[] = [
+  ['0.0.0.0', '0.255.255.255', false],
+  ['10.0.0.0', '10.255.255.255', false],
+  ['100.64.0.0', '100.127.255.255', false],
+  ['127.0.0.0', '127.255.255.255', false],
+  ['169.254.0.0', '169.254.255.255', false],
+  ['172.16.0.0', '172.31.255.255', false],
+  ['192.0.0.0', '192.0.0.8', false],
+  ['192.0.0.11', '192.0.0.255', false],
+  ['192.0.2.0', '192.0.2.255', false],
+  ['192.168.0.0', '192.168.255.255', false],
+  ['198.18.0.0', '198.19.255.255', false],
+  ['198.51.100.0', '198.51.100.255', false],
+  ['203.0.113.0', '203.0.113.255', false],
+  ['224.0.0.0', '239.255.255.255', false],
+  ['240.0.0.0', '255.255.255.255', false],
+  ['1.0.0.0', '9.255.255.255', true],
+  ['11.0.0.0', '100.63.255.255', true],
+  ['100.128.0.0', '126.255.255.255', true],
+  ['128.0.0.0', '168.63.129.15', true],
+  ['168.63.129.17', '169.253.255.255', true],
+  ['169.255.0.0', '172.15.255.255', true],
+  ['172.32.0.0', '191.255.255.255', true],
+  ['192.0.1.0', '192.0.1.255', true],
+  ['192.0.3.0', '192.88.98.255', true],
+  ['192.88.100.0', '192.167.255.255', true],
+  ['192.169.0.0', '198.17.255.255', true],
+  ['198.20.0.0', '198.51.99.255', true],
+  ['198.51.101.0', '203.0.112.255', true],
+  ['203.0.114.0', '223.255.255.255', true],
+];
+
+export const IPV6_BLOCKS: readonly (readonly [first: string, last: string, isGlobal: boolean])[] = [
+  ['::', '::', false],
+  ['::1', '::1', false],
+  // IPv4-compatible, deprecated.
+  ['::2', '::ffff:ffff', false],
+  // IPv4-translated.
+  ['::ffff:0:0:0', '::ffff:0:ffff:ffff', false],
+  // NAT64 for local use.
+  ['64:ff9b:1::', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff', false],
+  ['100::', '100::ffff:ffff:ffff:ffff', false],
+  ['100:0:0:1::', '100:0:0:1:ffff:ffff:ffff:ffff', false],
+  // Teredo, benchmarks, ORCHID, documentation.
+  ['2001::', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['2001:2::', '2001:2:0:ffff:ffff:ffff:ffff:ffff', false],
+  ['2001:10::', '2001:1f:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['5f00::', '5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['fec0::', 'feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['ff00::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  // Assigned to no registry of addresses.
+  ['4000::', '5eff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['6000::', 'fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', false],
+  ['2001:200::', '2001:db7:ffff:ffff:ffff:ffff:ffff:ffff', true],
+  ['2001:db9::', '2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff', true],
+  ['2003::', '3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff', true],
+];
+
+/*
+ * Goal: nothing is sent to an address that is not globally reachable, however the address is written or wrapped into another one.
+ * Method: addresses drawn from IANA's registries, written out independently, in every form that leads to them; properties print
+ * their seed.
+ */
+
+/** Addresses as numbers, by arithmetic of this test's own. */
+function v4Number(address: string): bigint {
+  return address.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+}
+
+function v6Number(address: string): bigint {
+  const [head = '', tail] = address.split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':'));
+  const before = groups(head);
+  const after = tail === undefined ? [] : groups(tail);
+  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after];
+  return all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+function v4Text(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
+}
+
+function v6Text(value: bigint): string {
+  return Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 65_535n).toString(16)).join(
+    ':',
+  );
+}
+
+const within = ([first, last]: readonly [bigint, bigint]) =>
+  fc.oneof(fc.bigInt(first, last), fc.constantFrom(first, last));
+const v4In = (isGlobal: boolean) =>
+  fc
+    .constantFrom(...IPV4_BLOCKS.filter((block) => block[2] === isGlobal))
+    .chain(([first, last]) => within([v4Number(first), v4Number(last)]));
+const v6In = (isGlobal: boolean) =>
+  fc
+    .constantFrom(...IPV6_BLOCKS.filter((block) => block[2] === isGlobal))
+    .chain(([first, last]) => within([v6Number(first), v6Number(last)]));
+
+/** IPv6 addresses that lead to an IPv4 one. */
+const WRAPPINGS: readonly (readonly [string, (v4: bigint) => bigint])[] = [
+  ['mapped', (v4) => (0xffffn << 32n) + v4],
+  ['NAT64', (v4) => v6Number('64:ff9b::') + v4],
+  ['6to4', (v4) => (0x2002n << 112n) + (v4 << 80n) + 1n],
+];
+
+const isRefused = (address: string) => specialAddress(ipaddr.parse(address)) !== undefined;
+
+describe('special addresses', () => {
+  it('have every address of IPv4 that is not globally reachable, and no other', () => {
+    fc.assert(
+      fc.property(v4In(false), (value) => isRefused(v4Text(value))),
+      { numRuns: 2_000 },
+    );
+    fc.assert(
+      fc.property(v4In(true), (value) => !isRefused(v4Text(value))),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('have every address of IPv6 that is not globally reachable, and no other', () => {
+    fc.assert(
+      fc.property(v6In(false), (value) => isRefused(v6Text(value))),
+      { numRuns: 2_000 },
+    );
+    fc.assert(
+      fc.property(v6In(true), (value) => !isRefused(v6Text(value))),
+      { numRuns: 2_000 },
+    );
+  });
+
+  for (const [form, wrap] of WRAPPINGS) {
+    it(`have a ${form} address exactly when they have the IPv4 address within`, () => {
+      fc.assert(
+        fc.property(v4In(false), (value) => isRefused(v6Text(wrap(value)))),
+        { numRuns: 2_000 },
+      );
+      fc.assert(
+        fc.property(v4In(true), (value) => !isRefused(v6Text(wrap(value)))),
+        { numRuns: 2_000 },
+      );
+    });
+  }
+
+  it('name the kind of an address', () => {
+    const known = {
+      '10.1.2.3': 'a private address',
+      '127.0.0.1': 'a loopback address',
+      '169.254.169.254': 'a link-local address',
+      '100.100.100.200': "a carrier's shared address",
+      '168.63.129.16': 'an address of a cloud platform',
+      '::1': 'a loopback address',
+      '::ffff:127.0.0.1': 'a loopback address',
+      'fd00:ec2::254': 'a private address',
+      'fe80::1%2': 'a link-local address',
+    };
+    for (const [address, what] of Object.entries(known))
+      expect(specialAddress(ipaddr.parse(address)), address).to.equal(what);
+    for (const address of ['8.8.8.8', '2606:4700:4700::1111', '64:ff9b::808:808'])
+      expect(specialAddress(ipaddr.parse(address)), address).to.equal(undefined);
+  });
+});
+
+/*
+ * Goal: an error about an address with a secret path shows its origin alone, whatever went wrong and when. No error shows a
+ * query. (Of redirects to another origin: see redirects.test.ts.)
+ * Method: servers that fail at each point of an exchange, asked for an address with a token in its path and its query.
+ */
+
+const PATH = '/T0KEN/picture.png?signature=T0KEN';
+const LIMITS = { headersTimeoutMs: 100, idleTimeoutMs: 100, connectTimeoutMs: 100 };
+
+const answeringWith = (answer: string) => (connection: Connection) =>
+  onceReceived(connection, '\r\n\r\n', () => void connection.socket.end(answer));
+
+/** What the server does, by how the request fails. */
+const FAILURES: Readonly<Record<string, (connection: Connection) => void>> = {
+  'no answer comes': () => undefined,
+  'the answer is no HTTP': answeringWith('no HTTP\r\n\r\n'),
+  'the connection is closed': answeringWith(''),
+  'the body breaks off': answeringWith('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n1'),
+  'the body is too large': answeringWith('HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n1'),
+  'the body is no JSON': answeringWith('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n{"a"='),
+  'the body has too many levels': answeringWith(
+    `HTTP/1.1 200 OK\r\ncontent-length: 600\r\n\r\n${'['.repeat(300)}${']'.repeat(300)}`,
+  ),
+  'it redirects too often': answeringWith(
+    'HTTP/1.1 302 Found\r\nlocation: /T0KEN/picture.png\r\ncontent-length: 0\r\n\r\n',
+  ),
+};
+
+describe('the address in an error', () => {
+  const opened: { close(): Promise<unknown> }[] = [];
+  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  let client: HttpClient;
+  beforeEach(() => {
+    client = kept(localClient({ limits: LIMITS }));
+  });
+
+  /** The message for an address whose path is a secret, and for the same where it is none. */
+  async function messagesAt(origin: string, by = client): Promise<readonly [secret: string, other: string]> {
+    const messages = [];
+    for (const hasSecretPath of [true, false]) {
+      const asked = get(by, origin + PATH, { hasSecretPath, maxRedirects: 1 });
+      messages.push((await errorOf(asked.then((answer) => answer.json()))).message);
+    }
+    return messages as [string, string];
+  }
+
+  for (const [name, on] of Object.entries(FAILURES)) {
+    it(`has no secret path where ${name}`, async () => {
+      const { url } = kept(await RawServer.open(on));
+      const origin = new URL(url).origin;
+      const [secret, other] = await messagesAt(origin);
+      expect(secret)
+        .to.match(/^GET http:\/\/127\.0\.0\.1:\d+: /)
+        .and.to.not.include('T0KEN');
+      expect(other).to.include(`GET ${origin}/T0KEN/picture.png: `).and.to.not.include('signature');
+    });
+  }
+
+  it('has no secret path where nothing is sent: the call is over, there is no server, or the address is refused', async () => {
+    const gone = await RawServer.open(() => undefined);
+    const { origin: nowhere } = new URL(gone.url);
+    await gone.close();
+    for (const origin of [nowhere, 'https://10.0.0.1', 'https://files.internal']) {
+      const [secret, other] = await messagesAt(origin);
+      expect(secret).to.include(`GET ${origin}: `).and.to.not.include('T0KEN');
+      expect(other).to.include(`GET ${origin}/T0KEN/picture.png: `);
+    }
+    const over = get(client, `https://one.example${PATH}`, { hasSecretPath: true, signal: AbortSignal.abort() });
+    expect(await errorOf(over)).to.have.property('message', 'GET https://one.example: The call was aborted.');
+    const isOver = kept(localClient());
+    await isOver.close();
+    const request = {
+      method: 'GET',
+      url: `https://one.example${PATH}`,
+      hasSecretPath: true,
+      signal: UNABORTED,
+    } as const;
+    expect((await errorOf(isOver.request(request))).message).to.not.include('T0KEN');
   });
 });

@@ -2,13 +2,13 @@
  * Goal: certificates are always verified, before anything is sent.
  * Method: real TLS servers with certificates of an authority made for the test. Each keeps what it was asked.
  */
+import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect } from 'chai';
 import { Authority } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, post } from './client.js';

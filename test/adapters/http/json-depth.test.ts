@@ -6,9 +6,8 @@ import { expect } from 'chai';
 import { MAX_JSON_DEPTH } from '../../../adapters/http/json-body.js';
 import { jsonWithFiles } from '../../../adapters/http/json/json-with-files.js';
 import { submit } from '../../../adapters/http/submission-outcome.js';
-import { BodyServers } from './body-servers.js';
 import { errorOf, get, localClient, UNABORTED } from './client.js';
-import { onceReceived, RawServer } from './raw-server.js';
+import { BodyServers, onceReceived, RawServer } from './raw-server.js';
 
 const MILLION = 1_000_000;
 const LIMITS = { maxBodyBytes: 20 * 1024 * 1024 };

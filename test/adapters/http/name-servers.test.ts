@@ -6,7 +6,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once, setMaxListeners } from 'node:events';
 import { AllowList } from '../../../adapters/http/allow-list.js';
 import { byNameServers } from '../../../adapters/http/connections.js';
-import { until } from '../../fixtures/until.js';
+import { until } from '../../fixtures/clocks.js';
 
 const [A, AAAA] = [1, 28];
 const NOT_FOUND = 3;

@@ -1,18 +1,20 @@
-// Goal: a video is probed by few, bounded reads of its stored file, whatever its length is and whatever its boxes say.
-// Method: files that are made as they are read, with every read recorded; boxes whose counts no length bounds. A demuxer that
-// believed those would not end, or would end the process.
 import { expect } from 'chai';
 import { BOXES_A_TURN } from '../../../adapters/media/mp4-box.js';
 import { BLOCK_BYTES, MAX_INDEX_BYTES } from '../../../adapters/media/mp4-outline.js';
 import { MAX_BOXES, MAX_SAMPLES } from '../../../adapters/media/mp4-work.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
+import { VideoProber, type VideoProberOptions } from '../../../adapters/media/video-prober.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProbedFile } from '../../../core/ports/media.js';
 import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
 import { inTurns } from '../../fixtures/in-turns.js';
-import { largeMp4 } from '../../fixtures/large-videos.js';
+import { largeMp4 } from '../../fixtures/large-media.js';
 import { box, lastIndex, longBox, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
 import { mp4, mp4WithPcm } from '../../fixtures/videos.js';
+
+// Goal: a video is probed by few, bounded reads of its stored file, whatever its length is and whatever its boxes say.
+// Method: files that are made as they are read, with every read recorded; boxes whose counts no length bounds. A demuxer that
+// believed those would not end, or would end the process.
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;
@@ -460,5 +462,53 @@ describe('the probe of a video', () => {
         whole.read({ from, to: from + ((to - from) >> 1) }),
     };
     expect(await probe.probe(file, LIMITS)).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+  });
+});
+
+// Goal: a video that makes the demuxer take more memory or time than any valid one costs its own answer only.
+// Method: videos as the demuxer is given them, without the checks before it, in threads with small limits.
+
+const UNREADABLE = { invalid: 'The file starts like an MP4 video but cannot be read.' };
+const WHOLE_FACTS = { kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48, durationMs: 500 };
+/** Four thousand million samples, all of which the demuxer makes. */
+const ENDLESS_MEMORY = Buffer.concat([box('stts', words(0, 1, MANY, 0)), box('ctts', words(0, 1, 1, 0))]);
+/** As many samples in a chunk, whose sizes the demuxer adds. */
+const ENDLESS_TIME = box('stsc', words(0, 1, 1, MANY, 1));
+
+describe('VideoProber', () => {
+  const probe = async (prober: VideoProber, bytes: Uint8Array) =>
+    prober.probe({ byteSize: bytes.byteLength, parts: [{ at: 0, bytes }] }, LIMITS);
+
+  const cases: readonly (readonly [string, Uint8Array, VideoProberOptions])[] = [
+    ['memory', ENDLESS_MEMORY, { maxHeapMib: 96 }],
+    ['time', ENDLESS_TIME, { maxBusyMs: 500 }],
+  ];
+  for (const [what, table, options] of cases)
+    it(`refuses a video that takes endless ${what}, and probes the others that wait`, async () => {
+      const prober = new VideoProber(options);
+      const bytes = withinBox(await lastIndex(), SAMPLES, table);
+      const answers = await Promise.all(
+        [mp4(), bytes, mp4(), bytes, mp4()].map(async (video) => probe(prober, await video)),
+      );
+      const found = { ...WHOLE_FACTS, contentBytes: (await mp4()).byteLength };
+      expect(answers).to.deep.equal([found, UNREADABLE, found, UNREADABLE, found]);
+    });
+
+  it('throws where its thread cannot start, as that is not the fault of a video', async () => {
+    const prober = new VideoProber({ module: new URL('./no-thread.js', import.meta.url) });
+    const error = await probe(prober, await mp4()).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(Error).and.have.property('message', 'The thread that probes videos cannot start.');
+  });
+
+  it('lets other work in while a video is probed', async () => {
+    const prober = new VideoProber({ maxBusyMs: 500 });
+    let turns = 0;
+    const answer = probe(prober, withinBox(await lastIndex(), SAMPLES, ENDLESS_TIME)).finally(() => (turns = -turns));
+    while (turns >= 0) {
+      turns += 1;
+      await new Promise(setImmediate);
+    }
+    expect(await answer).to.deep.equal(UNREADABLE);
+    expect(-turns).to.be.above(100);
   });
 });

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { entryDocument } from '../../../adapters/mongo/account-documents.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/mongo-ledger.js';
 import { anEntry } from '../../contracts/account-store.contract.js';
-import { allPages } from '../../contracts/all-pages.js';
+import { allPages } from '../../contracts/versioned-records.js';
 import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { onMongo } from './on-mongo.js';
 

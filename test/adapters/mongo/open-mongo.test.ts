@@ -1,14 +1,10 @@
-// Goal: a database that cannot be trusted is refused with one sentence that contains no password; set-up creates
-// exactly what the schema says, in any number of processes at once and when repeated; and processes of another
-// installation are detected.
-// Method: databases made invalid in one way each, on both kinds of server.
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
 import type { Lent } from '../../../adapters/driver.js';
-import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
+import { deploymentOf, MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/mongo-ledger.js';
-import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
+import { migrateMongo, MongoRefused, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { READABLE_FROM, READS_GROUPS_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -17,6 +13,11 @@ import { aChange, aGeneration, anAccount, uuidAt } from '../../fixtures/stored-r
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
+
+// Goal: a database that cannot be trusted is refused with one sentence that contains no password; set-up creates
+// exactly what the schema says, in any number of processes at once and when repeated; and processes of another
+// installation are detected.
+// Method: databases made invalid in one way each, on both kinds of server.
 
 /** The sentence a database is refused with. */
 async function refusal(work: Promise<unknown>): Promise<string> {
@@ -349,3 +350,123 @@ function installing(place: () => FreshDatabase): void {
     await stores.close();
   });
 }
+
+// Goal: a process relies on a change stream where it tells soon, and on the order of one command's writes where one log has
+// them: on a replica set, not on a sharded cluster.
+// Method: answers to `hello` as servers give them; then stores over a connection that was told each of them.
+
+/** As MongoDB 7 answers, in part. */
+const ALONE = { helloOk: true, isWritablePrimary: true, maxWireVersion: 21, ok: 1 };
+const MEMBER = { ...ALONE, setName: 'rs0', hosts: ['127.0.0.1:27017'] };
+/** The first release with the command `bulkWrite`. */
+const RELEASE_8 = { maxWireVersion: 25 };
+const ROUTER = { ...ALONE, msg: 'isdbgrid' };
+
+describe('the deployment that a MongoDB server says it is of', () => {
+  it('is a server on its own, which has no majority and tells nothing', () => {
+    expect(deploymentOf(ALONE)).to.deep.equal({ isReplicated: false, tellsSoon: false, ordersWrites: false });
+    expect(deploymentOf({ ...ALONE, ...RELEASE_8 })).to.include({ ordersWrites: false });
+  });
+
+  it('is a replica set, whose change stream tells soon', () => {
+    expect(deploymentOf(MEMBER)).to.deep.equal({ isReplicated: true, tellsSoon: true, ordersWrites: false });
+    expect(deploymentOf({ ...MEMBER, ...RELEASE_8 }), 'which orders writes from release 8.0 on').to.include({
+      ordersWrites: true,
+    });
+  });
+
+  it('is a sharded cluster, whose change stream may wait for shards without writes', () => {
+    expect(deploymentOf(ROUTER)).to.deep.equal({ isReplicated: true, tellsSoon: false, ordersWrites: false });
+    expect(deploymentOf({ ...ROUTER, ...RELEASE_8 })).to.include({ ordersWrites: false });
+  });
+
+  it('decides whether a process is told what others write of generations', async function stores() {
+    const connection = await MongoConnection.open(freshDatabase(await orSkip(this, mongoServer('replica-set'))));
+    const tells = (hello: object): boolean => {
+      const told = Object.create(connection, { deployment: { value: deploymentOf(hello) } }) as MongoConnection;
+      return storesOver(told, { form: 'grouped' }).generationChanges !== undefined;
+    };
+    expect([ALONE, MEMBER, ROUTER].map(tells)).to.deep.equal([false, true, false]);
+    await connection.close();
+  });
+});
+
+// Goal: with any connection string, writes are acknowledged by a majority and journalled, and reads return what a
+// majority of the primary's set has; a connection string that reaches no such server is refused with what an operator
+// must know.
+// Method: connections by strings that ask for less, and the concerns that the driver then uses; strings with one
+// mistake each.
+
+const LESSER = [
+  'w=1',
+  'w=0',
+  'journal=false',
+  'w=1&journal=false',
+  'wtimeoutMS=1',
+  'readConcernLevel=local',
+  'readPreference=secondaryPreferred',
+];
+
+for (const lane of MONGO_KINDS) {
+  describe(`A connection string that asks for less, of MongoDB, ${lane}`, () => {
+    let server: MongoServer;
+    before(async function servers() {
+      server = await orSkip(this, mongoServer(lane));
+    });
+
+    for (const asked of LESSER) {
+      it(`is overruled: ${asked}`, async () => {
+        const { url, database } = freshDatabase(server);
+        const connection = await MongoConnection.open({
+          url: `${url}${url.includes('?') ? '&' : '?'}${asked}`,
+          database,
+          timeoutMs: 30_000,
+        });
+        try {
+          const { writeConcern, readConcern, readPreference } = connection.collection('accounts');
+          expect(writeConcern).to.deep.include({ w: 'majority', journal: true, wtimeoutMS: 30_000 });
+          expect(readConcern?.level).to.equal(lane === 'replica-set' ? 'majority' : 'local');
+          expect(readPreference?.mode).to.equal('primary');
+        } finally {
+          await connection.close();
+        }
+      });
+    }
+  });
+}
+
+describe('A connection string that leads nowhere', () => {
+  let server: MongoServer;
+  before(async function servers() {
+    server = await orSkip(this, mongoServer('replica-set'));
+  });
+
+  /** On a busy machine nothing may be known yet at the timeout: then it is tried again with twice the time. */
+  async function expectRefusal(url: string, message: string): Promise<void> {
+    let said = '';
+    for (let timeoutMs = 250; said !== message && timeoutMs < 60_000; timeoutMs *= 2) {
+      const outcome = await MongoConnection.open({ url, database: 'x', timeoutMs }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(outcome).to.be.instanceOf(StoreUnavailable);
+      said = (outcome as StoreUnavailable).message;
+    }
+    expect(said).to.equal(message);
+  }
+
+  it('says that the replica set is another one', async () => {
+    const { host } = new URL(server.url);
+    await expectRefusal(
+      `mongodb://${host}/?replicaSet=another`,
+      `MongoDB at ${host} does not answer as a member of the replica set another.`,
+    );
+  });
+
+  it('says that there is no listener, without the password', async () => {
+    await expectRefusal(
+      'mongodb://user:hunter2@127.0.0.1:9/',
+      'MongoDB at 127.0.0.1:9 does not answer (connect ECONNREFUSED 127.0.0.1:9).',
+    );
+  });
+});

@@ -13,10 +13,9 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import { submitted, WANTED } from '../../contracts/provider.contract.js';
 import { image } from '../../fixtures/images.js';
-import { HEIGHT_PX, maskedPicture, maskedReference, pixelAt, WIDTH_PX } from '../../fixtures/masked-pictures.js';
+import { HEIGHT_PX, maskedPicture, maskedReference, pixelAt, WIDTH_PX } from '../../fixtures/marked-media.js';
 import { A1111Fake } from '../../providers/fakes/a1111-fake.js';
-import type { OpenAiVendor } from '../../providers/fakes/openai-error.js';
-import { OpenAiFake } from '../../providers/fakes/openai-fake.js';
+import { OpenAiFake, type OpenAiVendor } from '../../providers/fakes/openai-fake.js';
 import {
   readByLoadImage,
   readByLoadImageMask,
@@ -25,11 +24,10 @@ import {
 } from '../../providers/fakes/read-masks.js';
 import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { a1111At, SETTINGS as A1111_SETTINGS, task as a1111Task } from './a1111/opened-a1111.js';
-import { openStudio, type Studio, task as comfyUiTask } from './comfyui/opened-comfyui.js';
-import { EDIT, PROMPT } from './comfyui/workflows.js';
+import { EDIT, openStudio, PROMPT, type Studio, task as comfyUiTask } from './comfyui/opened-comfyui.js';
 import { openAiAt, task as openAiTask } from './openai/opened-openai.js';
-import { referenceOf } from './sample-task.js';
 import { sdcppAt, SETTINGS as SDCPP_SETTINGS, task as sdcppTask } from './sdcpp/opened-sdcpp.js';
+import { referenceOf } from './vendor-subject.js';
 
 /** Rounds as a server does that knows no soft edges. */
 const hard = (share: number): number => Math.round(share);

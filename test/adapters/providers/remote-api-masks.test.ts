@@ -26,7 +26,7 @@ import {
   MEMORY_BYTES,
   pixelAt,
   WIDTH_PX,
-} from '../../fixtures/masked-pictures.js';
+} from '../../fixtures/marked-media.js';
 import { CogFake } from '../../providers/fakes/cog-fake.js';
 import type { FakeServer } from '../../providers/fakes/fake-server.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
@@ -35,9 +35,8 @@ import { StudioFake } from '../../providers/fakes/studio-fake.js';
 import { cogAt, SETTINGS as COG } from './cog/opened-cog.js';
 import { falAt, SETTINGS as FAL } from './fal/opened-fal.js';
 import { AUTH, httpJsonAt, studioMapping } from './http-json/opened-http-json.js';
-import { defaultsOf } from './option-defaults.js';
 import { replicateAt, SETTINGS as REPLICATE } from './replicate/opened-replicate.js';
-import { closeAnswers, outputsOf, referenceOf, sampleTask } from './sample-task.js';
+import { closeAnswers, defaultsOf, outputsOf, referenceOf, sampleTask } from './vendor-subject.js';
 
 /** How a model takes masks: in a picture of its own, or by the transparency of the reference. */
 type Taking = 'white' | 'black' | 'alpha' | 'in the picture' | 'none';

@@ -1,9 +1,25 @@
-import type { JsonObject } from '../../../core/json.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import type { Log } from '../../../core/log.js';
-import type { Provider, Submission } from '../../../core/ports/provider.js';
+import type {
+  Provider,
+  ProviderReference,
+  ProviderReport,
+  Submission,
+  SubmitAnswer,
+  SubmittedOutput,
+} from '../../../core/ports/provider.js';
+import { reportsUntilOver, submitted, WANTED } from '../../contracts/provider.contract.js';
 import type { OpenedRemoteProvider, RemoteProviderSubject } from '../../contracts/remote-provider.contract.js';
+import { inPieces } from '../../fixtures/byte-streams.js';
 import type { FakeServer } from '../../providers/fakes/fake-server.js';
-import { recordingLog } from './recording-log.js';
+
+/** A log, and all that was written to it as JSON. */
+export function recordingLog(): { readonly log: Log; readonly logged: () => string } {
+  const lines: string[] = [];
+  const note = (event: string, about: object) => void lines.push(JSON.stringify({ event, ...about }));
+  return { log: { info: note, warn: note }, logged: () => lines.join('\n') };
+}
 
 export interface VendorFake {
   readonly server: FakeServer;
@@ -73,4 +89,115 @@ function openedAt<Fake extends VendorFake>(
     logged,
   };
   return { opened, close: () => Promise.all(made.map((provider) => provider.close())) };
+}
+
+interface EndingFake extends VendorFake {
+  /** How the next tasks end. */
+  ending: unknown;
+}
+
+interface OpenedFor<Fake, Instance> {
+  readonly openFake: () => Promise<Fake>;
+  readonly providerAt: (base: string) => Instance;
+  readonly task: (wish: Partial<Submission>) => Submission;
+}
+
+/** A vendor's fake and an instance at it, of the test that runs. */
+export interface OpenedVendor<Fake extends EndingFake, Instance> {
+  readonly fake: Fake;
+  readonly provider: Instance;
+  submit(wish: Partial<Submission>): Promise<SubmitAnswer>;
+  /** The last report of a task that ends so. */
+  reportOf(ending: Fake['ending'], settings?: JsonObject): Promise<ProviderReport | undefined>;
+}
+
+/** Opens a vendor's fake and an instance at it for each test of a suite, and closes them after it. */
+export function vendorForEach<Fake extends EndingFake, Instance extends Provider & { close(): Promise<void> }>({
+  openFake,
+  providerAt,
+  task,
+}: OpenedFor<Fake, Instance>): OpenedVendor<Fake, Instance> {
+  let fake: Fake;
+  let provider: Instance;
+  beforeEach(async () => {
+    fake = await openFake();
+    provider = providerAt(fake.base);
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+  return {
+    get fake() {
+      return fake;
+    },
+    get provider() {
+      return provider;
+    },
+    submit: (wish) => provider.submit(task(wish), WANTED),
+    async reportOf(ending, settings) {
+      fake.ending = ending;
+      const submission = task(settings === undefined ? {} : { settings });
+      const reference = await submitted(provider, submission);
+      return (await reportsUntilOver(provider, reference, submission)).at(-1);
+    },
+  };
+}
+
+/** What work has thrown, or what it resolved with. */
+export function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.catch((error: unknown) => error);
+}
+
+/** A task for one picture, with what a test wishes. */
+export function sampleTask(wish: Partial<Submission> & Pick<Submission, 'settings'>): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'sd',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+    ...wish,
+  };
+}
+
+/** A reference that comes in small pieces, a large one in some. */
+export function referenceOf(bytes: Uint8Array, role: ReferenceRole = 'reference_image'): ProviderReference {
+  const { byteLength: byteSize } = bytes;
+  return {
+    role,
+    mediaType: 'image/png',
+    byteSize,
+    open: async () => inPieces(bytes, Math.max(100, byteSize >> 6)),
+  };
+}
+
+const closes: (() => void)[] = [];
+
+/** The outputs of an answer that must have them, which `closeAnswers` frees. */
+export async function outputsOf(answer: Promise<SubmitAnswer>): Promise<readonly SubmittedOutput[]> {
+  const given = await answer;
+  if (!('outputs' in given)) throw new Error('The answer has no outputs.');
+  if (given.close !== undefined) closes.push(given.close);
+  return given.outputs;
+}
+
+/** Closes the answers whose outputs a test was given, as core does when it has read them. */
+export function closeAnswers(): void {
+  for (const close of closes.splice(0)) close();
+}
+
+/** The options of a driver that have a default, as a configuration without them gives them to it. */
+export function defaultsOf(schema: JsonObject): JsonObject {
+  const properties = schema['properties'] as Readonly<Record<string, { readonly default?: Json }>>;
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, { default: byDefault }]) =>
+      byDefault === undefined ? [] : [[name, byDefault]],
+    ),
+  );
 }

@@ -1,16 +1,31 @@
+import { expect } from 'chai';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closeToOthers, DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
+import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
+import { ServerLock } from '../../../adapters/sqlite/server-lock.js';
+import { aGeneration, anAccount, anUpload, uuidAt } from '../../fixtures/stored-records.js';
+import { ServerProcess } from './child-process.js';
+import { fillFolder, temporaryFolder } from './sqlite-subject.js';
+
 // Goal: a data folder that cannot be trusted is refused with one sentence, a folder has one server, and its files are
 // private.
 // Method: folders made invalid in one way each; a second server in this process and beside another process that is then
 // killed.
-import { expect } from 'chai';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
-import { openDatabase } from '../../../adapters/sqlite/driver.js';
-import { openSqlite, type SqliteOptions } from '../../../adapters/sqlite/open-sqlite.js';
-import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
-import { ServerProcess } from './child-process.js';
-import { fillFolder, temporaryFolder } from './sqlite-subject.js';
 
 /** The sentence a folder is refused with. */
 async function refusal(options: SqliteOptions): Promise<string> {
@@ -150,5 +165,202 @@ describe('openSqlite', () => {
     await stores.close();
     expect(existsSync(join(inner, 'server.pid'))).to.equal(false);
     await (await openSqlite({ folder: inner, role: 'server' })).close();
+  });
+});
+
+// Goal: a data folder that other users can read is closed to them, and nothing else about it changes.
+// Method: folders with every kind of open permissions; where the tests run as root, also as a user who does not own
+// them.
+
+const NOBODY = 65_534;
+
+describe('closeToOthers', () => {
+  let folder: string;
+  const inside = (name: string) => join(folder, name);
+  const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-rights-'));
+    for (const name of ['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml'])
+      writeFileSync(inside(name), '', { mode: 0o600 });
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('leaves a closed folder as it is', () => {
+    expect(closeToOthers(folder)).to.deep.equal({ closed: [], open: [] });
+  });
+
+  it('removes the rights of others, and only those', () => {
+    chmodSync(folder, 0o2755);
+    chmodSync(inside('darkroom.db'), 0o644);
+    chmodSync(inside('darkroom.db-wal'), 0o440);
+    chmodSync(inside('secret'), 0o604);
+    chmodSync(inside('darkroom.yaml'), 0o644);
+    expect(closeToOthers(folder)).to.deep.equal({
+      closed: [folder, inside('darkroom.db'), inside('darkroom.db-wal'), inside('secret')],
+      open: [],
+    });
+    expect(
+      ['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml'].map((name) => modeOf(inside(name))),
+    ).to.deep.equal(['600', '400', '600', '644']);
+    expect(statSync(folder).mode & 0o777).to.equal(0o700);
+    expect(closeToOthers(folder)).to.deep.equal({ closed: [], open: [] });
+  });
+
+  it('reports nothing for a missing folder', () => {
+    expect(closeToOthers(inside('missing'))).to.deep.equal({ closed: [], open: [] });
+  });
+
+  it('leaves files of another user unchanged, and names them', function () {
+    if (process.getuid?.() !== 0 || process.seteuid === undefined) return this.skip();
+    chmodSync(folder, 0o777);
+    chownSync(inside('secret'), NOBODY, NOBODY);
+    chmodSync(inside('secret'), 0o644);
+    process.seteuid(NOBODY);
+    try {
+      expect(closeToOthers(folder)).to.deep.equal({ closed: [inside('secret')], open: [folder] });
+    } finally {
+      process.seteuid(0);
+    }
+  });
+});
+
+// Goal: a database file stores the facts that it was first used with, even if several processes claim it at once; a
+// file of an older release can store them too.
+// Method: stores over one folder, opened again, twice at once and read-only; a file with the previous schema.
+
+const FACTS = { secret: 'one', objects: 'one' };
+
+describe('SqliteInstallation', () => {
+  let folder: string;
+  const open: SqliteStores[] = [];
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+  afterEach(async () => {
+    await closeAll();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function opened(options: Partial<SqliteOptions> = {}): Promise<SqliteStores> {
+    const stores = await openSqlite({ folder, role: 'tool', ...options });
+    open.push(stores);
+    return stores;
+  }
+
+  async function closeAll(): Promise<void> {
+    for (const stores of open.splice(0)) await stores.close();
+  }
+
+  it('stores the first facts, and tells any later process which of its own differs', async () => {
+    const first = await opened({ role: 'server' });
+    expect(await first.installation.check({ secret: 'any', objects: 'any' }), 'before there are any').to.equal('same');
+    expect(await first.installation.claim(FACTS)).to.equal('same');
+    await closeAll();
+    for (const options of [{ role: 'server' }, { role: 'tool' }] as const) {
+      const { installation } = await opened(options);
+      for (const ask of ['claim', 'check'] as const) {
+        expect(await installation[ask](FACTS)).to.equal('same');
+        expect(await installation[ask]({ ...FACTS, secret: 'two' })).to.deep.equal({ other: 'secret' });
+        expect(await installation[ask]({ ...FACTS, objects: 'two' })).to.deep.equal({ other: 'objects' });
+      }
+      expect(await installation.check({ secret: 'one' })).to.equal('same');
+      expect(await installation.check({})).to.equal('same');
+    }
+  });
+
+  it('stores the facts of one of several concurrent processes', async () => {
+    const stores = [await opened(), await opened()];
+    const answers = await Promise.all(
+      stores.flatMap(({ installation }, side) =>
+        Array.from({ length: 8 }, (_, n) => installation.claim({ ...FACTS, secret: `secret ${side}-${n}` })),
+      ),
+    );
+    expect(answers.filter((answer) => answer === 'same').length).to.equal(1);
+  });
+
+  it('exists in a file of the previous release, which a reader leaves unchanged', async () => {
+    const path = join(folder, 'darkroom.db');
+    const database = openDatabase(path);
+    database.exec(`PRAGMA journal_mode = WAL; ${MIGRATIONS[0]}; PRAGMA user_version = 1`);
+    const { accountId, name, currency, createdAt } = anAccount(1);
+    database
+      .prepare(`INSERT INTO accounts VALUES (unhex(?, '-'), 0, 0, 0, 0, 0, 0, ?, ?, ?)`)
+      .run(accountId, name, currency, createdAt);
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    const bytes = readFileSync(path);
+    const refused: unknown = await opened({ readOnly: true }).catch((error: unknown) => error);
+    expect(refused)
+      .to.have.property('message')
+      .that.matches(/has schema 1 and needs \d+; run darkroom migrate or start the server to migrate it\.$/);
+    expect(readFileSync(path).equals(bytes), 'nothing was written').to.equal(true);
+    const after = await opened();
+    expect(await after.accounts.list({ limit: 10 }).then(({ items }) => items.length)).to.equal(1);
+    expect(await after.installation.claim(FACTS)).to.equal('same');
+    expect(await after.installation.claim({ ...FACTS, objects: 'two' })).to.deep.equal({ other: 'objects' });
+  });
+});
+
+// Goal: a folder that a server did not leave by itself says so at each start until a check has passed, and to one server at a time.
+// Method: locks that are taken and let go in the ways that a start can end, and the notes of a server that was cut off.
+
+describe('ServerLock', () => {
+  let folder: string;
+  const pidPath = (): string => join(folder, 'server.pid');
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** As a server leaves the folder that is cut off before the machine is started again. */
+  function cutOff(pid = '1'): void {
+    writeFileSync(pidPath(), pid);
+    writeFileSync(join(folder, 'server.boot'), 'another start');
+  }
+
+  function mayHaveLostWrites(): boolean {
+    const lock = ServerLock.take(folder);
+    lock.abandon();
+    return lock.mayHaveLostWrites;
+  }
+
+  it('is held by one server at a time', () => {
+    const lock = ServerLock.take(folder);
+    expect(() => ServerLock.take(folder)).to.throw(DataFolderRefused, `(process ${process.pid})`);
+    lock.release();
+    ServerLock.take(folder).release();
+  });
+
+  it('finds a server that was cut off at each start that fails before a check has passed', () => {
+    cutOff();
+    for (let start = 1; start <= 3; start += 1) expect(mayHaveLostWrites(), `start ${start}`).to.equal(true);
+  });
+
+  it('finds nothing after a check has passed, though the start fails then', () => {
+    cutOff();
+    const lock = ServerLock.take(folder);
+    lock.noteWhole();
+    lock.abandon();
+    expect(existsSync(pidPath())).to.equal(false);
+    expect(mayHaveLostWrites()).to.equal(false);
+  });
+
+  it('finds nothing after a failed start on a folder that was left in good order', () => {
+    ServerLock.take(folder).release();
+    for (let start = 1; start <= 2; start += 1) expect(mayHaveLostWrites(), `start ${start}`).to.equal(false);
+    expect(existsSync(pidPath())).to.equal(false);
+  });
+
+  it('takes a process id that was not written in full for that of a server that was cut off', () => {
+    cutOff('');
+    expect(mayHaveLostWrites()).to.equal(true);
+  });
+
+  it('finds damage that was noted, though the server stopped by itself', () => {
+    const lock = ServerLock.take(folder);
+    lock.noteWhole();
+    lock.noteDamaged();
+    lock.release();
+    expect(mayHaveLostWrites()).to.equal(true);
   });
 });

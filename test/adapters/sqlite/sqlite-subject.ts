@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import { aGeneration } from '../../fixtures/stored-records.js';
 import type { ContractSubject } from '../../contracts/subject.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
 
 /** An empty data folder. Whoever asks for one removes it. */
 export function temporaryFolder(): string {

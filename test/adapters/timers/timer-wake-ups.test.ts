@@ -1,12 +1,12 @@
 // Goal: wake-ups delivered by timers and kept in SQLite keep the port's contract.
 // Method: the contract on a manual clock and a data folder of its own; then what is specific to a shared table.
-import { rmSync } from 'node:fs';
 import { expect } from 'chai';
+import { rmSync } from 'node:fs';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import type { WakeUpTable } from '../../../adapters/timers/wake-up-table.js';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
+import type { WakeUpTable } from '../../../adapters/timers/wake-up-table.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { ManualClock, settled } from '../../fixtures/manual-clock.js';
+import { ManualClock, settled } from '../../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from '../sqlite/sqlite-subject.js';
 

@@ -13,7 +13,7 @@ import {
 import { AbortSource } from '../../../core/cancellation.js';
 import type { GenerationView } from '../../../core/generation/generation.js';
 import type { SendOutcome, WebhookMessage } from '../../../core/ports/outside.js';
-import { orSkip } from '../../clients/or-skip.js';
+import { orSkip } from '../../clients/foreign-clients.js';
 import { answering, RawServer } from '../http/raw-server.js';
 import { ok, TlsServers, to } from '../http/tls-servers.js';
 

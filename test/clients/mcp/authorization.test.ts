@@ -1,16 +1,16 @@
 // Goal: the official MCP conformance suite has no objection to the OAuth server.
 // Method: its scenarios run as a process of their own against the service; where they wait for a person, a browser without
 // scripts signs in and allows the request. Everything that can be configured is on. Without the suite on the machine they are skipped with a message.
+import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { ClientDocuments } from '../../../apps/http/oauth/client-documents.js';
 import { OAuthHarness } from '../../fronts/oauth/oauth-harness.js';
 import { freePort } from '../../servers/free-port.js';
-import { orSkip } from '../or-skip.js';
+import { orSkip } from '../foreign-clients.js';
 import { MCP_TOOLS, type McpTool } from './mcp-tools.js';
 
 interface Check {

@@ -2,10 +2,9 @@
 // Method: its scored scenarios run as a process of their own against the tools, prompts and resources that they name,
 // behind the checks of our own MCP server. Without the suite on the machine they are skipped with a message.
 import { expect } from 'chai';
-import { orSkip } from '../or-skip.js';
-import { openFixtureService, type FixtureService } from './fixture/fixture-service.js';
-import { MCP_TOOLS, type McpTool } from './mcp-tools.js';
-import { runMcpTool } from './run-mcp-tool.js';
+import { orSkip } from '../foreign-clients.js';
+import { type FixtureService, openFixtureService } from './fixture/fixture-service.js';
+import { MCP_TOOLS, type McpTool, runMcpTool } from './mcp-tools.js';
 
 /** How many scenarios count in each revision. */
 const SCORED = { '2025-11-25': 30, '2026-07-28': 37 } as const;

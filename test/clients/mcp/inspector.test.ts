@@ -3,9 +3,8 @@
 // Without the inspector on the machine it is skipped with a message.
 import { expect } from 'chai';
 import { McpHarness } from '../../fronts/mcp/mcp-harness.js';
-import { orSkip } from '../or-skip.js';
-import { MCP_TOOLS, type McpTool } from './mcp-tools.js';
-import { runMcpTool } from './run-mcp-tool.js';
+import { orSkip } from '../foreign-clients.js';
+import { MCP_TOOLS, type McpTool, runMcpTool } from './mcp-tools.js';
 
 describe('the MCP server under the inspector', () => {
   let inspector: McpTool;

@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
 import { installProgram } from '../../servers/install-program.js';
 import type { Program } from '../../servers/programs.js';
-import { ClientAbsent, type ForeignClient } from '../foreign-client.js';
+import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
+import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/mcp/packages/', import.meta.url));
 const LOCK = join(SOURCES, 'package-lock.json');
@@ -86,4 +89,56 @@ export const MCP_TOOLS: Pick<ForeignClient, 'language' | 'install'> & { find(): 
 function requireLinux(): void {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new ClientAbsent('The MCP tools run on Linux on x64 only.');
+}
+
+const PYTHON_SOURCES = fileURLToPath(new URL('../../../../test/clients/mcp/python/', import.meta.url));
+
+const ENVIRONMENT = pythonEnvironment(
+  { name: 'python-mcp', title: 'the Python client of the MCP server' },
+  join(PYTHON_SOURCES, 'requirements.txt'),
+);
+
+/** The official client in Python, and a program that uses it. */
+export const PYTHON_MCP: Pick<ForeignClient, 'language' | 'install'> & { find(): Promise<McpTool> } = {
+  language: 'Python MCP',
+
+  async install() {
+    await requirePython();
+    await installProgram(ENVIRONMENT);
+  },
+
+  /** Throws `ClientAbsent`, with a sentence, where it is not installed. */
+  async find() {
+    await requirePython();
+    const found = findProgram(ENVIRONMENT);
+    if (!found)
+      throw new ClientAbsent(
+        'The Python client of the MCP server is not on this machine: run `npm run clients:install`.',
+      );
+    return { command: interpreterOf(found), args: [join(PYTHON_SOURCES, 'client.py')] };
+  },
+};
+
+export interface ToolRun {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Both streams, for the message of a failure. */
+  readonly output: string;
+}
+
+/** Runs a tool to its end. */
+export async function runMcpTool({ command, args }: McpTool, more: readonly string[]): Promise<ToolRun> {
+  const child = spawn(command, [...args, ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  let stdout = '';
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await ended;
+  return { code, stdout, output };
 }

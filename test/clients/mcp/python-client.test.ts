@@ -8,9 +8,8 @@ import { createInterface } from 'node:readline';
 import { createApp, createKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
 import { OAuthHarness } from '../../fronts/oauth/oauth-harness.js';
-import { orSkip } from '../or-skip.js';
-import type { McpTool } from './mcp-tools.js';
-import { PYTHON_MCP } from './python-client.js';
+import { orSkip } from '../foreign-clients.js';
+import { type McpTool, PYTHON_MCP } from './mcp-tools.js';
 
 describe('the MCP server with a client in Python', () => {
   let client: McpTool;

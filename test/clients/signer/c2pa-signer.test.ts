@@ -13,11 +13,11 @@ import { loadConfig } from '../../../apps/config/load-config.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { collected, fileOf, streamOf } from '../../fixtures/byte-streams.js';
+import { ManualClock } from '../../fixtures/clocks.js';
 import { image } from '../../fixtures/images.js';
-import { ManualClock } from '../../fixtures/manual-clock.js';
-import { SILENT } from '../../fixtures/silent-log.js';
+import { SILENT } from '../../fixtures/memory-stores.js';
 import { mp4 } from '../../fixtures/videos.js';
-import { orSkip } from '../or-skip.js';
+import { orSkip } from '../foreign-clients.js';
 import { C2PA_SIGNER } from './c2pa-signer.js';
 
 /** What the library's reader says; the members that are used here. */

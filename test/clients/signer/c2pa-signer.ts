@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
 import { installProgram } from '../../servers/install-program.js';
 import type { Program } from '../../servers/programs.js';
-import { ClientAbsent, type ForeignClient } from '../foreign-client.js';
+import { ClientAbsent, type ForeignClient } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../docs/examples/c2pa-signer/', import.meta.url));
 const FILES = ['package.json', 'package-lock.json', 'c2pa-signer.mjs'].map((name) => join(SOURCES, name));

@@ -8,7 +8,7 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import { collected } from '../../fixtures/byte-streams.js';
-import { settled } from '../../fixtures/manual-clock.js';
+import { settled } from '../../fixtures/clocks.js';
 
 /** Counts work on real sockets, so that a manual clock can wait for it. */
 export class Activity {

@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { reportsUntilOver, submitted, WANTED } from '../provider.contract.js';
-import { failureOf, finished, outputOf, TakesTooMuch, withinBytes, type Cases } from './cases.js';
-import { hintsOf } from '../../../core/ports/provider.js';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hintsOf, type Provider, type RecoverAnswer, type Submission } from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
+import { reportsUntilOver, submitted, WANTED } from '../provider.contract.js';
+import { type Case, type Cases, failureOf, finished, outputOf, TakesTooMuch, turn, withinBytes } from './cases.js';
 import { SILENCES } from './hostile.js';
-import type { RemoteProviderSubject } from './subject.js';
+import type { RemoteProviderSubject, RemoteProviderSupports } from './subject.js';
 
 /** How a task that was accepted with a reference is followed. */
 export function describeFollowing(proves: Cases, { failures, partial, supports }: RemoteProviderSubject): void {
@@ -224,4 +225,185 @@ function describeHostilePolls(proves: Cases, maxAnswerBytes: number): void {
     expect(await one.provider.poll(reference, one.settings, WANTED).catch(() => honest)).to.deep.equal(honest);
     expect(elsewhere.requests).to.have.length(0);
   });
+}
+
+export function describeCancels(proves: Cases, { promises: { cancels } }: RemoteProviderSupports): void {
+  if (cancels === 'nothing') {
+    proves('asks nobody to stop a task, as nothing would', async ({ provider, settings, server }) => {
+      await provider.cancel('a-task', settings, WANTED);
+      expect(server.requests.filter(({ of }) => of.includes('cancel'))).to.have.length(0);
+    });
+    return;
+  }
+
+  proves('stops a task that waits, from another process', async (one) => {
+    if (one.queued === undefined) throw new Error('The subject needs `queued`.');
+    const submission = one.queued(randomUUID());
+    const reference = await submitted(one.provider, submission);
+    const other = await one.reopened();
+    await other.cancel(reference, submission.settings, WANTED);
+    await other.cancel(reference, submission.settings, WANTED);
+    const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+    expect(['cancelled', 'unknown']).to.include(last.state);
+  });
+
+  proves(`${cancels === 'running' ? 'stops' : 'leaves'} a running task, however often it is asked`, async (one) => {
+    const submission = one.endless(randomUUID());
+    const reference = await submitted(one.provider, submission);
+    for (let asked = 0; asked < 2; asked += 1) await one.provider.cancel(reference, submission.settings, WANTED);
+    if (cancels === 'queued')
+      expect((await one.provider.poll(reference, submission.settings, WANTED)).state).to.equal('running');
+    else {
+      const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+      expect(['cancelled', 'unknown']).to.include(last.state);
+    }
+  });
+
+  proves('leaves a task as it is that has ended', async (one) => {
+    const submission = one.quick(randomUUID());
+    const reference = await finished(one, submission);
+    const before = await one.provider.poll(reference, submission.settings, WANTED);
+    for (let asked = 0; asked < 2; asked += 1) await one.provider.cancel(reference, submission.settings, WANTED);
+    expect(await one.provider.poll(reference, submission.settings, WANTED)).to.deep.equal(before);
+  });
+
+  proves('stops a task when the first request to stop it is lost', async (one) => {
+    if (one.queued === undefined) throw new Error('The subject needs `queued`.');
+    const submission = one.queued(randomUUID());
+    const reference = await submitted(one.provider, submission);
+    one.server.plan({ type: 'drop' }, { of: 'cancel' });
+    await failureOf(one.provider.cancel(reference, submission.settings, WANTED));
+    await one.provider.cancel(reference, submission.settings, WANTED);
+    const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+    expect(['cancelled', 'unknown']).to.include(last.state);
+  });
+
+  proves('submits nothing, and goes nowhere else, whatever a request to stop is answered', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const elsewhere = await one.elsewhere();
+    for (const [, fault] of SILENCES) {
+      one.server.plan(fault, { of: 'cancel' });
+      await failureOf(one.provider.cancel(reference, one.settings, WANTED));
+    }
+    one.server.plan({ type: 'redirect', to: `${elsewhere.url}/stolen` }, { of: 'cancel' });
+    await failureOf(one.provider.cancel(reference, one.settings, WANTED));
+    expect([one.server.posts, elsewhere.requests.length]).to.deep.equal([1, 0]);
+  });
+
+  proves('ends a request to stop soon when it is aborted while no answer comes', async (one) => {
+    // Some providers look first whether a task can be stopped.
+    const submission = (cancels === 'queued' && one.queued ? one.queued : one.endless)(randomUUID());
+    const reference = await submitted(one.provider, submission);
+    const planned = one.server.plan({ type: 'hang' }, { of: 'cancel' });
+    const abort = new AbortController();
+    const work = failureOf(one.provider.cancel(reference, submission.settings, abort));
+    await planned.met;
+    abort.abort();
+    await work;
+    await planned.left;
+  });
+}
+
+export function describeRecovery(proves: Cases, { promises }: RemoteProviderSupports): void {
+  if (promises.isAskedBy === 'token') describeAsking(proves, promises.takesTokenOnce);
+  else
+    proves('says that it cannot be asked by token, and asks nobody', async ({ provider, settings, server }) => {
+      expect(await provider.recover(randomUUID(), settings, WANTED)).to.equal('unsupported');
+      expect(server.requests).to.have.length(0);
+    });
+}
+
+function describeAsking(proves: Cases, takesTokenOnce: boolean): void {
+  proves('finds a task whose answer was lost, from another process, and serves it there', async (one) => {
+    const submission = one.quick(randomUUID());
+    one.server.plan({ type: 'lose-answer' }, { of: 'submit' });
+    expect(await failureOf(one.provider.submit(submission, WANTED))).to.be.instanceOf(Error);
+    await expectServed(one, await one.reopened(), submission);
+    expect(one.server.posts).to.equal(1);
+  });
+
+  proves('finds a task whose submission was aborted while no answer came', async (one) => {
+    const submission = one.quick(randomUUID());
+    const planned = one.server.plan({ type: 'hang' }, { of: 'submit' });
+    const abort = new AbortController();
+    const work = failureOf(one.provider.submit(submission, abort));
+    await planned.met;
+    abort.abort();
+    await work;
+    await expectServed(one, one.provider, submission);
+    expect(one.server.posts).to.equal(1);
+  });
+
+  proves('finds a task that was delayed on its way, as soon as it has arrived', async (one) => {
+    const submission = one.quick(randomUUID());
+    const planned = one.server.plan({ type: 'late' }, { of: 'submit' });
+    expect(await failureOf(one.provider.submit(submission, WANTED))).to.be.instanceOf(Error);
+    await planned.met;
+    const before = await one.provider.recover(submission.token, submission.settings, WANTED);
+    expect(foundOf(before), 'it is not there yet').to.not.equal(true);
+    await planned.release();
+    await expectServed(one, one.provider, submission);
+    expect(one.server.posts).to.equal(1);
+  });
+
+  proves('says that there is no task where none was taken, or not yet', async (one) => {
+    const submission = one.quick(randomUUID());
+    one.server.plan({ type: 'cut-body' }, { of: 'submit' });
+    await failureOf(one.provider.submit(submission, WANTED));
+    expect([false, 'not-yet']).to.include(
+      foundOf(await one.provider.recover(submission.token, submission.settings, WANTED)),
+    );
+  });
+
+  for (const [name, fault] of SILENCES) {
+    // Some vendors say so that they have nothing.
+    if (fault.type === 'status' && fault.body === '{}') continue;
+    proves(`never says that there is no task when ${name}`, async (one) => {
+      const submission = one.quick(randomUUID());
+      await submitted(one.provider, submission);
+      one.server.plan(fault, { of: 'recover' });
+      const answer = await one.provider.recover(submission.token, submission.settings, WANTED).catch(() => undefined);
+      if (answer !== undefined) expect(['not-yet', true]).to.include(foundOf(answer));
+    });
+  }
+
+  proves('ends soon when it is aborted while no answer comes', async (one) => {
+    const submission = one.quick(randomUUID());
+    const planned = one.server.plan({ type: 'hang' }, { of: 'recover' });
+    const abort = new AbortController();
+    const work = failureOf(one.provider.recover(submission.token, submission.settings, abort));
+    await planned.met;
+    abort.abort();
+    expect(await work).to.be.instanceOf(Error);
+    await planned.left;
+  });
+
+  if (!takesTokenOnce) return;
+  proves('makes one task of one token, also when a proxy delivers it twice', async (one) => {
+    const submission = one.quick(randomUUID());
+    one.server.plan({ type: 'twice' }, { of: 'submit' });
+    const reference = await submitted(one.provider, submission);
+    expect(await submitted(await one.reopened(), submission)).to.equal(reference);
+    expect(one.tasks()).to.equal(1);
+  });
+}
+
+/** Asks until the provider knows, which must be that it has the task, and follows that to its end. */
+async function expectServed({ tasks }: Case, provider: Provider, submission: Submission): Promise<void> {
+  const { token, settings } = submission;
+  for (;;) {
+    const answer = await provider.recover(token, settings, WANTED);
+    if (answer === 'unsupported' || answer.found === false) throw new Error('It says that it has no such task.');
+    if (answer.found === true) {
+      const last = (await reportsUntilOver(provider, answer.reference, submission)).at(-1)!;
+      expect(last.state).to.equal('succeeded');
+      expect(tasks(), 'tasks taken').to.equal(1);
+      return;
+    }
+    await (answer.retryAfterMs === undefined ? turn() : sleep(answer.retryAfterMs));
+  }
+}
+
+function foundOf(answer: RecoverAnswer): boolean | 'not-yet' | 'unsupported' {
+  return answer === 'unsupported' ? answer : answer.found;
 }

@@ -1,14 +1,31 @@
-// Goal: operators' changes to access are validated, and a key that has ended stays ended.
-// Method: the use cases on memory adapters, with valid and invalid input.
 import { expect } from 'chai';
+import { Authenticator } from '../../../core/access/authenticate.js';
 import { DEFAULT_SCOPES, isApiKeyShaped, SCOPES } from '../../../core/access/credential.js';
-import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
+import {
+  createAccount,
+  createApp,
+  createKey,
+  expireKey,
+  renameAccount,
+  resumeAccount,
+  revokeKey,
+  suspendAccount,
+} from '../../../core/access/manage.js';
 import { CallOver } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
+import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { verifyCredits } from '../../../core/credits/verify.js';
+import type { ServiceError } from '../../../core/errors.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
+import { changeGeneration } from '../../../core/generation/settle-generation.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
-import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import { codeOf } from '../../fixtures/refusals.js';
+import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+
+// Goal: operators' changes to access are validated, and a key that has ended stays ended.
+// Method: the use cases on memory adapters, with valid and invalid input.
 
 describe('access management', () => {
   let harness: CoreHarness;
@@ -120,5 +137,187 @@ describe('access management', () => {
       expiresAt: 5,
       version: 3,
     });
+  });
+});
+
+// Goal: once an account is suspended, nothing new is accepted for it, even if a process has it cached; accepted work
+// continues to its end or is cancelled on request; a resumed account is as it was before.
+// Method: use cases on the memory stores, several processes, a manual clock, and a request held at a port call.
+
+const REVOKED = 'DEVELOPER_TOKEN_REVOKED';
+const NOBODY = '01900000-0000-7000-8000-0000000000ff';
+
+describe('a suspended account', () => {
+  let harness: CoreHarness;
+  let id: string;
+
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+    id = harness.caller.accountId;
+  });
+
+  const create = (key = harness.ports.ids.uuid(), context = harness.context) =>
+    createGeneration(context, harness.caller, key, harness.body());
+
+  it('is refused at its hold in every process immediately, with the code and the sentence of authentication', async () => {
+    const [one, other] = [harness.process(), harness.process()];
+    // Both processes have cached the account.
+    await create(undefined, one);
+    await create(undefined, other);
+    await suspendAccount(harness.context, id);
+    for (const context of [one, other, harness.context]) {
+      const refused: unknown = await create(undefined, context).catch((error: unknown) => error);
+      expect(refused).to.include({ code: REVOKED, message: 'The account is suspended.' });
+      expect(await codeOf(estimateGeneration(context, harness.caller, harness.body()))).to.equal(REVOKED);
+    }
+    expect((await harness.account()).holds.size).to.equal(2);
+    expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
+  });
+
+  it('frees the key of what it refused, and accepts it once it is resumed', async () => {
+    await suspendAccount(harness.context, id);
+    expect(await codeOf(create('again'))).to.equal(REVOKED);
+    await resumeAccount(harness.context, id);
+    expect((await create('again')).replayed).to.equal(false);
+  });
+
+  it('is settled, granted to and corrected as usual, and keeps its accepted generations', async () => {
+    const { generation } = await create('before');
+    await suspendAccount(harness.context, id);
+    expect((await create('before')).replayed, 'a replay accepts nothing new').to.equal(true);
+    await grantCredits(harness.context, { accountId: id, operationId: 'g', credits: 5, reason: '' });
+    await adjustCredits(harness.context, { accountId: id, operationId: 'a', credits: -3, reason: 'as agreed' });
+    expect(await cancelOpenGenerations(harness.context, id)).to.deep.equal({
+      cancelled: 1,
+      stopping: 0,
+      unfinished: 0,
+    });
+    expect(await harness.generation(generation.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
+    expect(await harness.account()).to.include({ available: 1_002, reserved: 0 });
+  });
+
+  it('keeps the time of its first suspension through a second one and a rename, and is as before once resumed', async () => {
+    const before = await harness.account();
+    const { suspendedAt } = await suspendAccount(harness.context, id);
+    expect(suspendedAt).to.equal(harness.clock.now());
+    harness.clock.jump(5_000);
+    expect(await suspendAccount(harness.context, id)).to.include({ suspendedAt });
+    expect(await renameAccount(harness.context, id, '  Southern studio ')).to.include({
+      suspendedAt,
+      name: 'Southern studio',
+    });
+    const resumed = await resumeAccount(harness.context, id);
+    expect(resumed).to.deep.equal({ ...before, name: 'Southern studio', version: before.version + 3 });
+    expect(await resumeAccount(harness.context, id)).to.deep.equal(resumed);
+    expect(await harness.entries(), 'none of it is an entry').to.have.length(1);
+  });
+
+  it('refuses an invalid name and an unknown account', async () => {
+    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)])
+      expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
+    for (const change of [
+      suspendAccount(harness.context, NOBODY),
+      resumeAccount(harness.context, NOBODY),
+      renameAccount(harness.context, NOBODY, 'x'),
+      cancelOpenGenerations(harness.context, NOBODY),
+    ]) {
+      expect(await codeOf(change)).to.equal('NOT_FOUND');
+    }
+  });
+});
+
+describe('cancelOpenGenerations', () => {
+  it('ends queued generations, asks running ones to stop, leaves ended ones, and reports the rest alike when repeated', async () => {
+    const harness = await CoreHarness.open();
+    const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => harness.create()));
+    await changeGeneration(harness.context, running!, {
+      event: 'start',
+      worker: 'w',
+      token: 't',
+      provider: 'scripted',
+      leaseMs: 60_000,
+    });
+    // It has ended and still has its hold: it is between its end and its settlement.
+    await changeGeneration(harness.context, ended!, { event: 'cancel' });
+    const { accountId } = harness.caller;
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: queued.length,
+      stopping: 1,
+      unfinished: 0,
+    });
+    expect((await harness.generation(running!.generationId)).cancelRequestedAt).to.be.a('number');
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 0,
+      stopping: 1,
+      unfinished: 0,
+    });
+    expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
+  });
+
+  it('counts a create between its hold and its generation, and cancels it when repeated', async () => {
+    const harness = await CoreHarness.open();
+    const gate = new Gate();
+    const slow = harness.process(async (call) => {
+      if (call.name === 'generations.insert') await gate.wait();
+      return call.proceed();
+    });
+    const created = createGeneration(slow, harness.caller, 'key', harness.body());
+    while (!gate.reached) await new Promise(setImmediate);
+    const { accountId } = harness.caller;
+    await suspendAccount(harness.context, accountId);
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 0,
+      stopping: 0,
+      unfinished: 1,
+    });
+    gate.open();
+    await created;
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 1,
+      stopping: 0,
+      unfinished: 0,
+    });
+  });
+});
+
+describe('keys of a suspended account', () => {
+  it('are refused in every process within 5 seconds, and accepted again within 5 seconds unless revoked', async () => {
+    const harness = await CoreHarness.open();
+    const newKey = () => createKey(harness.context, { appId: harness.caller.appId, name: 'Test key' });
+    const [{ secret }, revoked] = [await newKey(), await newKey()];
+    const all = [
+      new Authenticator(harness.context),
+      new Authenticator(harness.process()),
+      new Authenticator(harness.process()),
+    ];
+    const answers = () =>
+      Promise.all(
+        all.map((authenticator) =>
+          authenticator.authenticate(secret).then(
+            () => 'OK',
+            ({ message }: ServiceError) => message,
+          ),
+        ),
+      );
+    const after = async (change: () => Promise<unknown>) => {
+      await change();
+      // A process that is asked all the time must not cache it for longer.
+      for (let ms = 0; ms < 5_000; ms += 250) {
+        harness.clock.jump(250);
+        await answers();
+      }
+      return answers();
+    };
+    expect(await answers()).to.deep.equal(['OK', 'OK', 'OK']);
+    expect(await after(() => suspendAccount(harness.context, harness.caller.accountId))).to.deep.equal(
+      Array(3).fill('The account is suspended.'),
+    );
+    await revokeKey(harness.context, revoked.key.keyId);
+    expect(await after(() => resumeAccount(harness.context, harness.caller.accountId))).to.deep.equal([
+      'OK',
+      'OK',
+      'OK',
+    ]);
+    expect(await codeOf(all[0]!.authenticate(revoked.secret))).to.equal(REVOKED);
   });
 });

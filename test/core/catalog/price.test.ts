@@ -1,10 +1,13 @@
-// Goal: a price is exact, rounded up once, within the model's bounds, and never falls when more is delivered.
-// Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { nearKeys, routeOf } from '../../../core/catalog/find-model.js';
 import { creditsByOutputs, type PriceTerms, type PriceUnit, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
-import { imageModel } from '../../fixtures/core-models.js';
+import { imageModel } from '../../fixtures/models.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+
+// Goal: a price is exact, rounded up once, within the model's bounds, and never falls when more is delivered.
+// Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
 
 interface Case {
   readonly terms: PriceTerms;
@@ -135,5 +138,59 @@ describe('publicPrice', () => {
     expect(publicPrice({ ...price, multipliers: [{ parameter: 'style', thousandthsByValue: {} }] })).to.equal(
       undefined,
     );
+  });
+});
+
+// Goal: for an unknown key, a few similar keys are suggested, at low cost for any input.
+// Method: a table; long keys.
+
+const KEYS = ['picture', 'picture-held', 'pictures', 'pictore', 'picturx', 'clip', 'sandbox-image', 'sandbox-video'];
+
+describe('keys near an unknown one', () => {
+  for (const [key, near] of [
+    ['Picture', ['picture', 'pictures', 'pictore']],
+    ['sandbox-imgae', ['sandbox-image']],
+    ['sandbox_video', ['sandbox-video']],
+    ['clp', ['clip']],
+    ['cl', []],
+    ['nobody-has-this', []],
+    ['', []],
+    ['x'.repeat(128), []],
+  ] as const)
+    it(`${JSON.stringify(key).slice(0, 40)}: ${near.join(', ') || 'none'}`, () =>
+      expect(nearKeys(key, KEYS)).to.deep.equal(near));
+
+  it('are not searched for if a key is too long to be a typing error', () => {
+    const long = 'a'.repeat(65);
+    expect(nearKeys(long, [long])).to.deep.equal([]);
+    expect(nearKeys('a'.repeat(64), ['a'.repeat(63)])).to.deep.equal(['a'.repeat(63)]);
+  });
+});
+
+// Goal: a generation tries the providers of its model in one order everywhere: it begins by weight and goes on in the
+// catalog's order.
+// Method: random routes and ids, and counts over many ids.
+
+const entry = (provider: string, weight: number) => ({ provider, weight, settings: {} });
+const names = (route: readonly { readonly provider: string }[]) => route.map(({ provider }) => provider);
+
+describe('the route of a generation', () => {
+  it('has every provider once, and after the first one those of the catalog in their order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 }), fc.uuid(), (weights, id) => {
+        const route = weights.map((weight, index) => entry(`p${index}`, weight));
+        const [first, ...others] = names(routeOf({ route }, id));
+        expect(others).to.deep.equal(names(route).filter((name) => name !== first));
+        expect(names(routeOf({ route }, id))).to.deep.equal([first, ...others]);
+      }),
+    );
+  });
+
+  it('begins at the providers by their weights', () => {
+    const route = [entry('a', 1), entry('b', 3), entry('spare', 0)];
+    const firsts = Array.from({ length: 4_000 }, (_, n) => routeOf({ route }, uuidAt(n))[0]?.provider);
+    const share = (name: string) => firsts.filter((first) => first === name).length / firsts.length;
+    expect(share('a')).to.be.within(0.2, 0.3);
+    expect(share('spare')).to.equal(0);
   });
 });

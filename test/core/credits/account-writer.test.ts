@@ -13,10 +13,9 @@ import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
 import type { AccountStore } from '../../../core/ports/stores.js';
-import { BooksModel } from '../../fixtures/books-model.js';
+import { ManualClock } from '../../fixtures/clocks.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import { expectBooksRight } from '../../fixtures/ledger-checks.js';
-import { ManualClock } from '../../fixtures/manual-clock.js';
+import { BooksModel, expectBooksRight } from '../../fixtures/ledgers.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { anyBatches } from './commands.js';
 

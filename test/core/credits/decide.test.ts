@@ -13,8 +13,7 @@ import {
   type DoneOperation,
   type OwnedAccount,
 } from '../../../core/credits/decide.js';
-import { BooksModel } from '../../fixtures/books-model.js';
-import { expectBooksRight } from '../../fixtures/ledger-checks.js';
+import { BooksModel, expectBooksRight } from '../../fixtures/ledgers.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { anyBatches } from './commands.js';
 

@@ -1,13 +1,17 @@
+import { expect } from 'chai';
+import type { Context } from '../../../core/context.js';
+import { grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
+import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
+import { CoreHarness, cutting } from '../../harness/core-harness.js';
+
 // Goal: wherever a create is interrupted, a retry of its key leads to one generation and one hold, and nothing stays
 // stuck.
 // Method: every store call of a create fails once, before and after its effect, with the process dying or surviving;
 // the key is retried until it is answered, the clock is moved on and recovery runs; then everything is counted.
-import { expect } from 'chai';
-import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
-import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { cutting } from '../../harness/cut-processes.js';
 
 async function untilAnswered(harness: CoreHarness, context = harness.context): Promise<Created> {
   for (let tries = 0; tries < 100; tries += 1) {
@@ -81,5 +85,210 @@ describe('createGeneration, interrupted at any store call', () => {
         expect((await harness.account()).available).to.equal(1_000 - 20 * length);
       }
     }
+  });
+});
+
+// Goal: a process that pauses anywhere in a create, and resumes after another process took over, changes nothing.
+// Method: the first process pauses before or after each of its store calls in turn, until its claim lapses; a second
+// process answers the key, or recovery cleans up, or both; then the first resumes and finishes, and everything is
+// counted.
+
+const MAX_CALLS = 12;
+
+function sleeping(index: number, side: 'before' | 'after', gate: Gate): Interceptor {
+  let calls = 0;
+  return async (call) => {
+    const isIt = calls === index;
+    calls += 1;
+    if (isIt && side === 'before') await gate.wait();
+    const answer = await call.proceed();
+    if (isIt && side === 'after') await gate.wait();
+    return answer;
+  };
+}
+
+function create(context: Context, harness: CoreHarness): Promise<Created | ServiceError> {
+  return createGeneration(context, harness.caller, 'k', harness.body()).catch((error: unknown) => {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  });
+}
+
+async function sleepThrough(
+  index: number,
+  side: 'before' | 'after',
+  meanwhile: readonly ('retry' | 'recover')[],
+): Promise<boolean> {
+  const harness = await CoreHarness.open();
+  const gate = new Gate();
+  const first = create(harness.process(sleeping(index, side, gate)), harness);
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+  const answers: (Created | ServiceError)[] = [];
+  for (const act of meanwhile) {
+    if (act === 'retry') answers.push(await harness.clock.run(create(harness.process(), harness)));
+    else await recoverAll(harness);
+  }
+  gate.open();
+  answers.push(await harness.clock.run(first));
+  // A client that was told to wait retries once.
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+  answers.push(await harness.clock.run(create(harness.process(), harness)));
+  await recoverAll(harness);
+  const ids = new Set(
+    answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])),
+  );
+  expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property(
+    'size',
+    1,
+  );
+  await expectAtRest(harness, 1);
+  expect((await harness.generations())[0]?.generationId).to.equal([...ids][0]);
+  return gate.reached;
+}
+
+describe('createGeneration, paused at any store call', () => {
+  it('and resumed after its retry was refused: creates nothing and charges nothing that was refused to the client', async () => {
+    for (const sleepsAt of ['accounts.apply', 'generations.insert']) {
+      const harness = await CoreHarness.open({ credits: 20 });
+      const gate = new Gate();
+      const slow = create(
+        harness.process(async (call) => {
+          if (call.name === sleepsAt && !gate.reached) await gate.wait();
+          return call.proceed();
+        }),
+        harness,
+      );
+      await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+      const spend = () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body());
+      for (let left = (await harness.account()).available; left >= 10; left -= 10) await spend();
+      expect(
+        await harness.clock.run(create(harness.process(), harness)),
+        'its hold, if any, was released by the retry',
+      ).to.satisfy((answer: Created | ServiceError) =>
+        sleepsAt === 'accounts.apply'
+          ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT'
+          : !(answer instanceof ServiceError),
+      );
+      await grantCredits(harness.context, {
+        accountId: harness.caller.accountId,
+        operationId: 'more',
+        credits: 100,
+        reason: 'r',
+      });
+      const before = (await harness.generations()).length;
+      gate.open();
+      expect(await harness.clock.run(slow))
+        .to.be.instanceOf(ServiceError)
+        .with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
+      expect(await harness.generations()).to.have.length(before);
+      expect((await harness.account()).holds.size).to.equal(before);
+    }
+  });
+
+  it('and inserting at the very moment another precludes it: keeps the generation with its hold', async () => {
+    const harness = await CoreHarness.open();
+    const gates = [new Gate(), new Gate()] as const;
+    const [first, second] = gates.map((gate) =>
+      harness.process(async (call) => {
+        if (call.name === 'generations.insert' && !gate.reached) await gate.wait();
+        return call.proceed();
+      }),
+    ) as [Context, Context];
+    const slow = create(first, harness);
+    await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+    const late = create(second, harness);
+    await harness.clock.advance(1);
+    expect(gates.map(({ reached }) => reached)).to.deep.equal([true, true]);
+    gates[0].open();
+    await harness.clock.run(slow);
+    gates[1].open();
+    const answers = [await slow, await harness.clock.run(late)];
+    const ids = answers.map((answer) =>
+      answer instanceof ServiceError ? answer.code : answer.generation.generationId,
+    );
+    expect(ids[0]).to.equal(ids[1]);
+    expect((await harness.account()).holds.has(ids[0] ?? '')).to.equal(true);
+    await recoverAll(harness);
+    await expectAtRest(harness, 1);
+  });
+
+  for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {
+    it(`while others ${meanwhile.join(' and ')}: leaves one generation, one hold`, async () => {
+      let reached = 0;
+      for (let index = 0; index < MAX_CALLS; index += 1) {
+        for (const side of ['before', 'after'] as const) reached += Number(await sleepThrough(index, side, meanwhile));
+      }
+      expect(reached, 'the create was held at its calls').to.be.at.least(10);
+    });
+  }
+});
+
+// Goal: of requests that come at the same time under one key, one is accepted and the others are answered from it, all
+// together: how many they are does not multiply what the account's writer does.
+// Method: hundreds of creates at once in one process on memory adapters, where each call takes a millisecond; the calls and the
+// time are counted.
+
+const TWINS = 300;
+const CALL_MS = 1;
+
+describe('creates under one key at the same time', () => {
+  let harness: CoreHarness;
+  const calls = new Map<string, number>();
+
+  beforeEach(() => calls.clear());
+
+  /** A process whose calls on stores take time, and are counted. */
+  function counting() {
+    return harness.process(async (call) => {
+      calls.set(call.name, (calls.get(call.name) ?? 0) + 1);
+      await new Promise<void>((resolve) => {
+        harness.clock.after(CALL_MS, resolve);
+      });
+      return call.proceed();
+    });
+  }
+
+  it('are one generation, and all answered in the time of a few calls', async () => {
+    harness = await CoreHarness.open();
+    const context = counting();
+    const beganAt = harness.clock.now();
+    const created = await harness.clock.run(
+      Promise.all(Array.from({ length: TWINS }, () => createGeneration(context, harness.caller, 'k', harness.body()))),
+    );
+    expect(new Set(created.map(({ generation }) => generation.generationId)).size).to.equal(1);
+    expect(created.filter(({ replayed }) => !replayed)).to.have.length(1);
+    expect([calls.get('accounts.apply'), calls.get('generations.insert')]).to.deep.equal([1, 1]);
+    // The first claims it for its acceptance, and each of the others finds it claimed, once.
+    expect(calls.get('claims.insert')).to.equal(TWINS);
+    expect(harness.clock.now() - beganAt).to.be.at.most(20 * CALL_MS);
+  });
+
+  it('are refused together where another process has the key, with another request', async () => {
+    harness = await CoreHarness.open();
+    await createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 2 }));
+    const context = counting();
+    const beganAt = harness.clock.now();
+    const codes = await harness.clock.run(
+      Promise.all(
+        Array.from({ length: TWINS }, () => codeOf(createGeneration(context, harness.caller, 'k', harness.body()))),
+      ),
+    );
+    expect(new Set(codes)).to.deep.equal(new Set(['IDEMPOTENCY_PAYLOAD_MISMATCH']));
+    expect([calls.get('accounts.apply'), calls.get('generations.insert')]).to.deep.equal([undefined, undefined]);
+    expect(calls.get('claims.insert')).to.equal(TWINS + 1);
+    expect(harness.clock.now() - beganAt).to.be.at.most(20 * CALL_MS);
+  });
+
+  it('leave those of other keys to be accepted', async () => {
+    harness = await CoreHarness.open();
+    const context = counting();
+    const keys = Array.from({ length: TWINS }, (_, index) => `k${index % 30}`);
+    const created = await harness.clock.run(
+      Promise.all(keys.map((key) => createGeneration(context, harness.caller, key, harness.body()))),
+    );
+    for (const [index, { generation }] of created.entries())
+      expect(generation.generationId).to.equal(created[index % 30]?.generation.generationId);
+    expect(new Set(created.map(({ generation }) => generation.generationId)).size).to.equal(30);
+    expect((await harness.account()).holds.size).to.equal(30);
   });
 });

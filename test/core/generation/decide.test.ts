@@ -1,12 +1,22 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Boot } from '../../../core/boot.js';
+import {
+  decide,
+  type GenerationCommand,
+  type GenerationEvent,
+  hasLiveLease,
+  mayBeTakenOver,
+  TRANSITIONS,
+} from '../../../core/generation/decide.js';
+import { type Generation, type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
+import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
+
 // Goal: the invariants of a generation hold for any sequence of events and any clock: amounts, terminal immutability,
 // completedAt and error, fences, attempts; a cancel answered with "cancelled" costs nothing.
 // Method: random sequences of commands with random fences and a clock that jumps both ways, each step checked by
 // assertions that do not depend on how decide works; and single cases for the amounts.
-import { expect } from 'chai';
-import fc from 'fast-check';
-import type { GenerationCommand, GenerationEvent } from '../../../core/generation/decide.js';
-import type { Generation } from '../../../core/generation/generation.js';
-import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
 
 const EVENTS = Object.keys({
   'start': 0,
@@ -237,6 +247,162 @@ describe('decide', () => {
       if (!('next' in decision)) expect.fail('the holder may renew');
       expect(decision.next.progress).to.equal(shown);
       g = decision.next;
+    }
+  });
+});
+
+// Goal: a generation makes the table's transitions and no others.
+// Method: every status with every event, against a second copy of the table in this file, and against `decide` itself
+// on a generation that meets each event's own conditions.
+
+const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report', 'delete'];
+
+/** Columns: from queued, from running. `-` is refused. */
+const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
+  'start': ['running', '-'],
+  'take-over': ['-', 'running'],
+  'renew': ['-', 'running'],
+  're-lease': ['-', 'running'],
+  'begin-attempt': ['-', 'running'],
+  'accepted': ['-', 'running'],
+  'submit-again': ['-', 'running'],
+  'submission-ended': ['-', 'running'],
+  'attempt-failed': ['-', 'running'],
+  'attempt-undone': ['-', 'running'],
+  'yield': ['-', 'running'],
+  'allow-last-poll': ['-', 'running'],
+  'cancel': ['cancelled', 'running'],
+  'give-up': ['failed', '-'],
+  'succeed': ['-', 'succeeded'],
+  'fail': ['-', 'failed'],
+  'stop': ['-', 'cancelled'],
+  'expire': ['-', 'failed'],
+  'postpone': ['queued', 'running'],
+  'settle': ['-', '-'],
+  'content-removed': ['-', '-'],
+  'outputs-removed': ['-', '-'],
+  'late-report': ['-', '-'],
+  'delete': ['-', '-'],
+};
+
+function expected(status: GenerationStatus, event: GenerationEvent): string {
+  if (status === 'queued') return OPEN[event][0];
+  if (status === 'running') return OPEN[event][1];
+  return AFTER_THE_END.includes(event) ? status : '-';
+}
+
+describe('generation transitions', () => {
+  for (const status of STATUSES) {
+    for (const event of Object.keys(OPEN) as GenerationEvent[]) {
+      it(`${status}, ${event}: ${expected(status, event)}`, () => {
+        expect(TRANSITIONS[status][event] ?? '-').to.equal(expected(status, event));
+        const decision = decideAt(generationIn(status, event), commandOf(event), 2_000);
+        expect('next' in decision ? decision.next.status : '-').to.equal(expected(status, event));
+      });
+    }
+  }
+});
+
+// Goal: on an exclusive store, leases of another boot are void at once, except for an attempt whose submission may be
+// in flight; on a shared store none are. On both, fences grow and overtaken holders write nothing.
+// Method: generations with every kind of lease, decided on by every kind of boot, against the rule written a second
+// time.
+
+const NOW = 100_000;
+
+const boot: fc.Arbitrary<Boot> = fc.record({ id: fc.constantFrom('mine', 'other'), isExclusive: fc.boolean() });
+const left = fc.record({
+  bootId: fc.constantFrom('mine', 'other', undefined),
+  leftMs: fc.constantFrom(-1, 0, 1, 9_000),
+  renewedAt: fc.constantFrom(NOW - 10, NOW + MAX_CLOCK_SKEW_MS, NOW + MAX_CLOCK_SKEW_MS + 1),
+  phase: fc.constantFrom('submitting', 'submitted', 'none'),
+});
+
+function generation({
+  bootId,
+  leftMs,
+  renewedAt,
+  phase,
+}: {
+  bootId: string | undefined;
+  leftMs: number;
+  renewedAt: number;
+  phase: string;
+}): Generation {
+  const { attempt: _attempt, ...g } = generationIn('running', 'renew');
+  const attempt = { number: 1, token: 't', startedAt: 1_500 } as const;
+  const lease = {
+    worker: 'w',
+    fence: 1,
+    renewedAt,
+    expiresAt: NOW + leftMs,
+    ...(bootId === undefined ? {} : { bootId }),
+  };
+  if (phase === 'none') return { ...g, lease };
+  return {
+    ...g,
+    lease,
+    // The period for a last poll is over.
+    runDeadlineAt: NOW - 9,
+    lastPollBy: NOW - 1,
+    attempt:
+      phase === 'submitting' ? { ...attempt, phase: 'submitting' } : { ...attempt, phase: 'submitted', reference: 'r' },
+  };
+}
+
+/** The rule, by whose lease it is and what for. */
+function ruleFor(
+  lease: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string },
+  by: Boot,
+): { readonly takeOver: boolean; readonly expire: boolean } {
+  const hasLapsed = lease.leftMs <= 0 || lease.renewedAt > NOW + MAX_CLOCK_SKEW_MS;
+  if (hasLapsed) return { takeOver: true, expire: true };
+  const isOfTheDead = by.isExclusive && lease.bootId !== by.id;
+  if (!isOfTheDead) return { takeOver: false, expire: false };
+  return { takeOver: lease.phase !== 'submitting', expire: true };
+}
+
+describe('leases of other boots', () => {
+  it('are void exactly if the store is exclusive and no submission may be in flight', () => {
+    fc.assert(
+      fc.property(left, boot, (lease, by) => {
+        const g = generation(lease);
+        const rule = ruleFor(lease, by);
+        const [taken, expired] = [decide(g, commandOf('take-over'), NOW, by), decide(g, commandOf('expire'), NOW, by)];
+        expect('next' in taken, 'taken over').to.equal(rule.takeOver);
+        expect('next' in expired, 'expired').to.equal(rule.expire);
+        expect(mayBeTakenOver(g, NOW, by)).to.equal(rule.takeOver);
+        expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
+        if ('refused' in taken) return;
+        expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
+        // The previous holder, really gone or not, can write nothing any more.
+        for (const event of [
+          'renew',
+          'begin-attempt',
+          'accepted',
+          'succeed',
+          'fail',
+          'yield',
+          'attempt-failed',
+        ] as const) {
+          expect(
+            decide(taken.next, commandOf(event, g.fence), NOW, { id: 'other', isExclusive: true }),
+            event,
+          ).to.deep.equal({ refused: 'FENCE_STALE' });
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('carry the boot of their holder, through renewals and new fences', () => {
+    const by: Boot = { id: 'mine', isExclusive: true };
+    const lapsed = generation({ bootId: 'other', leftMs: 0, renewedAt: NOW - 10, phase: 'submitted' });
+    let decision = decide(lapsed, commandOf('take-over'), NOW, by);
+    for (const event of ['renew', 're-lease', 'renew'] as const) {
+      if (!('next' in decision)) expect.fail(event);
+      decision = decide(decision.next, commandOf(event, decision.next.fence), NOW + 1, by);
+      expect(decision, event).to.have.nested.property('next.lease.bootId', 'mine');
     }
   });
 });

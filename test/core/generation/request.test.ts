@@ -1,14 +1,26 @@
+import { expect } from 'chai';
+import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
+import { Authenticator } from '../../../core/access/authenticate.js';
+import type { Caller } from '../../../core/access/credential.js';
+import { createKey } from '../../../core/access/manage.js';
+import type { Model } from '../../../core/catalog/model.js';
+import { ServiceError } from '../../../core/errors.js';
+import { NOT_BLANK } from '../../../core/fields.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { readGenerationRequest } from '../../../core/generation/quote.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
+import { catalogOf, imageModel } from '../../fixtures/models.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { connectedProviders, ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
+import { complete, prepare, send } from '../uploads/upload-steps.js';
+
 // Goal: the body of create and estimate is validated as promised: lengths in code points, well-formed text, one entry
 // per upload.
 // Method: cases at the edges of every rule, each with the expected code and pointer.
-import { expect } from 'chai';
-import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
-import { ServiceError } from '../../../core/errors.js';
-import { NOT_BLANK } from '../../../core/fields.js';
-import { readGenerationRequest } from '../../../core/generation/quote.js';
-import type { Json, JsonObject } from '../../../core/json.js';
-import { catalogOf } from '../../fixtures/catalog-of.js';
-import { imageModel } from '../../fixtures/core-models.js';
 
 const jsonSchemas = new AjvJsonSchemas();
 const id = (digit: number) => `01900000-0000-7000-8000-00000000000${digit}`;
@@ -186,5 +198,241 @@ describe('readGenerationRequest', () => {
       '/operation',
       'operation is required.',
     ]);
+  });
+});
+
+// Goal: a file with transparent areas is refused before credits are held where a provider of the model cannot make just those
+// anew, and reaches the provider as a mask otherwise.
+// Method: the use cases on memory adapters, with providers that promise what each test says.
+
+const TRANSPARENT = plainImage(64, 64, 'image/png', 'transparent');
+const OPAQUE = plainImage();
+
+/** Providers by their names, with how many masked references each promises. */
+async function open(promised: Readonly<Record<string, number | undefined>>, model: Partial<Model> = {}) {
+  const providers = Object.fromEntries(
+    Object.entries(promised).map(([name, maxMaskedReferences]) => {
+      const provider = new ScriptedProvider();
+      if (maxMaskedReferences !== undefined) provider.promised = { ...provider.promised, maxMaskedReferences };
+      return [name, provider];
+    }),
+  );
+  const route = Object.keys(promised).map((provider) => ({ provider, settings: {}, weight: 1 }));
+  const limits = { ...imageModel().limits, referenceRoles: ['reference_image', 'start_frame', 'end_frame'] } as const;
+  const harness = await CoreHarness.open({
+    models: [imageModel({ route, limits, ...model })],
+    ports: { providers: connectedProviders(providers) },
+  });
+  return { harness, providers };
+}
+
+async function uploaded(
+  harness: CoreHarness,
+  bytes: Uint8Array,
+  role: ReferenceRole = 'reference_image',
+): Promise<string> {
+  const prepared = await prepare(harness, bytes, { role });
+  send(harness, prepared, bytes);
+  await complete(harness, prepared.upload.uploadId);
+  return prepared.upload.uploadId;
+}
+
+/** What estimate and create say of these files; both must say the same. */
+async function createRefusal(harness: CoreHarness, ids: readonly string[]) {
+  const request = harness.body({}, { reference_upload_ids: [...ids] });
+  const outcomes = await Promise.all(
+    [
+      () => estimateGeneration(harness.context, harness.caller, request),
+      () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), request),
+    ].map((work) => work().catch((error: unknown) => error)),
+  );
+  for (const outcome of outcomes) if (outcome instanceof Error && !(outcome instanceof ServiceError)) throw outcome;
+  const [estimated, created] = outcomes.map((outcome) =>
+    outcome instanceof ServiceError ? { code: outcome.code, message: outcome.message, details: outcome.details } : 'OK',
+  );
+  expect(created).to.deep.equal(estimated);
+  return created;
+}
+
+async function expectNothingHeld(harness: CoreHarness): Promise<void> {
+  const account = await harness.account();
+  expect([account.holds.size, account.reserved]).to.deep.equal([0, 0]);
+  expect(await harness.generations()).to.deep.equal([]);
+}
+
+function refusedAt(index: number, message: string) {
+  const pointer = `/reference_upload_ids/${index}`;
+  return { code: 'FIELD_INVALID', message, pointer };
+}
+
+async function expectRefused(
+  harness: CoreHarness,
+  ids: readonly string[],
+  { code, message, pointer }: ReturnType<typeof refusedAt>,
+): Promise<void> {
+  const refusal = await createRefusal(harness, ids);
+  expect(refusal).to.include({ code, message });
+  expect(JSON.stringify(refusal)).to.include(pointer);
+  await expectNothingHeld(harness);
+}
+
+describe('a reference with transparent areas', () => {
+  it('is refused where the provider takes no masks, also with opaque files before it', async () => {
+    const { harness } = await open({ one: undefined });
+    const [opaque, masked] = [await uploaded(harness, OPAQUE), await uploaded(harness, TRANSPARENT)];
+    const message = 'plain-image takes no file with transparent areas; upload an opaque file.';
+    await expectRefused(harness, [masked], refusedAt(0, message));
+    await expectRefused(harness, [opaque, masked], refusedAt(1, message));
+  });
+
+  it('is refused where one provider of the route takes no masks', async () => {
+    for (const other of [undefined, 0]) {
+      const { harness } = await open({ one: 1, two: other });
+      const masked = await uploaded(harness, TRANSPARENT);
+      await expectRefused(
+        harness,
+        [masked],
+        refusedAt(0, 'plain-image takes no file with transparent areas; upload an opaque file.'),
+      );
+    }
+  });
+
+  it('is refused as a start frame and as an end frame, whatever the provider takes', async () => {
+    const { harness } = await open({ one: 8 });
+    for (const role of ['start_frame', 'end_frame'] as const) {
+      const masked = await uploaded(harness, TRANSPARENT, role);
+      await expectRefused(
+        harness,
+        [masked],
+        refusedAt(0, `The ${role} must not have transparent areas; upload an opaque file.`),
+      );
+    }
+  });
+
+  it('is refused beyond as many as the least provider of the route takes', async () => {
+    for (const [most, message] of [
+      [1, 'plain-image takes at most 1 file with transparent areas.'],
+      [2, 'plain-image takes at most 2 files with transparent areas.'],
+    ] as const) {
+      const { harness } = await open({ one: most, two: 3 });
+      const ids = await Promise.all([0, 1, 2].map(() => uploaded(harness, TRANSPARENT)));
+      await expectRefused(harness, ids.slice(0, most + 1), refusedAt(most, message));
+    }
+  });
+
+  it('is accepted where every provider takes it, beside opaque files, and says so to the provider', async () => {
+    const { harness, providers } = await open({ one: 1 });
+    await CoreWorker.start(harness, 'worker');
+    const ids = [await uploaded(harness, OPAQUE), await uploaded(harness, TRANSPARENT)];
+    const request = harness.body({}, { reference_upload_ids: ids });
+    const { generation } = await createGeneration(harness.context, harness.caller, 'k', request);
+    expect((await untilSettled(harness, generation.generationId)).status).to.equal('succeeded');
+    expect(providers['one']!.submissions[0]?.references.map(({ isMasked }) => isMasked)).to.deep.equal([
+      undefined,
+      true,
+    ]);
+  });
+
+  it('counts as opaque where it was uploaded before transparency was looked for', async () => {
+    const { harness } = await open({ one: undefined });
+    const uploadId = await uploaded(harness, TRANSPARENT);
+    const upload = await harness.ports.uploads.read(uploadId);
+    if (upload?.kind !== 'upload' || upload.ready === undefined) throw new Error('The upload is not ready.');
+    expect(upload.ready.isMasked).to.equal(true);
+    const { isMasked: _, ...ready } = upload.ready;
+    await harness.ports.uploads.replace({ ...upload, ready, version: upload.version + 1 }, upload.version);
+    expect(await createRefusal(harness, [uploadId])).to.equal('OK');
+  });
+});
+
+// Goal: a key with a spending cap creates and estimates up to its cap, whatever its account has; what is not charged can
+// be spent again, other keys are not concerned, and the refusal says that it is the cap.
+// Method: the use cases on memory adapters with keys of one App; a generation that fails gives everything back.
+
+describe('a key with a spending cap', () => {
+  let harness: CoreHarness;
+  let capped: Caller;
+  let keys = 0;
+
+  /** A caller as authentication gives it. */
+  async function withCap(monthlyCap?: number): Promise<Caller> {
+    const { appId } = harness.caller;
+    const cap = monthlyCap === undefined ? {} : { monthlyCap };
+    const { secret } = await createKey(harness.context, { appId, name: 'key', ...cap });
+    return new Authenticator(harness.context).authenticate(secret);
+  }
+  const create = (caller: Caller, count = 1) => {
+    keys += 1;
+    return createGeneration(harness.context, caller, `key-${keys}`, harness.body({ count }));
+  };
+  const estimate = (caller: Caller, count = 1) => estimateGeneration(harness.context, caller, harness.body({ count }));
+
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+    capped = await withCap(25);
+  });
+
+  it('creates and estimates up to its cap', async () => {
+    await create(capped);
+    expect((await estimate(capped)).estimatedCredits).to.equal(10);
+    await create(capped);
+    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
+    expect(await codeOf(estimate(capped))).to.equal('CREDITS_INSUFFICIENT');
+  });
+
+  it('is refused with a sentence about its cap, and not about the balance', async () => {
+    for (const work of [create(capped, 3), estimate(capped, 3)]) {
+      const error = await work.catch((thrown: unknown) => thrown);
+      expect(error).to.have.property(
+        'message',
+        "This would reserve 30 credits, which is more than is left of the credential's spending cap of 25 credits a month (UTC).",
+      );
+    }
+  });
+
+  it('can spend again what was not charged', async () => {
+    const { generation } = await create(capped, 2);
+    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
+    await cancelGeneration(harness.context, capped, generation.generationId);
+    await create(capped, 2);
+  });
+
+  it('does not concern other keys of the App, nor is it concerned by them', async () => {
+    const [other, free] = [await withCap(10), await withCap()];
+    await create(capped, 2);
+    await create(other);
+    await create(free, 3);
+    expect(await codeOf(create(other))).to.equal('CREDITS_INSUFFICIENT');
+  });
+
+  it('spends nothing under a cap of nothing', async () => {
+    expect(await codeOf(create(await withCap(0)))).to.equal('CREDITS_INSUFFICIENT');
+  });
+
+  it('has its whole cap again in the next month', async () => {
+    await create(capped, 2);
+    harness.clock.jump(31 * 86_400_000);
+    await create(capped, 2);
+    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
+  });
+
+  it('accepts exactly what fits of creates at once', async () => {
+    const key = await withCap(70);
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => codeOf(create(key))));
+    expect(outcomes.filter((code) => code === 'OK')).to.have.lengthOf(7);
+    expect(new Set(outcomes)).to.deep.equal(new Set(['OK', 'CREDITS_INSUFFICIENT']));
+  });
+
+  it('gets the answer of its first create again, though its cap is used up', async () => {
+    const key = await withCap(10);
+    const request = harness.body();
+    const first = await createGeneration(harness.context, key, 'same', request);
+    const again = await createGeneration(harness.context, key, 'same', request);
+    expect([again.replayed, again.generation.generationId]).to.deep.equal([true, first.generation.generationId]);
+  });
+
+  it('has a cap of whole credits, 0 at least', async () => {
+    for (const cap of [-1, 1.5, 2 ** 53, Number.NaN])
+      expect(await codeOf(withCap(cap)), String(cap)).to.equal('FIELD_INVALID');
   });
 });

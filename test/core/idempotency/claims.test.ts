@@ -1,17 +1,17 @@
-// Goal: each key has at most one effect, with any concurrent duplicates, slow processes and dead processes; other
-// payloads are refused; answers are replayed for the window, and the key stays taken after it.
-// Method: `claim` on the memory store, with a plain map as its target; the slow process pauses at a chosen call.
 import { expect } from 'chai';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import type { Boot } from '../../../core/boot.js';
-import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import type { ClaimKey } from '../../../core/idempotency/claim.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { type ClaimKey, readIdempotencyKey } from '../../../core/idempotency/claim.js';
 import { claim, type Claimed, type ClaimTarget, freeClaim } from '../../../core/idempotency/claims.js';
 import type { ClaimStore } from '../../../core/ports/stores.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
-import { ManualClock } from '../../fixtures/manual-clock.js';
-import { codeOf } from '../../fixtures/refusals.js';
-import { SeededIds } from '../../fixtures/seeded-ids.js';
+import { ManualClock } from '../../fixtures/clocks.js';
+import { codeOf, SeededIds } from '../../fixtures/memory-stores.js';
+
+// Goal: each key has at most one effect, with any concurrent duplicates, slow processes and dead processes; other
+// payloads are refused; answers are replayed for the window, and the key stays taken after it.
+// Method: `claim` on the memory store, with a plain map as its target; the slow process pauses at a chosen call.
 
 const KEY: ClaimKey = { accountId: 'a', appId: 'p', operation: 'create', key: 'k' };
 
@@ -153,3 +153,40 @@ function bound(claims: MemoryClaimStore): ClaimStore {
     removeExpired: (now, limit) => claims.removeExpired(now, limit),
   };
 }
+
+// Goal: an Idempotency-Key is one header of 1 to 255 visible ASCII characters.
+// Method: every single character, both lengths at the edge, no header and two.
+
+function keyRefusal(values: readonly string[]): string | undefined {
+  try {
+    readIdempotencyKey(values);
+    return undefined;
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : String(error);
+  }
+}
+
+describe('readIdempotencyKey', () => {
+  it('requires a key if there is none, and a single one if there are two', () => {
+    expect(keyRefusal([])).to.equal('IDEMPOTENCY_KEY_REQUIRED');
+    expect(keyRefusal(['a', 'a'])).to.equal('IDEMPOTENCY_KEY_INVALID');
+  });
+
+  it('accepts 1 to 255 characters', () => {
+    expect([
+      keyRefusal(['']),
+      keyRefusal(['a']),
+      keyRefusal(['a'.repeat(255)]),
+      keyRefusal(['a'.repeat(256)]),
+    ]).to.deep.equal(['IDEMPOTENCY_KEY_INVALID', undefined, undefined, 'IDEMPOTENCY_KEY_INVALID']);
+  });
+
+  it('accepts each visible ASCII character and no other', () => {
+    for (let code = 0; code < 300; code += 1) {
+      const isVisible = code >= 33 && code <= 126;
+      expect(keyRefusal([`a${String.fromCharCode(code)}`]), `code ${code}`).to.equal(
+        isVisible ? undefined : 'IDEMPOTENCY_KEY_INVALID',
+      );
+    }
+  });
+});

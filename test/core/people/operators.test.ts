@@ -13,7 +13,7 @@ import { demotePerson, promotePerson, requireOperator } from '../../../core/peop
 import { addPasskey, beginPasskey, removePasskey } from '../../../core/people/passkeys.js';
 import type { Person } from '../../../core/people/person.js';
 import { beginSession, type SignedIn, type SignInMethod } from '../../../core/people/sessions.js';
-import { codeOf } from '../../fixtures/refusals.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 

@@ -13,7 +13,7 @@ import {
 } from '../../../core/people/passkeys.js';
 import { MAX_PASSKEYS, type Passkey, type Person } from '../../../core/people/person.js';
 import { beginSession, findSession, type SignedIn } from '../../../core/people/sessions.js';
-import { codeOf } from '../../fixtures/refusals.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { type Ceremony, SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 

@@ -6,11 +6,9 @@ import { expect } from 'chai';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { type ConnectedProvider, listProviders } from '../../../core/providers/list-providers.js';
 import { newProviderUse, type ProviderUse, renewShare } from '../../../core/providers/provider-use.js';
-import { connectedProviders } from '../../fixtures/connected-providers.js';
-import { imageModel } from '../../fixtures/core-models.js';
-import { PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { imageModel } from '../../fixtures/models.js';
+import { connectedProviders, PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
 const MAX_CONCURRENT = 2;
 

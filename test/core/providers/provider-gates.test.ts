@@ -1,20 +1,20 @@
+import { expect } from 'chai';
+import type { Boot } from '../../../core/boot.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { OwnShare, type ProviderGates } from '../../../core/providers/provider-gates.js';
+import { type Moment, type ProviderLimits, SHARE_MS } from '../../../core/providers/provider-use.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
+import { pause } from '../../../core/waiting.js';
+import { withWallTime } from '../../fixtures/clocks.js';
+import { imageModel } from '../../fixtures/models.js';
+import { connectedProviders, PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+
 // Goal: a submission that was taken and never made is there for the next one; after a pause one task at a time is tried, which
 // does not hold the others up for as long as a slow answer takes; neither calls that were under way when a pause began nor a
 // wall clock that is set change how long it is; nobody submits with what has lapsed, or without a slot; with exclusive stores
 // the shares of earlier processes are void, and their tasks take slots.
 // Method: the gates of one process over one provider, a manual clock, and a store of shares that can be unavailable.
-import { expect } from 'chai';
-import type { Boot } from '../../../core/boot.js';
-import { StoreUnavailable } from '../../../core/errors.js';
-import type { ProviderGates } from '../../../core/providers/provider-gates.js';
-import { type ProviderLimits, SHARE_MS } from '../../../core/providers/provider-use.js';
-import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
-import { pause } from '../../../core/waiting.js';
-import { connectedProviders } from '../../fixtures/connected-providers.js';
-import { imageModel } from '../../fixtures/core-models.js';
-import { PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
-import { withWallTime } from '../../fixtures/wall-clock.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 
 const HOUR_MS = 3_600_000;
 const FULL = { code: 'PROVIDER_UNAVAILABLE', message: 'It is full.', mayRetry: true } as const;
@@ -339,5 +339,37 @@ describe('the gates of a process with exclusive stores', () => {
     expect(unknown.maySubmit(), 'the limit was lowered: two others are there').to.equal(false);
     others[0].release();
     await clock.until(() => unknown.maySubmit(), 'there is room');
+  });
+});
+
+// Goal: a task that may be at the provider keeps its slot while the share of its process is not known.
+// Method: two holders and a share of one slot, which lapses between the submission of one and the question of the other.
+
+const at = (ms: number): Moment => ({ wall: 1_000_000 + ms, monotonic: ms });
+
+describe('the share of a process at a provider', () => {
+  it('keeps the slot of a task of unknown outcome while it has lapsed', () => {
+    const share = new OwnShare();
+    const give = (slots: number, from: number) =>
+      share.renew(
+        {
+          slots,
+          submissions: 2,
+          wanted: 2,
+          waiting: 1,
+          expiresAt: at(from + 10_000),
+          isShort: false,
+          isDry: false,
+        },
+        at(from),
+      );
+    const [first, other] = [{}, {}];
+    give(1, 0);
+    expect(share.take(first, 0, at(1))).to.equal(true);
+    share.submitting(first);
+    expect(share.maySubmit(first, at(20_000)), 'again, under a share that has lapsed').to.equal(false);
+    give(1, 20_001);
+    expect(share.maySubmit(other, at(20_002)), 'the slot of the first').to.equal(false);
+    expect(share.maySubmit(first, at(20_003)), 'its own slot').to.equal(true);
   });
 });

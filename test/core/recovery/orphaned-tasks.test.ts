@@ -12,13 +12,10 @@ import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { isTerminal } from '../../../core/generation/generation.js';
 import type { ProviderGates } from '../../../core/providers/provider-gates.js';
 import type { ProviderLimits } from '../../../core/providers/provider-use.js';
-import { connectedProviders } from '../../fixtures/connected-providers.js';
-import { imageModel } from '../../fixtures/core-models.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
-import { imagesOf, ScriptedProvider, type ScriptedTask } from '../../fixtures/scripted-provider.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { Life } from '../../harness/cut-processes.js';
+import { imageModel } from '../../fixtures/models.js';
+import { connectedProviders, imagesOf, ScriptedProvider, type ScriptedTask } from '../../fixtures/scripted-provider.js';
+import { CoreHarness, CoreWorker, Life, untilSettled } from '../../harness/core-harness.js';
 
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };

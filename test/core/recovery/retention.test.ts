@@ -8,8 +8,7 @@ import { recoverHolds, Recovery } from '../../../core/recovery/recover.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { CoreWorker, untilEnded, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness, CoreWorker, untilEnded, untilSettled } from '../../harness/core-harness.js';
 
 async function passes(harness: CoreHarness, count = 3, interceptor?: Interceptor): Promise<void> {
   const recovery = new Recovery(harness.process(interceptor));

@@ -1,16 +1,19 @@
-// Goal: a deleted upload leaves no bytes, wherever the deletion is cut; of a deletion and a create one wins, never both.
-// Method: the store fails before and after each write; a create and a completion pause at each of their calls meanwhile.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload } from '../../../core/uploads/manage-uploads.js';
+import { takesBytes } from '../../../core/uploads/takes-bytes.js';
+import type { Upload } from '../../../core/uploads/upload.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
+
+// Goal: a deleted upload leaves no bytes, wherever the deletion is cut; of a deletion and a create one wins, never both.
+// Method: the store fails before and after each write; a create and a completion pause at each of their calls meanwhile.
 
 const BYTES = plainImage();
 
@@ -162,3 +165,200 @@ function pausedAt(at: number): { readonly gate: Gate; readonly interceptor: Inte
   };
   return { gate, interceptor };
 }
+
+// Goal: bytes sent to a target are removed soon after it has expired, whether or not the upload was completed, and no
+// completion that began in time is affected.
+// Method: the clock is moved to just before and just after; a completion pauses at each of its calls during the sweep.
+
+async function pass(harness: CoreHarness): Promise<void> {
+  await harness.clock.run(new Recovery(harness.context).pass());
+}
+
+function sweepMs({ settings }: CoreHarness): number {
+  return settings.uploadTargetMs + settings.claimLeaseMs + settings.recoveryGraceMs;
+}
+
+async function recordOf(harness: CoreHarness, uploadId: string): Promise<Upload> {
+  return (await harness.ports.uploads.read(uploadId)) as Upload;
+}
+
+describe('a target that has expired', () => {
+  let harness: CoreHarness;
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
+
+  it('is swept once no completion can be running, and not before', async () => {
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const { uploadId, stagingKey } = prepared.upload;
+    harness.clock.jump(sweepMs(harness) - 1);
+    await pass(harness);
+    expect(await storedBytes(harness, stagingKey)).not.to.equal(null);
+    harness.clock.jump(1);
+    await pass(harness);
+    expect(await storedBytes(harness, stagingKey)).to.equal(null);
+    expect(await recordOf(harness, uploadId)).to.include({ status: 'prepared', stagingRemovedAt: harness.clock.now() });
+    expect(await codeOf(complete(harness, uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    harness.clock.jump(harness.settings.uploadRetentionMs - sweepMs(harness));
+    await pass(harness);
+    expect(await harness.ports.uploads.read(uploadId)).to.include({ kind: 'expired' });
+  });
+
+  it('cannot be completed after the sweep though the clock was set back', async () => {
+    const { upload } = await prepare(harness, BYTES);
+    harness.clock.jump(sweepMs(harness));
+    await pass(harness);
+    harness.clock.jump(-sweepMs(harness));
+    expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+  });
+
+  it('removes bytes sent again after the completion, used or not, and keeps the completed ones', async () => {
+    for (const isUsed of [false, true]) {
+      const prepared = await prepare(harness, BYTES);
+      send(harness, prepared, BYTES);
+      const { upload } = await complete(harness, prepared.upload.uploadId);
+      expect(send(harness, prepared, BYTES), 'the store does not know that it was completed').to.equal(200);
+      if (isUsed)
+        await createGeneration(
+          harness.context,
+          harness.caller,
+          'k',
+          harness.body({}, { reference_upload_ids: [upload.uploadId] }),
+        );
+      harness.clock.jump(sweepMs(harness));
+      await pass(harness);
+      expect(await storedBytes(harness, upload.stagingKey)).to.equal(null);
+      expect(await storedBytes(harness, upload.objectKey)).not.to.equal(null);
+      const { status, dueAt } = await recordOf(harness, upload.uploadId);
+      expect([status, dueAt - harness.clock.now() > harness.settings.uploadRetentionMs / 2]).to.deep.equal([
+        'ready',
+        true,
+      ]);
+    }
+  });
+
+  it('leaves nothing of a copy whose completion was interrupted', async () => {
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const { uploadId } = prepared.upload;
+    void completeUpload(
+      harness.process(async (call) => {
+        const answer = await call.proceed();
+        return call.name === 'objects.copy' ? new Promise(() => undefined) : answer;
+      }),
+      harness.caller,
+      'k',
+      uploadId,
+      {},
+    );
+    await harness.clock.advance(1);
+    const { objectKey } = await recordOf(harness, uploadId);
+    expect(await storedBytes(harness, objectKey)).not.to.equal(null);
+    harness.clock.jump(sweepMs(harness));
+    await pass(harness);
+    expect(await storedBytes(harness, objectKey)).to.equal(null);
+  });
+
+  it('never leaves a ready upload without its bytes, wherever a completion pauses during the sweep', async () => {
+    for (let at = 0; ; at += 1) {
+      harness = await CoreHarness.open();
+      const prepared = await prepare(harness, BYTES);
+      send(harness, prepared, BYTES);
+      const { uploadId } = prepared.upload;
+      harness.clock.jump(harness.settings.uploadTargetMs);
+      const gate = new Gate();
+      let calls = 0;
+      const slow = codeOf(
+        completeUpload(
+          harness.process(async (call) => {
+            if (calls++ === at) await gate.wait();
+            return call.proceed();
+          }),
+          harness.caller,
+          'k',
+          uploadId,
+          {},
+        ),
+      );
+      await harness.clock.advance(1);
+      if (!gate.reached) {
+        expect([await slow, at > 5]).to.deep.equal(['OK', true]);
+        return;
+      }
+      harness.clock.jump(sweepMs(harness));
+      await pass(harness);
+      gate.open();
+      const code = await slow;
+      const record = await recordOf(harness, uploadId);
+      expect(code === 'OK', `${code} at call ${at}`).to.equal(record.status === 'ready');
+      if (record.status === 'ready')
+        expect(await storedBytes(harness, record.objectKey), `call ${at}`).not.to.equal(null);
+      else expect(await storedBytes(harness, prepared.upload.stagingKey)).to.equal(null);
+    }
+  });
+
+  it('is not swept for another process that was faster', async () => {
+    const prepared = await prepare(harness, BYTES);
+    harness.clock.jump(sweepMs(harness));
+    await Promise.all([pass(harness), pass(harness), pass(harness)]);
+    const { version } = await recordOf(harness, prepared.upload.uploadId);
+    expect(version).to.equal(2);
+  });
+});
+
+describe('takesBytes', () => {
+  it('is true for the target of an upload that can be completed, and for no other key', async () => {
+    const harness = await CoreHarness.open();
+    const [open, done, swept] = [
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+    ];
+    await smuggle(harness, done, BYTES);
+    await complete(harness, done.upload.uploadId);
+    const takes = (key: string) => takesBytes(harness.ports, key);
+    expect(await takes(open.upload.stagingKey)).to.equal(true);
+    expect(await takes(done.upload.stagingKey)).to.equal(false);
+    for (const key of [
+      `staging/${open.upload.uploadId}/other`,
+      `staging/${harness.ports.ids.uuid()}/x`,
+      'staging/x/y',
+      'media/x',
+      '',
+      open.upload.stagingKey.replace('staging', 'media'),
+    ]) {
+      expect(await takes(key), key).to.equal(false);
+    }
+    harness.clock.jump(sweepMs(harness));
+    await pass(harness);
+    expect(await takes(swept.upload.stagingKey)).to.equal(false);
+  });
+
+  it('does not keep a generation that refers to the upload from marking it as used, when both happen at once', async () => {
+    const harness = await CoreHarness.open();
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const { uploadId } = prepared.upload;
+    await complete(harness, uploadId);
+    harness.clock.jump(harness.settings.uploadRetentionMs - 1_000);
+    const gate = new Gate();
+    let marks = 0;
+    const slow = harness.process(async (call) => {
+      if (call.name === 'uploads.replace' && (marks += 1) === 1) await gate.wait();
+      return call.proceed();
+    });
+    const body = { ...harness.body(), reference_upload_ids: [uploadId] };
+    const created = createGeneration(slow, harness.caller, 'k', body);
+    await harness.clock.advance(0);
+    expect(gate.reached).to.equal(true);
+    await pass(harness);
+    expect(await recordOf(harness, uploadId), 'swept since it was read').to.have.property('stagingRemovedAt');
+    gate.open();
+    await created;
+    expect((await recordOf(harness, uploadId)).lastUsedAt).to.equal(harness.clock.now());
+    harness.clock.jump(2_000);
+    await pass(harness);
+    expect(await recordOf(harness, uploadId)).to.include({ status: 'ready' });
+  });
+});

@@ -5,8 +5,7 @@ import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import { ReceivingSender } from '../../fixtures/receiving-sender.js';
-import { CoreHarness, type HarnessOptions } from '../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness, CoreWorker, type HarnessOptions, untilSettled } from '../../harness/core-harness.js';
 
 const URL = 'https://receiver.example/hook';
 

@@ -8,7 +8,7 @@ import { announced } from '../../../core/webhooks/decide.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import { DEFAULT_ENDPOINT, rotateSecret } from '../../../core/webhooks/manage-endpoints.js';
 import { DeliveryQueue } from '../../../core/webhooks/send-delivery.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreWorker, untilSettled } from '../../harness/core-harness.js';
 import { DeliveredHarness } from './delivered-harness.js';
 
 const SLOW = 'https://slow.example/hook';

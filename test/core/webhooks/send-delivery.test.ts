@@ -10,7 +10,7 @@ import { replayDelivery } from '../../../core/webhooks/deliveries.js';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { deleteEndpoint, getEndpoint, rotateSecret, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreWorker, untilSettled } from '../../harness/core-harness.js';
 import { DeliveredHarness } from './delivered-harness.js';
 
 const HOUR_MS = 3_600_000;

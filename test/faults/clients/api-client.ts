@@ -1,9 +1,62 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
 import { textOf } from '../../history/values.js';
-import type { Answer, Fetched, Party, Request } from '../history/history.js';
+import type { Answer, Exchange, Fetched, Party, Request } from '../history/history.js';
 import type { RestName } from '../rounds/schedule.js';
-import type { Recorder } from './recorder.js';
+
+type Open = { -readonly [M in keyof Exchange]: Exchange[M] };
+
+/** Writes down what clients send and are answered, by one clock that never goes back and agrees with the machine's. */
+export class Recorder {
+  readonly exchanges: Open[] = [];
+  /** When requests that were sent after it first succeeded; undefined until one has. */
+  private watch: { readonly since: number; firstAt: number | undefined } | undefined;
+
+  now(): number {
+    return performance.timeOrigin + performance.now();
+  }
+
+  /**
+   * Does the asking. Whatever it throws is no answer: the network, a process that died, a client that waited too long.
+   */
+  async note(
+    about: Pick<Exchange, 'by' | 'through' | 'request'>,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const exchange: Open = { ...about, sentAt: this.now() };
+    this.exchanges.push(exchange);
+    try {
+      const answer = await ask();
+      exchange.answered = { at: this.now(), answer };
+      if (this.watch && answer.status < 300 && exchange.sentAt >= this.watch.since) this.watch.firstAt ??= this.now();
+      return answer;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** From now on: `firstSuccessMs` is how long after this call the first request sent after it succeeded. */
+  watchForSuccess(): { firstSuccessMs(): number | undefined } {
+    const watch = { since: this.now(), firstAt: undefined };
+    this.watch = watch;
+    return { firstSuccessMs: () => (watch.firstAt === undefined ? undefined : watch.firstAt - watch.since) };
+  }
+
+  /** Requests of one operation that some App sent, by their key. */
+  sent<O extends Request['operation']>(
+    operation: O,
+  ): (Exchange & { readonly request: Extract<Request, { readonly operation: O }> })[] {
+    return this.exchanges.flatMap((exchange) => (isOf(exchange, operation) ? [exchange] : []));
+  }
+}
+
+function isOf<O extends Request['operation']>(
+  exchange: Exchange,
+  operation: O,
+): exchange is Exchange & { readonly request: Extract<Request, { readonly operation: O }> } {
+  return exchange.request.operation === operation;
+}
 
 const API = '/api/v1/developer';
 /** How long a client waits before it gives up an answer, and may ask again. */
@@ -121,4 +174,25 @@ function lookAt(bytes: Buffer, contentType: string): Fetched {
   if (bytes.subarray(0, 8).equals(PNG))
     return { ...facts, kind: 'image', widthPx: bytes.readUInt32BE(16), heightPx: bytes.readUInt32BE(20) };
   return { ...facts, kind: bytes.subarray(4, 8).toString('latin1') === 'ftyp' ? 'video' : 'unknown' };
+}
+
+export interface Insistence {
+  readonly mostTries: number;
+  readonly betweenMs: number;
+  /** Whether to try once more; always when absent. */
+  readonly shouldContinue?: () => boolean;
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** Asks again until it is answered with success; undefined when it was not. `tries` counts those before. */
+export async function insist(
+  ask: (tries: number) => Promise<Answer | undefined>,
+  { mostTries, betweenMs, shouldContinue = () => true, pause = sleep }: Insistence,
+): Promise<Answer | undefined> {
+  for (let tries = 0; tries < mostTries && shouldContinue(); tries += 1) {
+    const answer = await ask(tries);
+    if (answer !== undefined && answer.status < 300) return answer;
+    await pause(betweenMs);
+  }
+  return undefined;
 }

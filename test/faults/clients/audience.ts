@@ -5,9 +5,8 @@ import type { Installation } from '../harness/installation.js';
 import type { History } from '../history/history.js';
 import type { ApiClient } from './api-client.js';
 import type { ClientPool } from './client-pool.js';
-import { FollowingClient } from './following-client.js';
 import { OrdinaryClient } from './ordinary-client.js';
-import { StreamFollower, type StreamUrls } from './stream-follower.js';
+import { FollowingClient, StreamFollower, type StreamUrls } from './stream-follower.js';
 import { WebhookOwner } from './webhook-owner.js';
 
 const API = '/api/v1/developer';

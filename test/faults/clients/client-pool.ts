@@ -4,15 +4,13 @@ import type { Scope } from '../../../core/access/credential.js';
 import { createApp, createKey, revokeKey } from '../../../core/access/manage.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { newOwner, type Owner } from '../../fixtures/memory-stores.js';
 import { textOf } from '../../history/values.js';
 import type { Burst, Facts, Party } from '../history/history.js';
 import { taskHasEnded } from '../history/known.js';
 import type { RestName } from '../rounds/schedule.js';
 import { STOPPABLE_VENDOR_MODEL_KEYS, type VendorModel } from '../vendors/vendor-models.js';
-import { ApiClient } from './api-client.js';
-import { insist, type Insistence } from './insist.js';
-import type { Recorder } from './recorder.js';
+import { ApiClient, insist, type Insistence, type Recorder } from './api-client.js';
 import { slowWish, vendorWish } from './wishes.js';
 
 type Secret = Facts['secrets'][number];

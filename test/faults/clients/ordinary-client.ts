@@ -7,7 +7,7 @@ import type { Answer } from '../history/history.js';
 import { taskHasEnded } from '../history/known.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import type { ApiClient } from './api-client.js';
-import { drawWish } from './wishes.js';
+import { drawWish, wishWith } from './wishes.js';
 
 /** What it has open at most. A backlog would still be worked off when all that was open must have ended. */
 const MAX_OPEN = 8;
@@ -121,4 +121,63 @@ export async function fetchOutputs(api: ApiClient, task: JsonObject): Promise<vo
   const outputs = (task['outputs'] ?? []) as JsonObject[];
   for (const output of outputs)
     await api.fetchOutput(textOf(task['generation_id']), textOf(output['media_id']), textOf(output['url']));
+}
+
+const THINKS_MS = 400;
+
+/** Somebody who goes on using a key after it was revoked, through both processes, for as long as they are let. */
+export async function useUntil(api: ApiClient, draw: Draw, shouldContinue: () => boolean): Promise<void> {
+  while (shouldContinue()) {
+    for (const through of REST) {
+      const key = randomUUID();
+      if (draw(3) === 0) await api.create(through, key, drawWish(draw, key));
+      else await api.credits(through);
+    }
+    await sleep(THINKS_MS);
+  }
+}
+
+const PROBE_THINKS_MS = 250;
+
+/** A client with its own account that asks for ids of another account, and for ids that were never issued. */
+export class ForeignIdProber {
+  constructor(
+    private readonly api: ApiClient,
+    private readonly draw: Draw,
+  ) {}
+
+  async run(shouldContinue: () => boolean): Promise<void> {
+    while (shouldContinue()) {
+      await this.probe();
+      await sleep(this.draw(PROBE_THINKS_MS));
+    }
+  }
+
+  private async probe(): Promise<void> {
+    const through = oneOf(this.draw, REST);
+    const generationId = this.anyId('generation_id');
+    const uploadId = this.anyId('upload_id');
+    switch (this.draw(4)) {
+      case 0:
+        return void (await this.api.get(through, generationId));
+      case 1:
+        return void (await this.api.cancel(through, generationId));
+      case 2:
+        return void (await this.api.complete(through, randomUUID(), uploadId, {}));
+      default: {
+        const key = randomUUID();
+        return void (await this.api.create(through, key, wishWith([uploadId], key)));
+      }
+    }
+  }
+
+  /** One that somebody was told, or one that nobody was. */
+  private anyId(field: 'generation_id' | 'upload_id'): string {
+    const { exchanges } = this.api.recorder;
+    for (let tries = 0; tries < 50 && this.draw(3) > 0; tries += 1) {
+      const id = exchanges[this.draw(Math.max(1, exchanges.length))]?.answered?.answer.data?.[field];
+      if (typeof id === 'string') return id;
+    }
+    return randomUUID();
+  }
 }

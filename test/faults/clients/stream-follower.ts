@@ -1,10 +1,39 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { textOf } from '../../history/values.js';
-import { between, oneOf, type Draw } from '../draws.js';
-import type { SeenStream, StreamedEvent } from '../history/stream-history.js';
+import type { JsonObject } from '../../../core/json.js';
+import { asObject, textOf } from '../../history/values.js';
+import { between, type Draw, oneOf } from '../draws.js';
+import type { Answer, SeenStream, StreamedEvent } from '../history/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
-import type { ApiClient } from './api-client.js';
-import { readEvents } from './event-reader.js';
+import { type ApiClient, insist } from './api-client.js';
+import { drawWish } from './wishes.js';
+
+/** Server-sent events as they come, in pieces that end anywhere. What is not whole is not told. */
+export async function* readEvents(
+  pieces: AsyncIterable<Uint8Array>,
+  now: () => number,
+): AsyncGenerator<StreamedEvent & { readonly data: JsonObject }> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of pieces) {
+    rest += decoder.decode(piece, { stream: true });
+    const frames = rest.split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      const fields = new Map(frame.split('\n').map((line) => fieldOf(line)));
+      const text = fields.get('data');
+      if (text === undefined) continue;
+      const data = JSON.parse(text) as JsonObject;
+      const [id, type] = [textOf(fields.get('id')), textOf(fields.get('event'))];
+      yield { at: now(), id, type, task: asObject(data['task']), data };
+    }
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1).trimStart()];
+}
 
 /** How long a client keeps one connection, at most: it has seen enough of it, or its machine sleeps. */
 const [SHORTEST_MS, LONGEST_MS] = [500, 25_000];
@@ -93,5 +122,44 @@ export class StreamFollower {
       if (event.type === 'ended') this.ended.add(textOf(event.task['generation_id']));
       if (!shouldContinue()) return;
     }
+  }
+}
+
+const [MAX_TRIES, BETWEEN_CREATES_MS] = [20, 300];
+
+/** A client that creates one generation after another and follows each by its events to its end, without asking. */
+export class FollowingClient {
+  readonly streams: SeenStream[] = [];
+  private made = 0;
+
+  constructor(
+    private readonly name: string,
+    private readonly api: ApiClient,
+    private readonly urls: StreamUrls,
+    private readonly draw: Draw,
+  ) {}
+
+  /** The last one is followed to its end, unless `signal` says otherwise. */
+  async run(shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
+    while (shouldContinue()) {
+      const created = await this.create(shouldContinue);
+      if (created === undefined) continue;
+      this.made += 1;
+      const generationId = textOf(created.data?.['generation_id']);
+      const follower = new StreamFollower(`${this.name} ${this.made}`, this.api, this.urls, this.draw, generationId);
+      await follower.run(() => true, signal);
+      this.streams.push(...follower.streams);
+    }
+  }
+
+  /** One create, sent again under its key while it is not accepted. */
+  private create(shouldContinue: () => boolean): Promise<Answer | undefined> {
+    const key = randomUUID();
+    const body = drawWish(this.draw, key);
+    return insist(() => this.api.create(oneOf(this.draw, REST), key, body), {
+      mostTries: MAX_TRIES,
+      betweenMs: BETWEEN_CREATES_MS,
+      shouldContinue,
+    });
   }
 }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { image } from '../../fixtures/images.js';
-import { between, oneOf, type Draw } from '../draws.js';
+import { textOf } from '../../history/values.js';
+import { between, type Draw, oneOf } from '../draws.js';
 import type { Answer } from '../history/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
-import { sha256Of, type ApiClient } from './api-client.js';
-import { insist } from './insist.js';
+import { type ApiClient, insist, sha256Of } from './api-client.js';
 import { wishWith } from './wishes.js';
-import { textOf } from '../../history/values.js';
 
 const MAX_TRIES = 6;
 const BETWEEN_TRIES_MS = 300;

@@ -3,7 +3,7 @@ import type { Context } from '../../../core/context.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
-import { allPages } from '../../contracts/all-pages.js';
+import { allPages } from '../../contracts/versioned-records.js';
 import { s3Client } from '../../servers/readiness.js';
 import type { AtRest } from '../history/history.js';
 import { booksIn } from './books-at-rest.js';

@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { supervision, type Started } from '../../servers/supervision.js';
-import type { Span } from '../history/spans.js';
-import { storeTroubles } from './store-troubles.js';
+import { type Started, supervision } from '../../servers/supervision.js';
+import type { Span } from '../history/history.js';
+import { storeTroubles } from './troubled-s3.js';
 
 /** This build's compiled program. */
 export const PROGRAM = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));

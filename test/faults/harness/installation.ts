@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { migrateStores } from '../../../apps/stores/migrate-stores.js';
 import { openProgram, type Program } from '../../../apps/wiring/open-program.js';
-import { CliProcess } from '../../harness/cli-process.js';
+import { CliProcess } from '../../harness/cli-run.js';
 import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';

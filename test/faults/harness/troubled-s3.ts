@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import {
   Agent,
   createServer,
-  request as sendRequest,
   type IncomingMessage,
+  request as sendRequest,
   type Server,
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Exchange, Span } from '../history/history.js';
+import { LEASE_MS } from './settings.js';
 
 /**
  * How an object store in trouble answers: it asks to slow down, it fails, it takes half of what it is sent, or it gives
@@ -166,4 +168,65 @@ function passHalf(from: IncomingMessage, to: NodeJS.WritableStream, cut: () => v
     // What was written is on its way before the connection breaks.
     if (left <= 0) setImmediate(cut);
   });
+}
+
+interface Line {
+  readonly time: number;
+  readonly pid: number;
+  readonly msg?: string;
+  readonly store?: string;
+  readonly awayMs?: number;
+  readonly err?: { readonly type?: string };
+}
+
+/**
+ * When stores did not answer in time, as the log of a process tells it: outages with their beginning and their end, and
+ * single failures that are no part of one. An outage that its process did not survive ends with the last line of it.
+ */
+export function storeTroubles(log: string): Span[] {
+  const lines = log.split('\n').flatMap(parsed);
+  const lastOf = new Map(lines.map(({ pid, time }) => [pid, time]));
+  return lines.flatMap((line): Span[] => {
+    if (line.err?.type === 'StoreUnavailable') return [{ from: line.time, until: line.time }];
+    if (line.msg !== 'store away') return [];
+    const ended = lines.find((end) => isEndOf(end, line));
+    return [
+      {
+        from: line.time,
+        until: ended?.awayMs === undefined ? (lastOf.get(line.pid) ?? line.time) : line.time + ended.awayMs,
+      },
+    ];
+  });
+}
+
+function isEndOf({ msg, pid, store, time }: Line, began: Line): boolean {
+  return (
+    (msg === 'store back' || msg === 'store still away') &&
+    pid === began.pid &&
+    store === began.store &&
+    time >= began.time
+  );
+}
+
+/** A process that is killed may leave half a line, and says a few words before it logs. */
+function parsed(text: string): Line[] {
+  if (!text.startsWith('{')) return [];
+  try {
+    return [JSON.parse(text) as Line];
+  } catch {
+    return [];
+  }
+}
+
+/** Half of a worker's lease, in milliseconds. */
+export const SLOW_ANSWER_MS = LEASE_MS / 2;
+
+/**
+ * When answers to clients took so long that leases and calls to vendors may have timed out as well. Clients measure it, not the
+ * program. On a machine with time for all processes, only faults make answers that slow.
+ */
+export function slowAnswers(exchanges: readonly Pick<Exchange, 'sentAt' | 'answered'>[]): Span[] {
+  return exchanges.flatMap(({ sentAt, answered }) =>
+    answered === undefined || answered.at - sentAt < SLOW_ANSWER_MS ? [] : [{ from: sentAt, until: answered.at }],
+  );
 }

@@ -10,8 +10,7 @@ import { checkHistory } from './check-history.js';
 import { GENERATION_CASES, IDS, RICH } from './clean-cases.js';
 import { cleanHistory, type Draft, QUIET_AT } from './clean-history.js';
 import { asked, dataOf, type HistoryDraft, the } from './draft-changes.js';
-import type { SeenStream, StreamedEvent } from './stream-history.js';
-import type { LoggedDelivery, Message, SeenWebhooks } from './webhook-history.js';
+import type { LoggedDelivery, Message, SeenStream, SeenWebhooks, StreamedEvent } from './history.js';
 
 const ENDS = ['generation.succeeded', 'generation.failed', 'generation.cancelled'];
 const OWN = GENERATION_CASES.filter(({ owner }) => owner === RICH);

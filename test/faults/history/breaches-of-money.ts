@@ -1,6 +1,6 @@
 import { IDS, POOR, RICH } from './clean-cases.js';
 import { CAPPED, QUIET_AT } from './clean-history.js';
-import { account, ask, asked, dataOf, entry, record, the, type Breach } from './draft-changes.js';
+import { account, ask, asked, type Breach, dataOf, entry, record, the } from './draft-changes.js';
 
 export const MONEY: readonly Breach[] = [
   {

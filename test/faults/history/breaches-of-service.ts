@@ -1,6 +1,6 @@
 import { IDS, POOR, RICH } from './clean-cases.js';
 import { QUIET_AT } from './clean-history.js';
-import { SECRET, ask, asked, dataOf, fail, record, the, upload, wantUntil, type Breach } from './draft-changes.js';
+import { ask, asked, type Breach, dataOf, fail, record, SECRET, the, upload, wantUntil } from './draft-changes.js';
 
 export const KEYS: readonly Breach[] = [
   {

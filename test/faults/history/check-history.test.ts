@@ -4,13 +4,11 @@
  * name its invariant.
  */
 import { expect } from 'chai';
-import { checkHistory } from './check-history.js';
-import { whatIsMissing } from './enough.js';
-import { IDS } from './clean-cases.js';
-import { cleanHistory, QUIET_AT } from './clean-history.js';
-
 import { MONEY, VIEWS } from './breaches-of-money.js';
 import { ACCESS, BYTES, ENDS, KEYS } from './breaches-of-service.js';
+import { checkHistory, whatIsMissing } from './check-history.js';
+import { IDS } from './clean-cases.js';
+import { cleanHistory, QUIET_AT } from './clean-history.js';
 import { ask, asked, entry, fail, record, spreadOverFences, the, wantUntil } from './draft-changes.js';
 
 describe('the history checker', () => {

@@ -1,23 +1,12 @@
 import type { Finding } from '../../history/finding.js';
+import { mustSucceed, wishOf } from './clean-history.js';
 import type { History } from './history.js';
-import { Known } from './known.js';
-import { checkAccess } from './rules/access.js';
-import { checkAnswers } from './rules/answers.js';
-import { checkAttributions } from './rules/attributions.js';
-import { checkBalances, checkBooks } from './rules/books.js';
-import { checkCancels } from './rules/cancels.js';
-import { checkCaps } from './rules/caps.js';
-import { checkCharges } from './rules/charges.js';
-import { checkEnds } from './rules/ends.js';
-import { checkKeys } from './rules/keys.js';
-import { checkDelivered } from './rules/outputs.js';
-import { checkRefusals } from './rules/refusals.js';
-import { checkRest } from './rules/rest.js';
-import { checkForeignIds } from './rules/foreign-ids.js';
+import { isSuccess, Known, taskHasEnded } from './known.js';
+import { checkCancels, checkDelivered, checkEnds, checkUploads, checkViews } from './rules/generations.js';
+import { checkAttributions, checkBalances, checkBooks, checkCaps, checkCharges } from './rules/money.js';
+import { checkAccess, checkAnswers, checkForeignIds, checkKeys, checkRefusals, checkRest } from './rules/requests.js';
 import { checkStreams } from './rules/streams.js';
-import { checkUploads } from './rules/uploads.js';
 import { checkVendors } from './rules/vendors.js';
-import { checkViews } from './rules/views.js';
 import { checkWebhooks } from './rules/webhooks.js';
 
 const RULES = [
@@ -51,4 +40,56 @@ const RULES = [
 export function checkHistory(history: History): Finding[] {
   const known = new Known(history);
   return RULES.flatMap((check) => [...check(known)]);
+}
+
+/** What so many rounds must have shown at least: far below what they do, and far above what says nothing. */
+const SUCCEEDED_A_ROUND = 10;
+const FETCHED_A_ROUND = 10;
+const UNSURE_A_ROUND = 0.5;
+/** A few rounds may happen to have faults that no client notices. */
+const ROUNDS_THAT_ARE_NOTICED = 5;
+/**
+ * Of what must succeed, nobody cancelled and was not out of time: on a slow machine most can be, and a rule of its own says
+ * when one had time enough.
+ */
+const SUCCEEDED_SHARE = 0.7;
+
+/**
+ * What is too little in a history to prove anything, a sentence each: a run in which nothing happened breaks no promise
+ * either.
+ */
+export function whatIsMissing(history: History, rounds: number): string[] {
+  const known = new Known(history);
+  const generations = known.generations().filter(({ status }) => taskHasEnded(status));
+  const succeeded = generations.filter(({ status }) => status === 'succeeded').length;
+  const meant = generations.filter((generation) => {
+    const body = known.bodyOf(generation);
+    return (
+      generation.status !== 'cancelled' &&
+      generation.error?.code !== 'TASK_TIMEOUT' &&
+      body !== undefined &&
+      mustSucceed(wishOf(history.facts.models, body))
+    );
+  });
+  const granted = meant.filter(({ status }) => status === 'succeeded').length;
+  const fetched = known
+    .answered('fetch')
+    .filter((exchange) => isSuccess(exchange) && exchange.answer.bytes !== undefined).length;
+  const unsure = history.exchanges.filter(({ answered }) => !answered || answered.answer.status === 503).length;
+  const [leastSucceeded, leastFetched] = [rounds * SUCCEEDED_A_ROUND, rounds * FETCHED_A_ROUND];
+  const leastUnsure = rounds < ROUNDS_THAT_ARE_NOTICED ? 0 : rounds * UNSURE_A_ROUND;
+  return [
+    ...(succeeded < leastSucceeded
+      ? [`Only ${succeeded} generations succeeded in ${rounds} rounds, and ${leastSucceeded} should at least.`]
+      : []),
+    ...(granted < SUCCEEDED_SHARE * meant.length
+      ? [`Of ${meant.length} generations that could only succeed ${granted} did.`]
+      : []),
+    ...(fetched < leastFetched
+      ? [`Only ${fetched} outputs were fetched in ${rounds} rounds, and ${leastFetched} should be at least.`]
+      : []),
+    ...(unsure < leastUnsure
+      ? [`Only ${unsure} requests got no answer, or a 503, in ${rounds} rounds, and ${leastUnsure} should at least.`]
+      : []),
+  ];
 }

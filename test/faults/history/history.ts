@@ -2,10 +2,164 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
-import type { Span } from './spans.js';
-import type { SeenStream } from './stream-history.js';
-import type { SeenVendors } from './vendor-history.js';
-import type { SeenWebhooks } from './webhook-history.js';
+
+/** A stretch of time. */
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Whether any of them has a moment in common with this one. */
+export function touches(spans: readonly Span[], { from, until }: Span): boolean {
+  return spans.some((span) => span.from <= until && span.until >= from);
+}
+
+/** The longest stretch of one span, in milliseconds, that none of the others has a moment in. */
+export function longestGapMs(spans: readonly Span[], { from, until }: Span): number {
+  let longest = 0;
+  let free = from;
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    longest = Math.max(longest, Math.min(span.from, until) - free);
+    free = Math.max(free, span.until);
+  }
+  return Math.max(longest, until - free);
+}
+
+/** An event as it came to a client. Times are milliseconds of the clock of clients. */
+export interface StreamedEvent {
+  readonly at: number;
+  readonly id: string;
+  readonly type: string;
+  readonly task: JsonObject;
+}
+
+/** One connection on which a client followed events, however it ended. */
+export interface SeenStream {
+  /** Who followed: the connections of one follower are one after another. */
+  readonly follower: string;
+  /** A party. */
+  readonly by: string;
+  readonly through: string;
+  /** The one generation that is followed; all of the App when absent. */
+  readonly generationId?: string;
+  /** When the first bytes of the stream had come. */
+  readonly openedAt: number;
+  /** The id of the event that it was resumed behind. */
+  readonly after?: string;
+  readonly events: readonly StreamedEvent[];
+}
+
+/** Times everywhere are milliseconds since the epoch, by the clock of clients. */
+
+/** One request to make something, as it came to a vendor. */
+export interface VendorSubmission {
+  /** The name of the connected provider. */
+  readonly maker: string;
+  readonly prompt: string;
+  /** The name that the client gave the task; absent where the vendor takes none. */
+  readonly token?: string;
+  readonly arrivedAt: number;
+  /** When it was refused for certain: with an answer that makes nothing. */
+  readonly refusedAt?: number;
+  readonly task?: VendorTask;
+}
+
+/** What a vendor makes of a submission. */
+export interface VendorTask {
+  readonly id: string;
+  readonly takenAt: number;
+  /** When it was no longer worked on; absent while it still is. */
+  readonly endedAt?: number;
+  /** When the vendor first answered somebody that it has ended. */
+  readonly endToldAt?: number;
+  /** The digest of each picture that it makes, as it is delivered: with the mark of a task without references, or with some. */
+  readonly deliveredSha256: { readonly trained: string; readonly composite: string };
+}
+
+/** When a vendor answered that it has no task of this token. */
+export interface NotFound {
+  readonly maker: string;
+  readonly token: string;
+  readonly at: number;
+}
+
+/** Everything that vendors know. */
+export interface VendorHistory {
+  readonly submissions: readonly VendorSubmission[];
+  readonly notFound: readonly NotFound[];
+}
+
+/** What the test knows of the models that vendors make. */
+export interface VendorTerms {
+  /** Models by their key. */
+  readonly policies: Readonly<Record<string, 'fail' | 'resubmit'>>;
+  /** Models whose provider is paid for each task, and may not be asked for another one after an unknown outcome. */
+  readonly paid: readonly string[];
+  /** Tasks that all workers have at a provider together, for those with a limit. */
+  readonly mostConcurrent: Readonly<Record<string, number>>;
+  readonly settleMs: number;
+  /** By how much a link may delay a request. */
+  readonly longestDelayMs: number;
+}
+
+export interface SeenVendors extends VendorHistory {
+  readonly terms: VendorTerms;
+  /** When processes, or the database, were in trouble: tasks may then lose the worker that counts them. */
+  readonly lostWorkers: readonly Span[];
+}
+
+/**
+ * What a receiver does with the messages to an endpoint while nothing goes wrong: it takes them, refuses every one, or
+ * answers after some that it is gone.
+ */
+export type Conduct = 'takes' | 'refuses' | 'leaves';
+
+/** A webhook as its client made it, or all addresses of single generations of an App. */
+export interface KnownEndpoint {
+  /** Its path at the receiver. */
+  readonly name: string;
+  /** As the API names it; `default` for addresses of single generations. */
+  readonly webhookId: string;
+  /** The party whose App it is of. */
+  readonly by: string;
+  readonly events: readonly string[];
+  /** When the answer had come: what is created afterwards is told. */
+  readonly madeAt: number;
+  readonly conduct: Conduct;
+}
+
+/** A message as it came to a receiver. Times are milliseconds of the clock of clients. */
+export interface Message {
+  readonly endpoint: string;
+  /** When all of it had come. */
+  readonly at: number;
+  readonly id: string;
+  /** Why the public library of Standard Webhooks refuses it, by the secret that the endpoint was made with. */
+  readonly signatureFault?: string;
+  readonly type: string;
+  readonly task: JsonObject;
+  /** When the receiver answered, and with what; absent while it has not. */
+  readonly answered?: { readonly at: number; readonly status: number };
+}
+
+/** A delivery as the log of its endpoint shows it in the end. */
+export interface LoggedDelivery {
+  readonly endpoint: string;
+  readonly generationId: string;
+  readonly event: string;
+  readonly state: string;
+}
+
+export interface SeenWebhooks {
+  readonly endpoints: readonly KnownEndpoint[];
+  /** In the order in which they came. */
+  readonly messages: readonly Message[];
+  readonly deliveries: readonly LoggedDelivery[];
+  /** Of each endpoint in the end: why it is disabled, undefined for one that is not. */
+  readonly disabledBecause: Readonly<Record<string, string | undefined>>;
+  /** How often somebody went where a receiver had pointed. */
+  readonly followedRedirects: number;
+}
 
 /**
  * Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back.

@@ -1,15 +1,83 @@
+import type { Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { AccountLedger, type GenerationMoney } from '../../history/account-ledger.js';
-import { CapUses } from '../../history/cap-uses.js';
-import type { CreditsAnswer } from '../../history/credits.js';
 import type { Finding } from '../../history/finding.js';
-import type { AskedOutputs } from '../../history/outputs.js';
-import { priceOf, wantedOutputs } from '../../history/prices.js';
+import { AccountLedger, CapUses, type CreditsAnswer, type GenerationMoney } from '../../history/ledger.js';
+import { type PricedModel, priceOf, wantedOutputs, withDefaults } from '../../history/prices.js';
+import type { AskedOutputs } from '../../history/task.js';
 import { asObject } from '../../history/values.js';
-import { type Available, availableOver } from './balances.js';
-import type { Answer, AtRest, Exchange, History, Party, Request } from './history.js';
-import { parametersOf, pricedModel } from './prices.js';
+import type { Answer, AtRest, Exchange, Facts, History, Party, Request, Span } from './history.js';
+
+/** Processes and test share one clock, and round it. */
+const CLOCKS_MS = 100;
+
+/** An amount, and when an account may have had it available. */
+export interface Available extends Span {
+  readonly amount: number;
+}
+
+/**
+ * What an account may have had available, and when. An entry says when it was decided; it is written after that, at the
+ * latest when the next one that says a later time was decided on it. An amount counts from its entry's time until the
+ * next entry must have been written.
+ */
+export function availableOver(entries: readonly Entry[], { troubles, writingMs }: Facts): Available[] {
+  const inOrder = troubles.toSorted((a, b) => a.from - b.from);
+  const writtenBy = entries.map(({ at }, index) => {
+    // Entries of one write say the same time.
+    const laterAt = entries.find((other, place) => place > index && other.at > at)?.at ?? Infinity;
+    return Math.min(laterAt, writtenAt(at, inOrder, writingMs));
+  });
+  return entries.map(({ at, availableAfter }, index) => ({
+    amount: availableAfter,
+    from: at - CLOCKS_MS,
+    until: (writtenBy[index + 1] ?? Infinity) + CLOCKS_MS,
+  }));
+}
+
+/** By when what was decided has been written: soon, unless a store was away or a process stood still meanwhile. */
+function writtenAt(at: number, troubles: readonly Span[], writingMs: number): number {
+  let until = at + writingMs;
+  for (const trouble of troubles) {
+    if (trouble.from <= until && trouble.until >= at) until = Math.max(until, trouble.until + writingMs);
+  }
+  return until;
+}
+
+/**
+ * A model by the public catalog alone: so much an image, or a second of a video. Undefined where the catalog does not
+ * say.
+ */
+export function pricedModel(models: readonly JsonObject[], body: JsonObject): PricedModel | undefined {
+  const model = modelOf(models, body);
+  const price = model?.['price'];
+  const unit = model?.['price_unit'];
+  if (!model || typeof price !== 'number' || (unit !== 'image' && unit !== 'second')) return undefined;
+  return {
+    terms: {
+      unit,
+      microcreditsPerUnit: Math.round(price * 1_000_000),
+      baseMicrocredits: 0,
+      countParameter: 'n',
+      durationParameter: 'duration_seconds',
+      multipliers: [],
+      minimumCredits: 0,
+      maximumCredits: Infinity,
+    },
+    maxOutputs: Infinity,
+    inputSchema: asObject(model['input_schema']),
+  };
+}
+
+/** The parameters of a request as they were sent, with the defaults that the public catalog shows. */
+export function parametersOf(models: readonly JsonObject[], body: JsonObject): JsonObject {
+  const model = modelOf(models, body);
+  return model ? withDefaults(asObject(model['input_schema']), asObject(body['parameters'])) : {};
+}
+
+function modelOf(models: readonly JsonObject[], body: JsonObject): JsonObject | undefined {
+  return models.find((candidate) => candidate['model_key'] === body['model_key']);
+}
 
 export type OperationOf<O extends Request['operation']> = Extract<Request, { readonly operation: O }>;
 

@@ -8,9 +8,9 @@ import { vendorPrompt } from '../vendors/vendor-models.js';
 import { checkHistory } from './check-history.js';
 import { IDS } from './clean-cases.js';
 import { cleanHistory, QUIET_AT } from './clean-history.js';
-import { record, type HistoryDraft } from './draft-changes.js';
+import { type HistoryDraft, record } from './draft-changes.js';
+import type { NotFound, VendorSubmission, VendorTask } from './history.js';
 import { checkPaid } from './rules/vendors.js';
-import type { NotFound, VendorSubmission, VendorTask } from './vendor-history.js';
 
 const [EARLIER, LATER] = [QUIET_AT + 1_000, QUIET_AT + 11_000];
 const SETTLE_MS = 3_000;

@@ -1,8 +1,8 @@
+import { expect } from 'chai';
+import type { Context } from 'mocha';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import type { Context } from 'mocha';
 import { orSkip } from '../../servers/servers.js';
 import { Installation, type InstallationOptions } from '../harness/installation.js';
 import { checkHistory } from '../history/check-history.js';

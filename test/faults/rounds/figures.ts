@@ -1,8 +1,7 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/reach-bucket.js';
-import { SLOW_ANSWER_MS, slowAnswers } from '../harness/slow-answers.js';
-import type { History } from '../history/history.js';
+import { SLOW_ANSWER_MS, slowAnswers } from '../harness/troubled-s3.js';
+import type { History, SeenVendors } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
-import type { SeenVendors } from '../history/vendor-history.js';
 import { vendorPrompt } from '../vendors/vendor-models.js';
 import { describeStruck, type Struck } from './struck.js';
 

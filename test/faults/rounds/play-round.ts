@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../clients/api-client.js';
-import { useUntil } from '../clients/leaver.js';
 import type { ClientPool } from '../clients/client-pool.js';
+import { useUntil } from '../clients/ordinary-client.js';
 import { drawsFrom } from '../draws.js';
-import type { Span } from '../history/spans.js';
 import type { Installation } from '../harness/installation.js';
-import { askVendors } from './ask-vendors.js';
+import type { Span } from '../history/history.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 import type { Struck } from './struck.js';
+import { askVendors } from './vendor-faults.js';
 
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** When a fault has just begun. */

@@ -1,14 +1,15 @@
-import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
+import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
 import {
   RECEIVER_LINK_FAULTS,
+  RECEIVER_NAMES,
   RECEIVER_TROUBLES,
-  STREAM_FAULTS,
   type ReceiverFaultKind,
-} from '../receivers/receiver-fault-kinds.js';
-import type { ReceiverTrouble } from '../receivers/receiver.js';
-import { RECEIVER_NAMES, type ReceiverName } from '../receivers/receivers.js';
-import { REST, type Action, type Fault, type RestName, type Round } from './schedule.js';
+  type ReceiverName,
+  type ReceiverTrouble,
+  STREAM_FAULTS,
+} from '../receivers/receivers.js';
+import { type Action, type Fault, REST, type RestName, type Round } from './schedule.js';
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 

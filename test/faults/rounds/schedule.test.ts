@@ -1,20 +1,19 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Generation } from '../../../core/generation/generation.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
+import { RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS } from '../receivers/receivers.js';
+import { LONGEST_DELAY_MS } from '../vendors/vendor-models.js';
+import { VENDOR_CALL_TROUBLES, VENDOR_LINK_FAULTS, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-trouble.js';
+import { withReceiverFaults } from './receiver-faults.js';
+import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
+import { describeStruck, OwnerlessWatch, type Struck, whatHitNothing } from './struck.js';
+import { withVendorFaults } from './vendor-faults.js';
+
 /**
  * Goal: a run of ordinary length tries every kind of fault, and a seed always draws the same rounds.
  * Method: draw rounds of many seeds and count.
  */
-import { expect } from 'chai';
-import fc from 'fast-check';
-import { LONGEST_DELAY_MS } from '../vendors/vendor-models.js';
-import {
-  VENDOR_CALL_TROUBLES,
-  VENDOR_LINK_FAULTS,
-  VENDOR_SILENCE,
-  VENDOR_LOSSES,
-} from '../vendors/vendor-fault-kinds.js';
-import { RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS } from '../receivers/receiver-fault-kinds.js';
-import { withReceiverFaults } from './receiver-faults.js';
-import { withVendorFaults } from './vendor-faults.js';
-import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
 
 describe('rounds of faults', () => {
   it('have every kind in twenty rounds, one to three at a time', () => {
@@ -113,3 +112,121 @@ describe('rounds of faults', () => {
 function isOneOf(kinds: readonly string[], kind: string | undefined): boolean {
   return kinds.some((one) => one === kind);
 }
+
+// Goal: only generations that overtook a generation without a worker are counted.
+// Method: a constructed history of six generations, checked at several times.
+
+function queued(n: number): Generation {
+  const { lease: _lease, ...g } = aGeneration(n, { status: 'queued', createdAt: n, fence: 0, modelKey: 'm' });
+  return g;
+}
+
+function leased(n: number, until: number): Generation {
+  return {
+    ...queued(n),
+    status: 'running',
+    fence: 1,
+    lease: { worker: 'w', fence: 1, renewedAt: 0, expiresAt: until },
+  };
+}
+
+describe('the watch over generations without a worker', () => {
+  it('counts younger ones of the model that start while one waits, past the allowance', () => {
+    const watch = new OwnerlessWatch(10);
+    watch.see(0, [leased(5, 100), queued(4), queued(6), queued(7), queued(8), { ...queued(9), modelKey: 'other' }]);
+    watch.see(100, [leased(5, 100), queued(4), queued(6), queued(7), queued(8), { ...queued(9), modelKey: 'other' }]);
+    watch.see(110, [
+      leased(5, 100),
+      queued(4),
+      leased(6, 900),
+      queued(7),
+      queued(8),
+      { ...queued(9), modelKey: 'other' },
+    ]);
+    watch.see(120, [
+      leased(5, 100),
+      leased(4, 900),
+      leased(6, 900),
+      leased(7, 900),
+      queued(8),
+      { ...leased(9, 900), modelKey: 'other' },
+    ]);
+    watch.see(130, [
+      leased(5, 900),
+      leased(4, 900),
+      leased(6, 900),
+      leased(7, 900),
+      leased(8, 900),
+      { ...leased(9, 900), modelKey: 'other' },
+    ]);
+    expect(watch.stretches.map(({ from, until, overtakenBy }) => [from, until, overtakenBy])).to.deep.equal([
+      [100, 120, 1],
+    ]);
+  });
+});
+
+/**
+ * Goal: a run whose faults hit nothing is told from one whose faults did.
+ * Method: faults of all kinds that hit one thing each, and the same with some that hit nothing, or were not there.
+ */
+
+describe('faults that were played', () => {
+  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] =>
+    withReceiverFaults(withVendorFaults(drawRounds(1, 20), 1), 1).flatMap(({ faults }) =>
+      faults.map(({ kind, action }) => {
+        const struck = { kind, action: action.to };
+        return { ...struck, hits: hits(struck) };
+      }),
+    );
+
+  it('have all hit something', () => {
+    expect(whatHitNothing(all(() => 1))).to.deep.equal([]);
+  });
+
+  it('are named when they hit nothing', () => {
+    expect(whatHitNothing(all(({ kind }) => (kind === 'MongoDB frozen' ? 0 : 1)))).to.deep.equal(['MongoDB frozen']);
+    expect(whatHitNothing(all(({ action }) => (action === 'links' ? 0 : 1)))).to.deep.equal(['any trouble of a link']);
+    expect(whatHitNothing(all(({ action }) => (action === 's3' ? 0 : 1)))).to.deep.equal(['any trouble of S3']);
+    expect(whatHitNothing(all(({ action }) => (action === 'vendor-links' ? 0 : 1)))).to.deep.equal([
+      "any trouble of a vendor's link",
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'receiver-links' ? 0 : 1)))).to.deep.equal([
+      "any trouble of a receiver's link",
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'streams' ? 0 : 1)))).to.deep.equal([
+      'any trouble of a stream',
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'receivers' ? 0 : 1)))).to.deep.equal([...RECEIVER_TROUBLES]);
+    expect(whatHitNothing(all(({ action }) => (action === 'vendors' ? 0 : 1)))).to.deep.equal([
+      ...VENDOR_CALL_TROUBLES,
+      ...VENDOR_LOSSES,
+      VENDOR_SILENCE,
+    ]);
+  });
+
+  it('of one kind of call at vendors, or at receivers, are named when they hit nothing, whatever the others did', () => {
+    for (const kind of [...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE, ...RECEIVER_TROUBLES])
+      expect(whatHitNothing(all((one) => (one.kind === kind ? 0 : 1)))).to.deep.equal([kind]);
+  });
+
+  it('may miss one link, or one store', () => {
+    expect(
+      whatHitNothing(all(({ kind }) => (kind === 'a link cut' || kind === 'S3 takes half' ? 0 : 1))),
+    ).to.deep.equal([]);
+  });
+
+  it('are named when they were never played', () => {
+    expect(whatHitNothing(all(() => 1).filter(({ kind }) => kind !== 'a worker frozen'))).to.deep.equal([
+      'a worker frozen',
+    ]);
+  });
+
+  it('are told by what they hit', () => {
+    expect(
+      describeStruck([
+        { kind: 'a link cut', action: 'links', hits: 3 },
+        { kind: 'a link cut', action: 'links', hits: 4 },
+      ]),
+    ).to.equal('2 a link cut (7 pieces sent)');
+  });
+});

@@ -1,12 +1,9 @@
+import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
 import type { Trouble } from '../harness/troubled-s3.js';
-import type { ReceiverFaultKind } from '../receivers/receiver-fault-kinds.js';
-import type { ReceiverTrouble } from '../receivers/receiver.js';
-import type { ReceiverName } from '../receivers/receivers.js';
+import type { ReceiverFaultKind, ReceiverName, ReceiverTrouble } from '../receivers/receivers.js';
 import type { VendorName } from '../vendors/vendor-models.js';
-import type { VendorTrouble } from '../vendors/vendor-trouble.js';
-import type { VendorFaultKind } from '../vendors/vendor-fault-kinds.js';
-import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
+import type { VendorFaultKind, VendorTrouble } from '../vendors/vendor-trouble.js';
 
 export const REST = ['rest-1', 'rest-2'] as const;
 export const WORKERS = ['worker-1', 'worker-2', 'worker-3'] as const;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fetchOutputs } from '../clients/ordinary-client.js';
-import type { Recorder } from '../clients/recorder.js';
-import type { ClientPool } from '../clients/client-pool.js';
-import type { Answer, Exchange } from '../history/history.js';
-import { isDefinite, isSuccess, taskHasEnded, type OperationOf } from '../history/known.js';
-import { REST } from './schedule.js';
 import { textOf } from '../../history/values.js';
+import type { Recorder } from '../clients/api-client.js';
+import type { ClientPool } from '../clients/client-pool.js';
+import { fetchOutputs } from '../clients/ordinary-client.js';
+import type { Answer, Exchange } from '../history/history.js';
+import { isDefinite, isSuccess, type OperationOf, taskHasEnded } from '../history/known.js';
+import { REST } from './schedule.js';
 
 const BETWEEN_TRIES_MS = 300;
 const AT_ONCE = 12;

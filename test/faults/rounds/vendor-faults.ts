@@ -1,14 +1,23 @@
-import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
+import type { ApiClient } from '../clients/api-client.js';
+import type { ClientPool } from '../clients/client-pool.js';
+import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
+import {
+  LONGEST_DELAY_MS,
+  VENDOR_MODEL_KEYS,
+  VENDOR_MODELS,
+  VENDOR_NAMES,
+  type VendorModel,
+  type VendorName,
+} from '../vendors/vendor-models.js';
 import {
   VENDOR_CALL_TROUBLES,
   VENDOR_LINK_FAULTS,
   VENDOR_SILENCE,
   type VendorFaultKind,
-} from '../vendors/vendor-fault-kinds.js';
-import { LONGEST_DELAY_MS, VENDOR_NAMES, type VendorName } from '../vendors/vendor-models.js';
-import type { VendorTrouble } from '../vendors/vendor-trouble.js';
-import { WORKERS, type Action, type Fault, type Round } from './schedule.js';
+  type VendorTrouble,
+} from '../vendors/vendor-trouble.js';
+import { type Action, type Fault, type Round, WORKERS } from './schedule.js';
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 type Dealt = (typeof VENDOR_LINK_FAULTS)[number] | (typeof VENDOR_CALL_TROUBLES)[number];
@@ -112,4 +121,33 @@ function trouble(draw: Draw, what: VendorTrouble, vendors: readonly VendorName[]
 
 function someOf(draw: Draw, vendors: readonly VendorName[]): readonly VendorName[] {
   return draw(2) === 0 ? vendors : shuffled(draw, vendors).slice(0, between(draw, 1, 3));
+}
+
+export interface AsksVendors {
+  readonly pool: ClientPool;
+  readonly rich: ApiClient;
+  /** An upload of the rich that is ready. */
+  readonly uploadId: string;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** Of each model, each time: a trouble meets every second call, and a silence enough that a worker pauses the vendor. */
+const [TASKS, TASKS_IN_SILENCE] = [3, 4];
+
+/**
+ * Asks the vendors of a fault for what it spoils, as nobody else might just then, and no others: tasks that wait for a
+ * vendor in vain are in the way of later ones. Asks nothing for other faults.
+ */
+export async function askVendors(action: Action, { pool, rich, uploadId, pause }: AsksVendors): Promise<void> {
+  if (action.to !== 'vendor-links' && action.to !== 'vendors') return;
+  const models = VENDOR_MODEL_KEYS.filter((model) => isMadeBy(model, action.vendors));
+  if (action.to === 'vendor-links') return pool.askVendors(rich, models, { uploadId, times: 1, pause });
+  if (action.trouble === 'cancels-fail') return pool.cancelAtVendors(rich, models, pause);
+  const times = action.trouble === 'silence' ? TASKS_IN_SILENCE : TASKS;
+  const wanted = action.trouble === 'uploads-fail' ? (['vendor-edit'] as const) : models;
+  return pool.askVendors(rich, wanted, { uploadId, times, pause });
+}
+
+function isMadeBy(model: VendorModel, vendors: readonly VendorName[]): boolean {
+  return VENDOR_MODELS[model].makers.some((maker) => vendors.includes(maker));
 }

@@ -3,8 +3,8 @@ import { COMPOSITE, TRAINED, withMark } from '../../fixtures/marked-media.js';
 import { asObject, textOf } from '../../history/values.js';
 import type { FakeAnswer, LoggedRequest } from '../../providers/fakes/fake-server.js';
 import { sha256Of } from '../clients/api-client.js';
-import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/vendor-history.js';
-import { vendorPicture } from './vendor-picture.js';
+import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/history.js';
+import { vendorPicture } from './vendor-models.js';
 
 type Requests = readonly LoggedRequest[];
 

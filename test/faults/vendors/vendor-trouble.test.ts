@@ -4,7 +4,7 @@
  * Method: the fake of ComfyUI, asked by the platform's own client.
  */
 import { expect } from 'chai';
-import { until } from '../../fixtures/until.js';
+import { until } from '../../fixtures/clocks.js';
 import { ComfyUiFake } from '../../providers/fakes/comfyui-fake.js';
 import { comfyUiLog } from './vendor-log.js';
 import { sufferAtVendor, type VendorTrouble } from './vendor-trouble.js';

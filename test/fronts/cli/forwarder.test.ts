@@ -3,7 +3,7 @@
 // Method: posts that the test ends, in the order that it chooses.
 import { expect } from 'chai';
 import { type Attempt, Forwarder, type ListenedMessage, type Posted } from '../../../apps/cli/commands/listen.js';
-import { until } from '../../fixtures/until.js';
+import { until } from '../../fixtures/clocks.js';
 
 const messageOf = (
   generationId: string,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers.js';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
-import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { newOwner, type Owner } from '../../fixtures/memory-stores.js';
 import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 

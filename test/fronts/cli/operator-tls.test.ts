@@ -2,11 +2,11 @@
 // certificate to that server.
 // Method: command lines run in this process, against a gRPC front with TLS; certificates are issued for the run by the
 // test's authority and by an untrusted one.
+import { ServerCredentials } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServerCredentials } from '@grpc/grpc-js';
-import { expect } from 'chai';
 import { Authority, type Pair, type Subject } from '../../fixtures/authority.js';
 import type { Ran } from '../../harness/cli-run.js';
 import { orSkip } from '../../servers/servers.js';

@@ -1,13 +1,13 @@
 // Goal: runs of the command line in one process share nothing: each has its own output, variables, folder and terminal.
 // Method: commands that wait for a server at the same time, compared with the same commands one after another; files of
 // one name in two folders; streams that are terminals.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { CliRun, type Ran } from '../../harness/cli-run.js';
 
 describe('runs of the command line in one process', () => {

@@ -1,13 +1,16 @@
+import { expect } from 'chai';
+import { createPerson } from '../../../core/people/manage-people.js';
+import { beginPasskeySignIn, personByPasskey } from '../../../core/people/passkeys.js';
+import type { Person } from '../../../core/people/person.js';
+import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
+import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
+import { clientOf, type ConsoleAnswer, ConsoleClient, stranger } from './console-harness.js';
+
 /*
  * Goal: a person sees and ends their own connections, sessions and identities on the account page, and nobody else's; a
  * new way to sign in takes proof that they are there.
  * Method: a whole service over HTTP in this process; sessions of two people of two accounts, and of two of one.
  */
-import { expect } from 'chai';
-import { createPerson } from '../../../core/people/manage-people.js';
-import type { Person } from '../../../core/people/person.js';
-import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
-import { clientOf, ConsoleClient, stranger } from './console-harness.js';
 
 const NEXT = 'another long password';
 
@@ -79,14 +82,14 @@ describe("a person's own on the account page", () => {
   });
 
   describe('sessions', () => {
-    interface Shown {
+    interface ShownPerson {
       readonly id: string;
       readonly is_current: boolean;
     }
 
     it('are listed, with the one that asks, and without their secrets', async () => {
       const again = await clientOf(service, service.person);
-      const sessions = await listOf<Shown>(ada, 'sessions');
+      const sessions = await listOf<ShownPerson>(ada, 'sessions');
       expect(sessions.map(({ is_current: isCurrent }) => isCurrent)).to.have.members([true, false]);
       const { text } = await ada.get('/sessions');
       for (const { cookie } of [ada, again]) expect(text).not.to.include(cookie.split('=')[1]);
@@ -94,7 +97,7 @@ describe("a person's own on the account page", () => {
 
     it('end one by one, and never those of others', async () => {
       const again = await clientOf(service, service.person);
-      const id = (await listOf<Shown>(ada, 'sessions')).find(({ is_current: isCurrent }) => !isCurrent)?.id ?? '';
+      const id = (await listOf<ShownPerson>(ada, 'sessions')).find(({ is_current: isCurrent }) => !isCurrent)?.id ?? '';
       for (const other of [bob, eve])
         expect(await other.post(`/sessions/${id}/end`)).to.include({ status: 404, code: 'NOT_FOUND' });
       expect(await again.get('/overview')).to.include({ status: 200 });
@@ -107,7 +110,7 @@ describe("a person's own on the account page", () => {
       const others = [];
       for (let index = 0; index < 105; index += 1) others.push(await clientOf(service, service.person));
       expect(await ada.post('/sessions/end-others')).to.include({ status: 200 });
-      expect(await listOf<Shown>(ada, 'sessions')).to.have.lengthOf(1);
+      expect(await listOf<ShownPerson>(ada, 'sessions')).to.have.lengthOf(1);
       for (const other of [others[0], others[104]])
         expect(await other?.get('/overview')).to.include({ status: 401, code: 'SESSION_REQUIRED' });
       expect(await ada.get('/overview')).to.include({ status: 200 });
@@ -172,5 +175,149 @@ describe("a person's own on the account page", () => {
       expect(await ada.post('/identities/unlink', identity)).to.include({ status: 200 });
       expect(await context.people.findIdentity(identity)).to.equal(null);
     });
+  });
+});
+
+/*
+ * Goal: on the account page a person adds, renames and removes passkeys of their own, soon after signing in, and signs
+ * in with them afterwards; nobody does any of it for somebody else.
+ * Method: a whole service over HTTP in this process under the name localhost, sessions of two people, and authenticators
+ * in software in place of their browsers' ones.
+ */
+
+interface Asked {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly user_handle: string;
+  readonly user_name: string;
+  readonly algorithms: readonly number[];
+  readonly known: readonly { readonly id: string; readonly transports: readonly string[] }[];
+  readonly timeout_ms: number;
+}
+
+interface Shown {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly last_used_on: string | null;
+}
+
+const QUARTER_MS = 15 * 60_000;
+
+describe('passkeys on the account page', () => {
+  let service: OAuthHarness;
+  let ada: ConsoleClient;
+  let bob: ConsoleClient;
+  const origin = () => service.origin.replace('127.0.0.1', 'localhost');
+  const party = () => ({ id: 'localhost', origin: origin() });
+
+  beforeEach(async () => {
+    service = await OAuthHarness.open({ publicUrl: () => origin() });
+    const { accountId } = service.person;
+    const other = await createPerson(service.harness.context, { accountId, email: 'bob@example.com' });
+    [ada, bob] = [await browserOf(service.person), await browserOf(other)];
+  });
+  afterEach(() => service.close());
+
+  const browserOf = async (person: typeof service.person) =>
+    new ConsoleClient(origin(), (await clientOf(service, person)).cookie);
+  const listOf = async (client: ConsoleClient) => (await client.get('/passkeys')).data['passkeys'] as readonly Shown[];
+  const begin = async (client = ada) => (await client.post('/passkeys/begin')).data as unknown as Asked;
+  const answerTo = ({ challenge }: Asked, authenticator: SoftwareAuthenticator, name = 'laptop') => {
+    const { clientData, attestationObject, transports } = authenticator.register({ challenge, party: party() });
+    return { name, challenge, client_data: clientData, attestation_object: attestationObject, transports };
+  };
+  const add = async (authenticator = new SoftwareAuthenticator(), client = ada): Promise<ConsoleAnswer> =>
+    client.post('/passkeys', answerTo(await begin(client), authenticator));
+
+  it('are made for the person who is signed in, and then sign them in', async () => {
+    const { challenge, ...asked } = await begin();
+    const { personId, email } = service.person;
+    expect(asked).to.deep.equal({
+      rp_id: 'localhost',
+      user_handle: Buffer.from(personId).toString('base64url'),
+      user_name: email,
+      algorithms: [-8, -7, -257],
+      known: [],
+      timeout_ms: 300_000,
+    });
+    const authenticator = new SoftwareAuthenticator();
+    const { status, data } = await ada.post('/passkeys', answerTo({ challenge, ...asked }, authenticator));
+    expect(status).to.equal(200);
+    expect(data['passkey']).to.deep.include({ id: authenticator.credentialId, name: 'laptop', last_used_on: null });
+    expect((await begin()).known).to.deep.equal([{ id: authenticator.credentialId, transports: ['internal'] }]);
+    const { context } = service.harness;
+    const signIn = await beginPasskeySignIn(context);
+    const assertion = authenticator.authenticate({ challenge: signIn, party: party() });
+    const person = await personByPasskey(context, party(), { challenge: signIn, personId, assertion });
+    expect(person?.personId).to.equal(personId);
+    expect((await listOf(ada))[0]?.last_used_on).to.match(/T00:00:00/);
+  });
+
+  it('show nothing but their names and times, to their person alone', async () => {
+    await add();
+    const { text } = await ada.get('/passkeys');
+    expect(text).not.to.match(/public|counter|transport/i);
+    expect(await listOf(ada)).to.have.lengthOf(1);
+    expect(await listOf(bob)).to.deep.equal([]);
+  });
+
+  it('are renamed and removed by their person alone', async () => {
+    const { id } = (await add()).data['passkey'] as Shown;
+    expect(await bob.post('/passkeys/rename', { id, name: 'mine' })).to.include({ status: 404, code: 'NOT_FOUND' });
+    expect(await bob.post('/passkeys/remove', { id })).to.include({ status: 404, code: 'NOT_FOUND' });
+    expect(await ada.post('/passkeys/rename', { id, name: 'phone' })).to.include({ status: 200 });
+    expect((await listOf(ada)).map(({ name }) => name)).to.deep.equal(['phone']);
+    expect(await ada.post('/passkeys/remove', { id })).to.include({ status: 200 });
+    expect(await listOf(ada)).to.deep.equal([]);
+  });
+
+  it('are added soon after signing in, and the page says so otherwise', async () => {
+    const asked = await begin();
+    service.harness.clock.advance(QUARTER_MS + 1);
+    const answer = await ada.post('/passkeys/begin');
+    expect(answer).to.include({ status: 403, code: 'RECENT_SIGN_IN_REQUIRED' });
+    expect(answer.message).to.include('sign in again');
+    expect(await ada.post('/passkeys', answerTo(asked, new SoftwareAuthenticator()))).to.include({
+      status: 422,
+      code: 'PASSKEY_REFUSED',
+    });
+    expect(await listOf(ada)).to.deep.equal([]);
+  });
+
+  it('are not added with the challenge of somebody else, or of another session', async () => {
+    const asked = await begin();
+    const elsewhere = await browserOf(service.person);
+    for (const client of [bob, elsewhere])
+      expect(await client.post('/passkeys', answerTo(asked, new SoftwareAuthenticator()))).to.include({
+        code: 'PASSKEY_REFUSED',
+      });
+    expect(await ada.post('/passkeys', answerTo(asked, new SoftwareAuthenticator()))).to.include({ status: 200 });
+  });
+
+  it('are not taken from what no browser sends', async () => {
+    const answer = answerTo(await begin(), new SoftwareAuthenticator());
+    const { client_data: _data, ...without } = answer;
+    const bad: readonly object[] = [
+      without,
+      { ...answer, name: '' },
+      { ...answer, name: ' ' },
+      { ...answer, name: 'x'.repeat(101) },
+      { ...answer, challenge: 'a b' },
+      { ...answer, attestation_object: '' },
+      { ...answer, transports: [1] },
+      { ...answer, transports: Array.from({ length: 21 }, () => 'usb') },
+      { ...answer, surprise: 1 },
+    ];
+    for (const body of bad) expect(await ada.post('/passkeys', body), JSON.stringify(body)).to.include({ status: 422 });
+    expect(await ada.post('/passkeys', answer)).to.include({ status: 200 });
+  });
+
+  it('are not made where browsers keep none', async () => {
+    const plain = await OAuthHarness.open();
+    const client = await clientOf(plain, plain.person);
+    expect((await client.get('/passkeys')).data).to.deep.equal({ passkeys: [], can_be_used: false });
+    expect(await client.post('/passkeys/begin')).to.include({ status: 404, code: 'NOT_FOUND' });
+    await plain.close();
   });
 });

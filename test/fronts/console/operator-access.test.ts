@@ -7,8 +7,7 @@ import { expect } from 'chai';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';
 import { demotePerson } from '../../../core/people/operators.js';
 import type { SignInMethod } from '../../../core/people/sessions.js';
-import { clientOf, type ConsoleAnswer, ConsoleClient } from './console-harness.js';
-import { OperatorHarness } from './operator-harness.js';
+import { clientOf, type ConsoleAnswer, ConsoleClient, OperatorHarness } from './console-harness.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const RECENT_MS = 15 * 60_000;

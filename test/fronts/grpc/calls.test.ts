@@ -25,9 +25,9 @@ import {
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import type { JsonObject } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { until } from '../../fixtures/clocks.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
-import { newOwner } from '../../fixtures/owner.js';
-import { until } from '../../fixtures/until.js';
+import { newOwner } from '../../fixtures/memory-stores.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, LIMITED, PICTURE, SERVICES } from './grpc-harness.js';
 

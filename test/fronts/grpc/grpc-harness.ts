@@ -19,7 +19,7 @@ import {
   methodDefinition,
 } from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';
-import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { newOwner, type Owner } from '../../fixtures/memory-stores.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 

@@ -1,19 +1,37 @@
-// Goal: the gRPC server itself: unavailable stores, stopping, texts and messages beyond bounds, ports that are taken.
-// Method: a server over its own harness, whose stores fail or wait, and the library's own client.
 import { create } from '@bufbuild/protobuf';
-import { status as Status } from '@grpc/grpc-js';
+import {
+  Client,
+  type ClientReadableStream,
+  credentials,
+  type GrpcObject,
+  loadPackageDefinition,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServiceClientConstructor,
+  type ServiceError,
+  status as Status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
-import { service as healthService } from 'grpc-health-check';
+import { HealthImplementation, service as healthService, service } from 'grpc-health-check';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { ErrorInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
-import { createGrpcServer, methodDefinition } from '../../../apps/grpc/server.js';
+import { createGrpcServer, type GrpcServer, Health, methodDefinition } from '../../../apps/grpc/server.js';
+import { SCOPES } from '../../../core/access/credential.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
+import { newOwner } from '../../fixtures/memory-stores.js';
+import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
+
+// Goal: the gRPC server itself: unavailable stores, stopping, texts and messages beyond bounds, ports that are taken.
+// Method: a server over its own harness, whose stores fail or wait, and the library's own client.
 
 describe('a gRPC server', () => {
   it('answers UNAVAILABLE while a store is unavailable, with the time to try again', async () => {
@@ -186,5 +204,226 @@ describe('a gRPC server', () => {
       .and.includes('grpc.port');
     await other.close(0);
     await grpc.close();
+  });
+});
+
+// Goal: tools that know only the address find the services and their messages, and learn whether they are served; a
+// client that another toolchain makes from the proto files works.
+// Method: reflection and health are queried by clients made from their own proto files; the client of docs/grpc.md is
+// made at run time by a loader that shares no code with the server's messages.
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const NAMES = ['Access', 'Catalog', 'Credits', 'Generations', 'Operations', 'Uploads'].map(
+  (name) => `darkroom.v1.${name}`,
+);
+
+type Loose = Client & Readonly<Record<string, (...args: unknown[]) => never>>;
+
+/** A client of a service, made of its proto file at run time. */
+function clientOf(file: string, folder: string, method: string, port: number): Loose {
+  const loaded = loadPackageDefinition(
+    loadSync(file, { includeDirs: [folder], keepCase: true, enums: String, longs: Number, defaults: true }),
+  );
+  const constructor = method
+    .split('.')
+    .reduce<unknown>((part, name) => (part as GrpcObject)[name], loaded) as ServiceClientConstructor;
+  return new constructor(`127.0.0.1:${port}`, credentials.createInsecure()) as unknown as Loose;
+}
+
+async function unaryCall(
+  client: Loose,
+  method: string,
+  request: object,
+  metadata = new Metadata(),
+): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    client[method]?.(request, metadata, (error: Error | null, answer: Record<string, unknown>) => {
+      if (error) reject(error);
+      else resolve(answer);
+    });
+  });
+}
+
+async function streamed(stream: AsyncIterable<unknown>): Promise<Record<string, unknown>[]> {
+  const messages: Record<string, unknown>[] = [];
+  for await (const message of stream) messages.push(message as Record<string, unknown>);
+  return messages;
+}
+
+describe('the gRPC front for an unknown client', () => {
+  let harness: ServiceHarness;
+  let server: GrpcServer;
+  let port: number;
+  before(async () => {
+    harness = await openServiceHarness();
+    server = createGrpcServer({
+      context: harness.context,
+      callers: { find: () => ({ name: 'local', scopes: SCOPES }) },
+      logger: pino({ level: 'silent' }),
+    });
+    port = await server.listen('127.0.0.1', 0);
+  });
+  after(async () => {
+    await server.close(1_000);
+    await harness.close();
+  });
+
+  it('lists its services, and the file of each with all its imports', async () => {
+    const client = clientOf(
+      'grpc/reflection/v1/reflection.proto',
+      `${ROOT}node_modules/@grpc/reflection/build/proto`,
+      'grpc.reflection.v1.ServerReflection',
+      port,
+    );
+    const ask = async (request: object) => {
+      const stream = client['ServerReflectionInfo']?.() as unknown as AsyncIterable<unknown> & {
+        write(message: object): void;
+        end(): void;
+      };
+      stream.write(request);
+      stream.end();
+      return (await streamed(stream))[0] ?? {};
+    };
+    const { list_services_response: listed } = await ask({ list_services: '*' });
+    expect((listed as { service: { name: string }[] }).service.map(({ name }) => name)).to.include.members([
+      ...NAMES,
+      'grpc.health.v1.Health',
+    ]);
+    for (const name of [
+      ...NAMES,
+      'grpc.health.v1.HealthCheckResponse',
+      'google.rpc.ErrorInfo',
+      'google.rpc.RetryInfo',
+    ]) {
+      const { file_descriptor_response: found } = await ask({ file_containing_symbol: name });
+      expect((found as { file_descriptor_proto: Buffer[] }).file_descriptor_proto.length, name).to.be.at.least(1);
+    }
+    client.close();
+  });
+
+  it('reports itself and each service as serving', async () => {
+    const client = clientOf(
+      'health/v1/health.proto',
+      `${ROOT}node_modules/grpc-health-check/proto`,
+      'grpc.health.v1.Health',
+      port,
+    );
+    for (const name of ['', ...NAMES])
+      expect(await unaryCall(client, 'check', { service: name }), name).to.deep.equal({ status: 'SERVING' });
+    client.close();
+  });
+
+  it('serves a client that a loader creates from the proto files, to the end of a generation', async () => {
+    const { accountId, appId } = await newOwner(harness.context, 'owner', 1_000);
+    const metadata = new Metadata();
+    metadata.set('darkroom-account-id', accountId);
+    metadata.set('darkroom-app-id', appId);
+    const client = clientOf('darkroom/v1/generations.proto', `${ROOT}proto`, 'darkroom.v1.Generations', port);
+    const input = {
+      model_key: 'picture',
+      operation: 'OPERATION_IMAGE_GENERATION',
+      prompt: 'a lighthouse',
+      parameters: { fields: { size: { kind: 'stringValue', stringValue: '96x64' } } },
+    };
+    const { generation, replayed } = await unaryCall(
+      client,
+      'CreateGeneration',
+      { input, idempotency_key: 'first' },
+      metadata,
+    );
+    expect([(generation as { status: string }).status, replayed]).to.deep.equal(['GENERATION_STATUS_QUEUED', false]);
+    await harness.startWorker();
+    const { generation_id: id } = generation as { generation_id: string };
+    const told = await streamed(
+      client['WatchGeneration']?.({ generation_id: id }, metadata) as unknown as AsyncIterable<unknown>,
+    );
+    const last = told.at(-1)?.['generation'] as { status: string; charged_credits: number; outputs: object[] };
+    expect([last.status, last.outputs.length, last.charged_credits > 0]).to.deep.equal([
+      'GENERATION_STATUS_SUCCEEDED',
+      1,
+      true,
+    ]);
+    client.close();
+  });
+});
+
+// Goal: the health of the front reports whether work should be sent here, and stores nothing that an unauthenticated
+// client sends.
+// Method: the library's own health client, on a server whose readiness the test decides.
+
+const OWN = 'darkroom.v1.Generations';
+const definitionOf = (name: string) => {
+  const found = service[name];
+  if (found === undefined) throw new Error(`The health service has no ${name}.`);
+  return found;
+};
+
+describe('the health of the gRPC front', () => {
+  let server: Server;
+  let health: Health;
+  let client: Client;
+  beforeEach(async () => {
+    server = new Server();
+    health = new Health([OWN]);
+    health.addTo(server);
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+        if (error) reject(error);
+        else resolve(bound);
+      });
+    });
+    client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  });
+  afterEach(() => {
+    health.stop();
+    client.close();
+    server.forceShutdown();
+  });
+
+  const check = (name: string): Promise<string | ServiceError> =>
+    new Promise((resolve) => {
+      const { path, requestSerialize, responseDeserialize } = definitionOf('Check');
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: name }, (error, answer) => {
+        resolve(error ?? (answer as { status: string }).status);
+      });
+    });
+  const watch = (name: string): ClientReadableStream<{ readonly status: string }> => {
+    const { path, requestSerialize, responseDeserialize } = definitionOf('Watch');
+    return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
+      service: name,
+    }) as ClientReadableStream<{ readonly status: string }>;
+  };
+
+  it('is that of the process: not serving while it is not ready, nor from the moment it stops', async () => {
+    let isReady = true;
+    expect([await check(''), await check(OWN)]).to.deep.equal(['SERVING', 'SERVING']);
+    health.follow(() => (isReady ? Promise.resolve(true) : Promise.reject(new Error('The store is away.'))), 5);
+    const told: string[] = [];
+    for await (const { status } of watch(OWN)) {
+      told.push(status);
+      if (told.length === 1) isReady = false;
+      if (told.length === 2) isReady = true;
+      if (told.length === 3) health.stop();
+      if (told.length === 4) break;
+    }
+    expect(told).to.deep.equal(['SERVING', 'NOT_SERVING', 'SERVING', 'NOT_SERVING']);
+    expect(await check('')).to.equal('NOT_SERVING');
+  });
+
+  it('neither knows, repeats nor stores a name that a caller invents', async () => {
+    for (const name of ['x', 'x'.repeat(100_000), '\u{1f3a8}'.repeat(10_000), '__proto__']) {
+      const error = await check(name);
+      expect(error).to.have.property('code', Status.NOT_FOUND);
+      expect((error as ServiceError).details).to.have.length.below(100);
+      for await (const { status } of watch(name)) {
+        expect(status).to.equal('SERVICE_UNKNOWN');
+        break;
+      }
+    }
+    const implementation: unknown = Reflect.get(health, 'implementation');
+    expect(implementation).to.be.instanceOf(HealthImplementation);
+    expect([...(Reflect.get(implementation as object, 'watchers') as Map<string, unknown>).keys()]).to.deep.equal([
+      'unknown',
+    ]);
   });
 });

@@ -1,14 +1,19 @@
+import { expect } from 'chai';
+import { ANSWER_WITHIN_MS, ClientRequests } from '../../../apps/http/mcp/client-requests.js';
+import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
+import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
+import { revokeKey } from '../../../core/access/manage.js';
+import type { JsonObject } from '../../../core/json.js';
+import { TestedCall } from '../../fixtures/cancellation.js';
+import { ManualClock } from '../../fixtures/clocks.js';
+import { codeOf, SeededIds } from '../../fixtures/memory-stores.js';
+import { asText, McpHarness, modernMessage } from './mcp-harness.js';
+
 /*
  * Goal: what is no message, too long or ambiguous is refused before the protocol looks at it, and the revisions that are
  * served are those that are named.
  * Method: bytes posted to a whole service in this process.
  */
-import { expect } from 'chai';
-import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
-import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
-import { revokeKey } from '../../../core/access/manage.js';
-import type { JsonObject } from '../../../core/json.js';
-import { asText, McpHarness, modernMessage } from './mcp-harness.js';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
@@ -123,5 +128,90 @@ describe('a message to the MCP server', () => {
     expect(await sessionOf({ elicitation: { url: {} } })).to.equal(null);
     expect(await sessionOf({ elicitation: {} })).to.match(/^asks-[0-9a-f-]{36}$/);
     expect(await sessionOf({ elicitation: { form: {}, url: {} } })).to.match(/^asks-/);
+  });
+});
+
+/*
+ * Goal: a question to a client is answered by the one who was asked or by nobody, never waits longer than its call, and
+ * no credential can have the process hold more than a few.
+ * Method: the registry alone with a clock that the test moves and calls that the test ends.
+ */
+
+describe('requests to MCP clients', () => {
+  let clock: ManualClock;
+  let requests: ClientRequests;
+  let sent: string[];
+  beforeEach(() => {
+    clock = new ManualClock();
+    requests = new ClientRequests({ clock, ids: new SeededIds() });
+    sent = [];
+  });
+
+  const ask = (
+    credentialId: string,
+    call = new TestedCall(),
+    send: () => Promise<void> = () => Promise.resolve(),
+    accountId = `account of ${credentialId}`,
+  ) =>
+    requests.ask({
+      method: 'elicitation/create',
+      asked: { credentialId, accountId },
+      call,
+      send: ({ id }) => {
+        sent.push(String(id));
+        return send();
+      },
+    });
+
+  it('are answered by the one who was asked alone, once', async () => {
+    const asked = ask('ada');
+    requests.take('eve', { id: sent[0] ?? '', result: 'of eve' });
+    requests.take('ada', { id: 'another', result: 'of ada' });
+    requests.take('ada', { id: sent[0] ?? '', result: 'of ada' });
+    requests.take('ada', { id: sent[0] ?? '', result: 'again' });
+    expect(await asked).to.equal('of ada');
+  });
+
+  it('have no answer after an error, after their time, after their call, and where they cannot be sent', async () => {
+    const call = new TestedCall();
+    const [failed, late, left] = [ask('ada'), ask('bob'), ask('eve', call)];
+    requests.take('ada', { id: sent[0] ?? '' });
+    call.end();
+    await clock.advance(ANSWER_WITHIN_MS);
+    const unsent = await ask('ada', new TestedCall(), () => Promise.reject(new Error('gone')));
+    expect([await failed, await late, await left, unsent]).to.deep.equal([undefined, undefined, undefined, undefined]);
+    expect(call.listeners).to.equal(0);
+  });
+
+  it('are at most eight for a credential, which is no matter to others', async () => {
+    const calls = Array.from({ length: 8 }, () => new TestedCall());
+    const open = calls.map((call) => ask('ada', call));
+    expect(await codeOf(ask('ada'))).to.equal('RATE_LIMITED');
+    expect(sent).to.have.length(8);
+    const other = ask('bob');
+    requests.take('bob', { id: sent[8] ?? '', result: 'of bob' });
+    expect(await other).to.equal('of bob');
+    for (const call of calls) call.end();
+    await Promise.all(open);
+  });
+
+  it('are at most a hundred for an account, however many credentials it has, which is no matter to others', async () => {
+    const calls = Array.from({ length: 100 }, () => new TestedCall());
+    const open = calls.map((call, index) => ask(`key ${index}`, call, undefined, 'one account'));
+    expect(await codeOf(ask('another key', new TestedCall(), undefined, 'one account'))).to.equal('RATE_LIMITED');
+    const other = ask('bob');
+    requests.take('bob', { id: sent[100] ?? '', result: 'of bob' });
+    expect(await other).to.equal('of bob');
+    for (const call of calls) call.end();
+    await Promise.all(open);
+  });
+
+  it('are not sent for a call that is over, and take no place', async () => {
+    for (let calls = 0; calls < 20; calls += 1) {
+      const call = new TestedCall();
+      call.end();
+      expect(await ask('ada', call)).to.equal(undefined);
+    }
+    expect(sent).to.deep.equal([]);
   });
 });

@@ -27,7 +27,7 @@ import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
 import { usageStoreContract } from '../../contracts/usage-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
-import { ManualClock } from '../../fixtures/manual-clock.js';
+import { ManualClock } from '../../fixtures/clocks.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 async function measured<P extends keyof Ports>(name: P, port: Ports[P]): Promise<Ports[P]> {

@@ -13,13 +13,11 @@ import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { STORE_PORTS } from '../../../core/ports/ports.js';
 import type { Providers } from '../../../core/ports/provider.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { imageModel } from '../../fixtures/core-models.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
+import { imageModel } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { untilSettled } from '../../harness/core-worker.js';
-import { Life } from '../../harness/cut-processes.js';
+import { CoreHarness, Life, untilSettled } from '../../harness/core-harness.js';
 import { MeasuredProcess } from '../../harness/measured-process.js';
 
 const FINISHED = 'darkroom_generations_finished_total';

@@ -10,7 +10,7 @@ import type { Person } from '../../../core/people/person.js';
 import type { ArtefactStore } from '../../../core/ports/stores.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import type { Settings } from '../../../core/settings.js';
-import { SILENT } from '../../fixtures/silent-log.js';
+import { SILENT } from '../../fixtures/memory-stores.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { type RunningServer, serve } from '../http/host/rest-client.js';

@@ -11,7 +11,7 @@ import { OpenIdProvider } from '../../../adapters/openid/openid-provider.js';
 import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
 import { isRecentSignIn, listSessions, type Session } from '../../../core/people/sessions.js';
 import { linkIdentity } from '../../../core/people/sign-in.js';
-import { SILENT } from '../../fixtures/silent-log.js';
+import { SILENT } from '../../fixtures/memory-stores.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { clientOf, type ConsoleClient } from '../console/console-harness.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';

@@ -1,14 +1,16 @@
+import { expect } from 'chai';
+import { get as httpGet } from 'node:http';
+import { SignInRates, type SignInTry } from '../../../apps/http/pages/browser-sessions.js';
+import { createPerson, disablePerson, setPassword } from '../../../core/people/manage-people.js';
+import { createSignInLink } from '../../../core/people/sign-in.js';
+import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
+import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
+
 /*
  * Goal: people sign in by a form or a link, from pages of the service alone, into a session that nobody else can have;
  * guessing is slowed and tells nothing; nobody is led to another server.
  * Method: a whole service over HTTP in this process, and a browser without scripts.
  */
-import { expect } from 'chai';
-import { get as httpGet } from 'node:http';
-import { createPerson, disablePerson, setPassword } from '../../../core/people/manage-people.js';
-import { createSignInLink } from '../../../core/people/sign-in.js';
-import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
-import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 
 const EMAIL = 'ada@example.com';
 const WRONG = 'The e-mail address or the password is wrong.';
@@ -309,5 +311,38 @@ describe('the sign-in page', () => {
     });
     expect(json.status).to.equal(415);
     expect(json.headers.get('content-type')).to.include('text/html');
+  });
+});
+
+// Goal: guesses of passwords are slowed down, and who guesses does not keep the person out.
+// Method: tries of several addresses and browsers until they are refused.
+
+/** How many of so many tries are let through. */
+async function passed(rates: SignInRates, tries: number, one: SignInTry): Promise<number> {
+  let count = 0;
+  for (let done = 0; done < tries; done += 1) {
+    await rates.take(one).then(
+      () => (count += 1),
+      (refusal: unknown) => expect(refusal).to.have.property('code', 'RATE_LIMITED'),
+    );
+  }
+  return count;
+}
+
+describe('the rates of sign-in', () => {
+  it('let no address use up the tries of another one', async () => {
+    const rates = new SignInRates();
+    expect(await passed(rates, 40, { address: 'a', person: 'p' })).to.be.within(10, 12);
+    expect(await passed(rates, 5, { address: 'b', person: 'p' })).to.equal(5);
+  });
+
+  it('slow many addresses down that guess for one person', async () => {
+    const rates = new SignInRates();
+    let count = 0;
+    for (let address = 0; address < 20; address += 1)
+      count += await passed(rates, 10, { address: `a${address}`, person: 'p' });
+    expect(count).to.be.within(100, 105);
+    expect(await passed(rates, 5, { address: 'b', person: 'p', device: 'd' }), 'a browser of theirs').to.equal(5);
+    expect(await passed(rates, 5, { address: 'b', person: 'q' }), 'another person').to.equal(5);
   });
 });

@@ -1,9 +1,27 @@
 import { VECTORS_BY_TOPIC } from './all.js';
-import { FRONTS, type FrontName } from './fronts.js';
+import { type FrontName, FRONTS } from './fronts.js';
 import { HTTP_VECTORS } from './http-only.js';
-import { DIFFERENCES, LEFT_OUT, REASONS, type Difference, type Reason } from './left-out.js';
-import { tally } from './tally.js';
+import { type Difference, DIFFERENCES, LEFT_OUT, type Reason, REASONS } from './left-out.js';
 import type { Vector } from './vector.js';
+
+/** One vector that was played to its end on one lane, over one front, or left out with a reason. */
+export interface Noted {
+  readonly lane: string;
+  readonly front: FrontName;
+  readonly topic: string;
+  readonly reason: Reason | undefined;
+}
+
+const noted: Noted[] = [];
+
+export function noteDown(vector: Noted): void {
+  noted.push(vector);
+}
+
+/** All that was noted down in this process. */
+export function tally(): readonly Noted[] {
+  return noted;
+}
 
 const NAME_WIDTH = 44;
 const NUMBER_WIDTH = 10;
@@ -31,9 +49,9 @@ function tableOf(lane: string): string {
 
 /** So many, or so many of those that should have been. */
 function played(lane: string, front: FrontName, topic: string, all: number): string {
-  const noted = tally().filter((one) => one.lane === lane && one.front === front && one.topic === topic);
-  const count = noted.filter(({ reason }) => reason === undefined).length;
-  return noted.length === all ? String(count) : `${count} of ${all - (noted.length - count)}`;
+  const tallied = tally().filter((one) => one.lane === lane && one.front === front && one.topic === topic);
+  const count = tallied.filter(({ reason }) => reason === undefined).length;
+  return tallied.length === all ? String(count) : `${count} of ${all - (tallied.length - count)}`;
 }
 
 function row(name: string, numbers: readonly string[]): string {

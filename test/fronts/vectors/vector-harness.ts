@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Context as Suite } from 'mocha';
-import type { Settings } from '../../../core/settings.js';
 import type { Context } from '../../../core/context.js';
+import type { Settings } from '../../../core/settings.js';
 import type { CredentialIssuer } from '../../harness/credential-issuers.js';
 import { createRequestFixture, type IsNeeded, type RequestFixture } from '../../harness/request-fixture.js';
 import { VECTORS_BY_TOPIC } from './all.js';
-import { FRONTS, type FrontName } from './fronts.js';
+import { type FrontName, FRONTS } from './fronts.js';
 import { LeftOut, whyLeftOut } from './left-out.js';
-import { playOn, type FrontClient, type VectorTarget } from './play.js';
-import { noteDown } from './tally.js';
+import { type FrontClient, playOn, type VectorTarget } from './play.js';
+import { noteDown } from './report.js';
 import type { Vector } from './vector.js';
 
 /** One service that can be asked over every front, and what happens there between requests. */

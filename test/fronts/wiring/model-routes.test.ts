@@ -18,9 +18,9 @@ import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
 import { ROOT } from '../../docs/pages.js';
-import { imageModel } from '../../fixtures/core-models.js';
+import { SILENT } from '../../fixtures/memory-stores.js';
+import { imageModel } from '../../fixtures/models.js';
 import { PROMISES } from '../../fixtures/scripted-provider.js';
-import { SILENT } from '../../fixtures/silent-log.js';
 
 const EXAMPLES = join(ROOT, 'config/providers');
 const EXAMPLE_NAMES = readdirSync(EXAMPLES)

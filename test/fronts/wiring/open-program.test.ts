@@ -1,10 +1,7 @@
-// Goal: whatever a start has opened is closed again, when the start fails and when closing one thing fails.
-// Method: the built-in stores in a fresh folder, with wake-ups and providers that record how they are closed; a second
-// server can open the folder only if the first one released it.
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { expect } from 'chai';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import type { DatabaseDriver, ObjectsDriver, ProviderDriver, SignerDriver } from '../../../adapters/driver.js';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
@@ -15,7 +12,12 @@ import { timersDriver } from '../../../adapters/timers/timers-driver.js';
 import type { Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
+import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+
+// Goal: whatever a start has opened is closed again, when the start fails and when closing one thing fails.
+// Method: the built-in stores in a fresh folder, with wake-ups and providers that record how they are closed; a second
+// server can open the folder only if the first one released it.
 
 describe('the program', () => {
   let folder: string;
@@ -213,5 +215,41 @@ describe('the program', () => {
     const failure = await openProgram({ ...config, stores }, 'server').catch((error: unknown) => error);
     expect(String(failure)).to.include('It is broken.');
     await expectReleased();
+  });
+});
+
+// Goal: the remains of an interrupted start do not prevent a later start from creating the secret, and a reader creates
+// none.
+// Method: a folder with such remains; and one that is only read.
+
+describe('the secret of an installation', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-secrets-'));
+    path = join(folder, 'secret');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('is created beside the remains of a start with the same process id, and leaves none itself', () => {
+    writeFileSync(`${path}.${process.pid}`, 'cut');
+    const { fingerprint } = openSecrets(path, { inUse: false, isShared: false });
+    expect(readdirSync(folder).sort()).to.deep.equal(['secret', `secret.${process.pid}`]);
+    expect(openSecrets(path, { inUse: true, isShared: true }).fingerprint).to.equal(fingerprint);
+  });
+
+  it('is not created by a reader', () => {
+    for (const needs of [
+      { inUse: false, isShared: false },
+      { inUse: true, isShared: false },
+      { inUse: false, isShared: true },
+    ]) {
+      expect(() => readSecrets(path, needs)).to.throw(/^\S+ (?:is missing|does not exist yet).*\.$/);
+    }
+    expect(readToken(path)).to.equal(undefined);
+    expect(readdirSync(folder)).to.deep.equal([]);
+    const token = readOrCreateToken(path);
+    expect([readToken(path), readFileSync(path, 'utf8').trim()]).to.deep.equal([token, token]);
+    expect(readSecrets(path, { inUse: false, isShared: true }).fingerprint).to.match(/^[0-9a-f]{64}$/);
   });
 });

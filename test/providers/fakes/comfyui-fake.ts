@@ -1,23 +1,267 @@
 import type { Duplex } from 'node:stream';
+import { image } from '../../fixtures/images.js';
+import { pngChunk, withPngChunks } from '../../fixtures/tagged-images.js';
+import { muxedWithTags } from '../../fixtures/tagged-videos.js';
 import {
+  type Graph,
   graphAfterRun,
   graphRefusal,
+  neededBy,
   NODE_CLASSES,
   outputsOf,
   pythonJson,
   readPythonJson,
   refusal,
-  type Graph,
 } from './comfyui-nodes.js';
-import { ComfyUiQueue, type HistoryItem, type QueueItem } from './comfyui-queue.js';
+import { fakeTime } from './fake-request.js';
 import {
-  FakeServer,
   type FakeAnswer,
   type FakeRequest,
   type FakeRoute,
+  FakeServer,
   type FakeServerOptions,
 } from './fake-server.js';
 import { WebSocketPeer } from './web-socket-peer.js';
+
+export interface QueueItem {
+  readonly number: number;
+  readonly id: string;
+  readonly graph: Graph;
+  readonly clientId: string | undefined;
+  readonly outputs: readonly string[];
+}
+
+export interface SavedItem {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: 'output' | 'temp';
+}
+
+type NodeOutputs = Readonly<Record<string, readonly unknown[]>>;
+
+export interface HistoryItem {
+  readonly item: QueueItem;
+  readonly outputs: Readonly<Record<string, NodeOutputs>>;
+  readonly status: 'success' | 'error';
+  readonly messages: readonly (readonly [string, Readonly<Record<string, unknown>>])[];
+}
+
+/** What the code of a node throws. */
+export interface Breakage {
+  readonly node: string;
+  readonly exceptionType: string;
+}
+
+/** More blurs than this are taken for a task without an end. */
+const MANY_BLURS = 30;
+
+/** The queue of a ComfyUI server, which runs one graph at a time. */
+export class ComfyUiQueue {
+  pending: QueueItem[] = [];
+  running: QueueItem | undefined;
+  history = new Map<string, HistoryItem>();
+  /** Saved files, by folder and path; they stay when the server starts again. */
+  readonly files = new Map<string, Uint8Array>();
+  /** Each time a graph was run, also from the cache. */
+  readonly runs: string[] = [];
+  /** What the next graphs that are run throw. */
+  breakage: Breakage | undefined;
+  /** Nothing begins while it is set; what runs then goes on. */
+  isHeld = false;
+  /** While it is set, each node waits for a `step`. */
+  isStepped = false;
+  /** What is made of a graph in place of an empty or a loaded picture. */
+  paint?: (graph: Graph) => Uint8Array;
+  /** When each task that was taken was no longer there to be worked on, in order; milliseconds since the epoch. */
+  readonly ends: { readonly id: string; readonly at: number }[] = [];
+  private readonly cache = new Map<string, NodeOutputs>();
+  private interrupted = new Set<QueueItem>();
+  private wakes: (() => void)[] = [];
+  private temps = 0;
+
+  constructor(private readonly tell: (to: string | undefined, type: string, data: object) => void) {}
+
+  put(item: QueueItem): void {
+    this.pending.push(item);
+    this.next();
+  }
+
+  /** Another client's graph runs from now on, and does not end by itself. */
+  occupy(): void {
+    this.running = {
+      number: -1,
+      id: '00000000-0000-4000-8000-0000000000ff',
+      graph: {},
+      clientId: undefined,
+      outputs: [],
+    };
+  }
+
+  release(): void {
+    this.isHeld = false;
+    this.next();
+  }
+
+  step(): void {
+    for (const wake of this.wakes.splice(0)) wake();
+  }
+
+  delete(id: string): void {
+    const at = this.pending.findIndex((item) => item.id === id);
+    if (at < 0) return;
+    this.pending.splice(at, 1);
+    this.ends.push({ id, at: fakeTime() });
+  }
+
+  interrupt(): void {
+    if (this.running === undefined) return;
+    this.interrupted.add(this.running);
+    this.step();
+  }
+
+  /** What a new process knows: nothing but the files. */
+  restart(): void {
+    this.pending = [];
+    this.running = undefined;
+    this.history = new Map();
+    this.cache.clear();
+    this.interrupted = new Set();
+  }
+
+  private next(): void {
+    if (this.isHeld || this.running !== undefined) return;
+    const item = this.pending.shift();
+    if (item === undefined) return;
+    this.running = item;
+    this.runs.push(item.id);
+    setImmediate(() => void this.run(item));
+  }
+
+  private async run(item: QueueItem): Promise<void> {
+    const outputs: Record<string, NodeOutputs> = {};
+    const done: Record<string, object> = {};
+    const messages: [string, Readonly<Record<string, unknown>>][] = [['execution_start', { prompt_id: item.id }]];
+    this.tell(item.clientId, 'execution_cached', { nodes: [], prompt_id: item.id });
+    const order = new Set(item.outputs.flatMap((output) => neededBy(item.graph, output)));
+    const isEndless = [...order].filter((id) => item.graph[id]?.class_type === 'ImageBlur').length > MANY_BLURS;
+    let status: HistoryItem['status'] = 'success';
+    for (const id of order) {
+      done[id] = { state: 'running', value: 0, max: 1, node_id: id, prompt_id: item.id };
+      this.tell(item.clientId, 'progress_state', { prompt_id: item.id, nodes: { ...done } });
+      await this.turn(isEndless);
+      if (this.running !== item) return;
+      if (this.interrupted.delete(item)) {
+        messages.push(['execution_interrupted', { prompt_id: item.id, node_id: id, executed: Object.keys(done) }]);
+        status = 'error';
+        break;
+      }
+      if (await this.isBroken(item, id)) {
+        messages.push(['execution_error', this.errorOf(item, id)]);
+        status = 'error';
+        break;
+      }
+      done[id] = { state: 'finished', value: 1, max: 1, node_id: id, prompt_id: item.id };
+      const made = await this.outputOf(item.graph, id);
+      if (made !== undefined) outputs[id] = made;
+    }
+    if (status === 'success') messages.push(['execution_success', { prompt_id: item.id }]);
+    this.history.set(item.id, { item, outputs, status, messages });
+    this.running = undefined;
+    this.ends.push({ id: item.id, at: fakeTime() });
+    this.tell(item.clientId, 'executing', { node: null, prompt_id: item.id });
+    this.next();
+  }
+
+  private async turn(isEndless: boolean): Promise<void> {
+    if (isEndless || this.isStepped) await new Promise<void>((resolve) => void this.wakes.push(resolve));
+    else await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  private async isBroken({ graph }: QueueItem, id: string): Promise<boolean> {
+    if (this.breakage?.node === id) return true;
+    const { class_type: name, inputs } = graph[id]!;
+    if (name !== 'LoadImage') return false;
+    const bytes = this.files.get(`input/${String(inputs['image'])}`);
+    return bytes === undefined || !/^(?:\x89PNG|\xff\xd8|RIFF)/.test(Buffer.from(bytes).toString('latin1', 0, 4));
+  }
+
+  /** As real ones: paths, traces and what went into the node. */
+  private errorOf({ id, graph }: QueueItem, node: string): Readonly<Record<string, unknown>> {
+    return {
+      prompt_id: id,
+      node_id: node,
+      node_type: graph[node]?.class_type,
+      executed: [],
+      exception_message: `cannot identify image file '/root/ComfyUI/input/secret.png'`,
+      exception_type: this.breakage?.exceptionType ?? 'PIL.UnidentifiedImageError',
+      traceback: ['  File "/root/ComfyUI/execution.py", line 496, in execute\n'],
+      current_inputs: { images: ['tensor([[[[0.1, 0.2]]]])'] },
+      current_outputs: [],
+    };
+  }
+
+  /** A node whose inputs are all as in an earlier run gives what it gave then. */
+  private async outputOf(graph: Graph, id: string): Promise<NodeOutputs | undefined> {
+    const key = JSON.stringify(neededBy(graph, id).map((one) => graph[one]));
+    const cached = this.cache.get(key);
+    if (cached !== undefined) return cached;
+    const made = await this.make(graph, id);
+    if (made !== undefined) this.cache.set(key, made);
+    return made;
+  }
+
+  private async make(graph: Graph, id: string): Promise<NodeOutputs | undefined> {
+    const { class_type: name, inputs } = graph[id]!;
+    if (name === 'PreviewAny') return { text: ['a text'] };
+    if (name === 'SaveVideo') {
+      const video = await muxedWithTags('index first', 'udta');
+      return { images: [this.save(String(inputs['filename_prefix']), 'mp4', video)], animated: [true] };
+    }
+    if (name !== 'SaveImage' && name !== 'PreviewImage') return undefined;
+    const { picture, count } = await this.pictureOf(graph, id);
+    const items = Array.from({ length: count }, () =>
+      name === 'SaveImage' ? this.save(String(inputs['filename_prefix']), 'png', picture) : this.preview(picture),
+    );
+    return { images: items };
+  }
+
+  /** With the whole graph in it, as real ones. */
+  private async pictureOf(graph: Graph, id: string): Promise<{ readonly picture: Uint8Array; readonly count: number }> {
+    const behind = neededBy(graph, id).map((one) => graph[one]!);
+    const loaded = behind.find((one) => one.class_type === 'LoadImage')?.inputs['image'];
+    const {
+      width = 64,
+      height = 48,
+      batch_size: count = 1,
+    } = behind.find((one) => one.class_type === 'EmptyImage')?.inputs ?? {};
+    const plain =
+      this.paint?.(graph) ??
+      this.files.get(`input/${String(loaded)}`) ??
+      (await image('png', Number(width), Number(height)));
+    return {
+      picture: withPngChunks(plain, [pngChunk('tEXt', `prompt\0${JSON.stringify(graph)}`)]),
+      count: Number(count),
+    };
+  }
+
+  private save(prefix: string, extension: string, bytes: Uint8Array): SavedItem {
+    const at = prefix.lastIndexOf('/');
+    const [subfolder, start] = [prefix.slice(0, Math.max(at, 0)), prefix.slice(at + 1)];
+    for (let count = 1; ; count += 1) {
+      const filename = `${start}_${String(count).padStart(5, '0')}_.${extension}`;
+      const path = `output/${subfolder === '' ? '' : `${subfolder}/`}${filename}`;
+      if (this.files.has(path)) continue;
+      this.files.set(path, bytes);
+      return { filename, subfolder, type: 'output' };
+    }
+  }
+
+  private preview(bytes: Uint8Array): SavedItem {
+    const filename = `ComfyUI_temp_${String((this.temps += 1)).padStart(5, '0')}_.png`;
+    this.files.set(`temp/${filename}`, bytes);
+    return { filename, subfolder: '', type: 'temp' };
+  }
+}
 
 /** A ComfyUI server as real ones of version 0.3.64 and 0.33.0 were seen to behave. */
 export class ComfyUiFake {

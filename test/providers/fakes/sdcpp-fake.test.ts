@@ -8,10 +8,20 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { orSkip } from '../../servers/servers.js';
 import { ServerProcess } from '../../servers/server-process.js';
-import { ACCEPTED, FULL, JOB, marked, NOT_CANCELLED, REFUSALS, SMALL, TAKEN_ANYWAY } from './sdcpp-exchanges.js';
-import { HELD_STEPS, SdcppFake } from './sdcpp-fake.js';
+import { orSkip } from '../../servers/servers.js';
+import {
+  ACCEPTED,
+  FULL,
+  HELD_STEPS,
+  JOB,
+  marked,
+  NOT_CANCELLED,
+  REFUSALS,
+  SdcppFake,
+  SMALL,
+  TAKEN_ANYWAY,
+} from './sdcpp-fake.js';
 
 interface Subject {
   readonly url: string;

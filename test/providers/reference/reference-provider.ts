@@ -20,7 +20,7 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import { SILENT } from '../../fixtures/silent-log.js';
+import { SILENT } from '../../fixtures/memory-stores.js';
 import {
   bodyOf,
   codeOf,

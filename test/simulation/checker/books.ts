@@ -1,13 +1,10 @@
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
 import type { JsonObject } from '../../../core/json.js';
-import { AccountLedger, type GenerationMoney, isAmount } from '../../history/account-ledger.js';
-import { checkAttribution } from '../../history/attributions.js';
-import { checkEndedHold } from '../../history/charges.js';
+import { AccountLedger, checkAttribution, type GenerationMoney, isAmount } from '../../history/ledger.js';
+import { checkEndedHold } from '../../history/prices.js';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand, demandNone } from './demand.js';
-import type { EventOrder } from './event-order.js';
-import { ValueHistory } from './value-history.js';
+import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
 
 /** One account: its ledger, and what was available and held over the course of the run. */
 interface AccountBooks {

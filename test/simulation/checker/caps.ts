@@ -1,11 +1,9 @@
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
-import { CapUses, type KnownCap } from '../../history/cap-uses.js';
+import { CapUses, type KnownCap } from '../../history/ledger.js';
 import type { Asked } from '../observed.js';
 import type { BooksListener } from './books.js';
-import { demand, demandNone } from './demand.js';
-import type { EventOrder } from './event-order.js';
+import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
-import { ValueHistory } from './value-history.js';
 
 /** Clocks leap by hours in some runs. */
 const FARTHEST_CLOCK_MS = 3 * 3_600_000 + MAX_SKEW_MS;

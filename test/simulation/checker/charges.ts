@@ -1,11 +1,10 @@
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
-import type { GenerationMoney } from '../../history/account-ledger.js';
-import { checkAttribution } from '../../history/attributions.js';
-import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/charges.js';
+import { checkAttribution, type GenerationMoney } from '../../history/ledger.js';
+import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/prices.js';
 import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
-import { demand, demandNone } from './demand.js';
+import { demand, demandNone } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Keys } from './keys.js';
 import type { Prices } from './prices.js';

@@ -11,32 +11,23 @@ import {
   Violation,
 } from '../observed.js';
 import { Accepted } from './accepted.js';
-import { Access } from './access.js';
 import { Books } from './books.js';
 import { CallTable } from './calls.js';
 import { Caps } from './caps.js';
 import { Charges } from './charges.js';
 import { Claims } from './claims.js';
-import { Deletions } from './deletions.js';
 import { EventOrder } from './event-order.js';
-import { EventStreams } from './event-streams.js';
-import { ForeignIds } from './foreign-ids.js';
-import { Generations } from './generations.js';
+import { Deletions, Generations, Outputs } from './generations.js';
 import { GuardedObjects } from './guarded-objects.js';
-import { Keys } from './keys.js';
+import { Access, ForeignIds, Keys, Secrets, Suspensions } from './keys.js';
 import { Leases } from './leases.js';
 import { Operations } from './operations.js';
-import { Outputs } from './outputs.js';
 import { Prices } from './prices.js';
 import { ProcessClocks } from './process-clocks.js';
-import { ProviderCalls } from './provider-calls.js';
-import { Rest } from './rest.js';
-import { Secrets } from './secrets.js';
-import { SharesOfProviders } from './shares-of-providers.js';
-import { Suspensions } from './suspensions.js';
+import { ProviderCalls, SharesOfProviders } from './provider-calls.js';
 import { Uploads } from './uploads.js';
 import { Usage } from './usage.js';
-import { Views } from './views.js';
+import { EventStreams, Rest, Views } from './views.js';
 import { Webhooks } from './webhooks.js';
 
 const WRITES =

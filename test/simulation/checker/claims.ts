@@ -1,8 +1,7 @@
 import type { Claim, ClaimedOperation, ClaimKey } from '../../../core/idempotency/claim.js';
 import type { Settings } from '../../../core/settings.js';
 import type { EffectOf, Handlers } from './calls.js';
-import { demand } from './demand.js';
-import type { EventOrder } from './event-order.js';
+import { demand, type EventOrder } from './event-order.js';
 import { canBeDue, MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
 /** What stands at a subject's id: an effect, a note that none can come, or nothing. */

@@ -1,4 +1,5 @@
-import type { Asked } from '../observed.js';
+import type { Finding } from '../../history/finding.js';
+import { type Asked, Violation } from '../observed.js';
 
 /** Numbers everything that is shown to the checker, so that two things at the same millisecond still have an order. */
 export class EventOrder {
@@ -34,4 +35,45 @@ export class EventOrder {
   arrivedAt(asked: Asked): number {
     return this.asked.get(asked.number)?.arrived?.at ?? asked.at;
   }
+}
+
+interface Moment {
+  readonly order: number;
+  readonly value: number;
+}
+
+/** What a number was over the course of a run. Moments are numbered; nothing happens between two of them. */
+export class ValueHistory {
+  private readonly moments: Moment[] = [];
+
+  constructor(initial: number) {
+    this.moments.push({ order: -Infinity, value: initial });
+  }
+
+  set(order: number, value: number): void {
+    if (this.moments.at(-1)?.value !== value) this.moments.push({ order, value });
+  }
+
+  /** Whether it had such a value at some moment from `since` on, the value it had then included. */
+  wasEver(since: number, such: (value: number) => boolean): boolean {
+    return this.valuesSince(since).some(such);
+  }
+
+  /** Every value it had from `since` on, the one it had then included. */
+  valuesSince(since: number): number[] {
+    const first = this.moments.findLastIndex(({ order }) => order <= since);
+    return this.moments.slice(first).map(({ value }) => value);
+  }
+}
+
+/**
+ * Says what is broken when something does not hold. The sentence is made only then: most checks run after every call.
+ */
+export function demand(holds: boolean, invariant: number, what: () => string): asserts holds {
+  if (!holds) throw new Violation(invariant, what());
+}
+
+/** The same for a rule of `test/history`: what it finds first is the violation. */
+export function demandNone(findings: Iterable<Finding>): void {
+  for (const { invariant, sentence } of findings) throw new Violation(invariant, sentence);
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { checkBytes, type ObservedBytes } from '../../history/uploads.js';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { checkBytes, type ObservedBytes } from '../../history/uploads.js';
-import { demand, demandNone } from './demand.js';
+import { demand, demandNone } from './event-order.js';
 
 interface Guarded {
   readonly objectKey: string;

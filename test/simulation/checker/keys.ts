@@ -1,10 +1,22 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { JsonObject } from '../../../core/json.js';
-import { attributionOf } from '../../history/attributions.js';
-import { type KeyedSuccess, payloadOf, type PossibleOrigin } from '../../history/keys.js';
+import {
+  checkKeyUsed,
+  ForeignAnswers,
+  type KeyedSuccess,
+  type KeyVerdict,
+  payloadOf,
+  type PossibleOrigin,
+  type Revocation,
+} from '../../history/access.js';
+import { attributionOf } from '../../history/ledger.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
+import type { Handlers } from './calls.js';
 import { keyName } from './claims.js';
+import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
+import type { Generations } from './generations.js';
+import type { Uploads } from './uploads.js';
 
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
 
@@ -108,4 +120,242 @@ export function isKeyed(request: Request): request is KeyedRequest {
 
 export function keyFor({ accountId, appId }: Party, { operation, key }: KeyedRequest): ClaimKey {
   return { accountId, appId, operation, key };
+}
+
+/** Simulated clients mistype their secret, or forget to send it: such a refusal says nothing of the key. */
+const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_REQUIRED',
+  'SERVICE_UNAVAILABLE',
+  'RATE_LIMITED',
+]);
+
+/** Invariant 18: every answer by whether its key was revoked, in true time. */
+export class Access {
+  private readonly revocations = new Map<string, Revocation>();
+
+  constructor(private readonly order: EventOrder) {}
+
+  noteAsked({ request, at }: Asked): void {
+    if (request.operation === 'revoke' && !this.revocations.has(request.keyId))
+      this.revocations.set(request.keyId, { askedAt: at });
+  }
+
+  served(asked: Asked, answer: Answer, at: number): void {
+    const { party, number, request } = asked;
+    if (!party || answer.outcome === 'lost') return;
+    const used = {
+      told: `request ${number} (${request.operation})`,
+      arrivedAt: this.order.arrivedAt(asked),
+      answeredAt: at,
+      verdict: verdictOf(answer),
+      answer: answer.outcome === 'success' ? 'success' : answer.code,
+    };
+    demandNone(checkKeyUsed(used, this.revocations.get(party.keyId)));
+  }
+
+  answered({ request, at: askedAt }: Asked, answer: Answer, at: number): void {
+    if (request.operation !== 'revoke' || answer.outcome !== 'success') return;
+    const known = this.revocations.get(request.keyId);
+    if (known?.doneAt === undefined) this.revocations.set(request.keyId, { askedAt, ...known, doneAt: at });
+  }
+}
+
+function verdictOf(answer: Exclude<Answer, { outcome: 'lost' }>): KeyVerdict {
+  if (answer.outcome === 'success') return 'taken';
+  if (SAYS_NOTHING.has(answer.code)) return 'nothing';
+  if (answer.code !== 'DEVELOPER_TOKEN_REVOKED') return 'taken';
+  // A suspended account has the same code; its rule is with the suspensions.
+  return answer.message === 'The account is suspended.' ? 'nothing' : 'revoked';
+}
+
+const BODY_LENGTH = 43;
+const PREFIX = 'svc_live_';
+
+/** Invariant 18: no API key, nor the part of it nobody can guess, in anything that is stored, logged or answered. */
+export class Secrets {
+  /** Large parts of records are the same objects from version to version; each is looked at once. */
+  private readonly clean = new WeakSet<object>();
+
+  constructor(private readonly secrets: () => readonly string[]) {}
+
+  requireNone(value: unknown, where: () => string): void {
+    if (typeof value === 'string') {
+      if (value.length >= BODY_LENGTH) this.lookAt(value, where);
+    } else if (typeof value === 'object' && value !== null && !this.clean.has(value)) {
+      this.requireNoneWithin(value, where);
+    }
+  }
+
+  private requireNoneWithin(value: object, where: () => string): void {
+    this.clean.add(value);
+    if (ArrayBuffer.isView(value)) return;
+    if (value instanceof Error) {
+      for (const part of [value.message, value.stack, value.cause]) this.requireNone(part, where);
+    }
+    for (const part of value instanceof Map ? value.values() : Object.values(value)) this.requireNone(part, where);
+  }
+
+  private lookAt(text: string, where: () => string): void {
+    for (const secret of this.secrets()) {
+      const body = secret.slice(PREFIX.length, PREFIX.length + BODY_LENGTH);
+      demand(!text.includes(body), 18, () => `${where()} contains an API key's secret`);
+    }
+  }
+}
+
+/**
+ * What any request may be told, whatever it is about. All keys carry all scopes, so a scope that is missing is no such
+ * thing.
+ */
+const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_REQUIRED',
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_EXPIRED',
+  'DEVELOPER_TOKEN_REVOKED',
+  'RATE_LIMITED',
+  'SERVICE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_PAYLOAD_MISMATCH',
+]);
+const SHA256 = /^[0-9a-f]{64}$/i;
+
+/** Invariant 17: what each request about an id of somebody else, or of nobody, was answered with. */
+export class ForeignIds {
+  private readonly answers = new ForeignAnswers();
+
+  constructor(
+    private readonly generations: Generations,
+    private readonly uploads: Uploads,
+  ) {}
+
+  served({ request, party, number }: Asked, answer: Answer): void {
+    if (!party || !isAboutId(request)) return;
+    const { operation } = request;
+    const id = (operation === 'complete' ? request.uploadId : request.generationId).toLowerCase();
+    const record = operation === 'complete' ? this.uploads.record(id) : this.generations.record(id);
+    const isOwn = isOf(record, party) && record.kind !== 'void';
+    // What was there a moment ago may have been looked at then.
+    if (isOwn || isOf(this.generations.lives.get(id), party) || answer.outcome === 'lost') return;
+    if (answer.outcome === 'refused') {
+      if (TOLD_ANYBODY.has(answer.code)) return;
+      if (operation === 'complete' && !isReadable(request.body['sha256'])) return;
+    }
+    const told = `request ${number}, ${operation} of ${id} by App ${party.appId},`;
+    const isSuccess = answer.outcome === 'success';
+    const refusal = answer.outcome === 'refused' ? { code: answer.code, message: answer.message } : {};
+    demandNone(this.answers.check({ told, operation, id, owner: record?.appId, isSuccess, ...refusal }));
+  }
+}
+
+type AboutId = Extract<Request, { operation: 'get' | 'cancel' | 'delete' | 'complete' }>;
+
+function isAboutId(request: Request): request is AboutId {
+  return ['get', 'cancel', 'delete', 'complete'].includes(request.operation);
+}
+
+function isOf<T extends { readonly accountId: string; readonly appId: string }>(
+  thing: T | undefined,
+  { accountId, appId }: Party,
+): thing is T {
+  return thing?.accountId === accountId && thing.appId === appId;
+}
+
+function isReadable(sha256: unknown): boolean {
+  return sha256 === undefined || (typeof sha256 === 'string' && SHA256.test(sha256));
+}
+
+const REACHES_ALL_WITHIN_MS = 5_000;
+const SUSPENDED = 'The account is suspended.';
+
+/** One account's suspensions as they were stored, in true time. */
+interface Suspended {
+  readonly history: ValueHistory;
+  /** From when to when; the last one may still go on. */
+  readonly spans: { readonly from: number; to: number }[];
+}
+
+/**
+ * Invariant 18: nothing is held on a suspended account, its keys open nothing, and no other account is taken for
+ * suspended.
+ */
+export class Suspensions {
+  private readonly accounts = new Map<string, Suspended>();
+  /** Operators' requests by operation and account. */
+  private readonly requested = new Set<string>();
+
+  constructor(private readonly order: EventOrder) {}
+
+  readonly handlers: Handlers = {
+    'accounts.apply': ({ args: [{ accountId, profile, holdsOpened, version }], result, at }) => {
+      if (result !== 'applied') return;
+      const { history, spans } = this.of(accountId);
+      const span = spans.at(-1);
+      const wasSuspended = span?.to === Infinity;
+      // Commands are written in batches: one that resumes may open holds after that.
+      demand(
+        !wasSuspended || profile !== undefined || holdsOpened.length === 0,
+        18,
+        () =>
+          `account ${accountId} opened a hold for ${holdsOpened[0]?.generationId} at version ${version}, and is suspended`,
+      );
+      if (profile === undefined) return;
+      const isSuspended = profile.suspendedAt !== undefined;
+      // A batch is decided command by command: the account may have been suspended, or not, between two of them.
+      const between = isSuspended ? 'resume' : 'suspend';
+      if (wasSuspended === isSuspended && this.requested.has(`${between} ${accountId}`)) {
+        history.set(this.order.position, isSuspended ? 0 : 1);
+        if (!isSuspended) spans.push({ from: at, to: at });
+      }
+      if (span && wasSuspended && !isSuspended) span.to = at;
+      if (!wasSuspended && isSuspended) spans.push({ from: at, to: Infinity });
+      history.set(this.order.position, isSuspended ? 1 : 0);
+    },
+  };
+
+  noteAsked({ request }: Asked): void {
+    if (request.operation === 'suspend' || request.operation === 'resume')
+      this.requested.add(`${request.operation} ${request.accountId}`);
+  }
+
+  served(asked: Asked, answer: Answer, at: number): void {
+    if (asked.party) this.ofClient(asked, asked.party.accountId, answer, at);
+    else if (answer.outcome === 'success') this.ofOperator(asked);
+  }
+
+  private ofClient(asked: Asked, accountId: string, answer: Answer, at: number): void {
+    const { spans } = this.of(accountId);
+    const arrivedAt = this.order.arrivedAt(asked);
+    if (answer.outcome === 'refused' && answer.message === SUSPENDED) {
+      const mayBe = spans.some(({ from, to }) => from <= at && to >= arrivedAt - REACHES_ALL_WITHIN_MS);
+      demand(mayBe, 18, () => `request ${asked.number} was refused for a suspended account, and ${accountId} was none`);
+    }
+    if (answer.outcome !== 'success') return;
+    const lasting = spans.find(({ from, to }) => from < arrivedAt - REACHES_ALL_WITHIN_MS && to > at);
+    demand(
+      lasting === undefined,
+      18,
+      () =>
+        `request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`,
+    );
+  }
+
+  private ofOperator(asked: Asked): void {
+    const { request } = asked;
+    if (request.operation !== 'suspend' && request.operation !== 'resume') return;
+    const said = request.operation === 'suspend' ? 1 : 0;
+    const was = this.of(request.accountId).history.wasEver(this.order.arrivedOrder(asked), (value) => value === said);
+    demand(
+      was,
+      18,
+      () => `an operator was told that ${request.operation} of account ${request.accountId} is done, and it was not`,
+    );
+  }
+
+  private of(accountId: string): Suspended {
+    let known = this.accounts.get(accountId);
+    if (!known) this.accounts.set(accountId, (known = { history: new ValueHistory(0), spans: [] }));
+    return known;
+  }
 }

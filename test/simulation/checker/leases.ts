@@ -1,7 +1,7 @@
 import type { Submission } from '../../../core/ports/provider.js';
 import type { Settings } from '../../../core/settings.js';
-import { demand } from './demand.js';
 import type { Effect } from '../observed.js';
+import { demand } from './event-order.js';
 import type { GenerationListener, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 

@@ -1,9 +1,8 @@
 import type { Entry } from '../../../core/credits/account.js';
-import { checkShortage } from '../../history/credits.js';
+import { checkShortage } from '../../history/ledger.js';
 import type { Answer, Asked, Request } from '../observed.js';
 import type { Books } from './books.js';
-import { demand, demandNone } from './demand.js';
-import type { EventOrder } from './event-order.js';
+import { demand, demandNone, type EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 

@@ -2,7 +2,7 @@ import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { type PricedModel, priceOf, priceOfOutputs, wantedOutputs, withDefaults } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
-import { demand } from './demand.js';
+import { demand } from './event-order.js';
 
 /** What models cost, by the terms of the operator's catalog. Parameters have their defaults, but for those of a body. */
 export class Prices {

@@ -1,5 +1,5 @@
 import type { Generation } from '../../../core/generation/generation.js';
-import { ENDED_RANK, rankOf } from '../../history/task-order.js';
+import { ENDED_RANK, rankOf } from '../../history/task.js';
 import { changedMembers } from '../../history/values.js';
 
 /** From status, event and status: everything that may happen to a generation, as the documentation has it. */

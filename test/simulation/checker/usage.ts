@@ -2,8 +2,7 @@ import type { Entry } from '../../../core/credits/account.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Answer, Asked } from '../observed.js';
 import type { BooksListener } from './books.js';
-import { demand } from './demand.js';
-import type { EventOrder } from './event-order.js';
+import { demand, type EventOrder } from './event-order.js';
 
 const SUMS = ['generations', 'failed', 'reserved_credits', 'charged_credits', 'released_credits'] as const;
 type Sums = Record<(typeof SUMS)[number], number>;

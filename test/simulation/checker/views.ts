@@ -1,15 +1,21 @@
+import type { EventType } from '../../../core/generation/events.js';
 import type { JsonObject } from '../../../core/json.js';
-import { checkBalance } from '../../history/credits.js';
-import { checkDenial, checkSubject } from '../../history/ownership.js';
-import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../history/task-order.js';
-import { taskFault } from '../../history/task-shape.js';
+import { checkDenial, checkOrigin, checkSubject } from '../../history/access.js';
+import { checkBalance } from '../../history/ledger.js';
+import { checkHeldAtRest } from '../../history/prices.js';
+import { brokenBy, checkEnd, checkShown, type Shown, shownRecord, shownTask, taskFault } from '../../history/task.js';
 import { textOf } from '../../history/values.js';
-import type { Answer, Asked } from '../observed.js';
+import type { Answer, Asked, Heard, Premises } from '../observed.js';
+import type { Accepted } from './accepted.js';
 import type { Books } from './books.js';
-import { demand, demandNone } from './demand.js';
-import type { EventOrder } from './event-order.js';
-import { type Generations, shownAs } from './generations.js';
+import type { Claims } from './claims.js';
+import { demand, demandNone, type EventOrder } from './event-order.js';
+import { type Generations, type Life, shownAs } from './generations.js';
+import type { GuardedObjects } from './guarded-objects.js';
+import type { Keys } from './keys.js';
 import type { Prices } from './prices.js';
+import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
+import { hasEnded } from './record-events.js';
 
 /** What clients knew of a generation from some moment on. `gone` outranks every status. */
 interface Seen extends Shown {
@@ -160,4 +166,154 @@ function isAboutTask({ request: { operation } }: Asked): boolean {
 function viewOf(data: JsonObject): Omit<Seen, 'position'> {
   const { delivered: _, ...shown } = shownTask(data);
   return { ...shown, status: textOf(data['status']) };
+}
+
+interface Knowledge {
+  readonly premises: Premises;
+  readonly books: Books;
+  readonly claims: Claims;
+  readonly keys: Keys;
+  readonly generations: Generations;
+  readonly objects: GuardedObjects;
+  readonly accepted: Accepted;
+}
+
+/** The most outputs of a simulated model. */
+const MAX_OUTPUTS = 4;
+
+/** Invariants 6, 12, 13 and 20, once everything that can end has had the time to. */
+export class Rest {
+  private quietAt: number | undefined;
+
+  constructor(private readonly known: Knowledge) {}
+
+  quiet(at: number): void {
+    this.quietAt = at;
+  }
+
+  async check(): Promise<void> {
+    const { books, generations, objects, accepted } = this.known;
+    await books.compareAll();
+    for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, this.standing(id)));
+    for (const life of generations.lives.values()) await this.requireEnded(life);
+    for (const id of accepted.acknowledged)
+      demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);
+    this.requireRefusedLeftNothing();
+    await objects.requireAllStanding();
+  }
+
+  private async requireEnded(life: Life): Promise<void> {
+    const { generationId, newest, endedAt, settledAt } = life;
+    const record = this.known.generations.record(generationId);
+    const stored = await this.known.premises.durable.generations.read(generationId);
+    demand(
+      stored?.kind === record?.kind && stored?.version === record?.version,
+      12,
+      () =>
+        `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`,
+    );
+    const calm = this.quietAt === undefined ? undefined : { from: this.quietAt, slackMs: this.slackMs() };
+    demandNone(checkEnd(newest, { endedAt, settledAt }, calm));
+  }
+
+  /**
+   * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to
+   * answer and to stop, polls it once more and downloads, and all clocks may differ. A time that a clock far ahead wrote is believed until true time
+   * reaches it.
+   */
+  private slackMs(): number {
+    const {
+      premises: { settings, recoveryIntervalMs },
+    } = this.known;
+    const waitedFor =
+      settings.leaseMs +
+      settings.recoveryGraceMs +
+      settings.cancelGraceMs +
+      3 * recoveryIntervalMs +
+      (3 + 1 + MAX_OUTPUTS) * settings.providerCallMs;
+    return waitedFor + MAX_SKEW_MS;
+  }
+
+  /** A key under which every request was refused has no effect: nothing inserted, nothing held. */
+  private requireRefusedLeftNothing(): void {
+    const { keys, claims, generations } = this.known;
+    for (const { generationId } of generations.lives.values()) {
+      const key = claims.keyOf('create', generationId);
+      if (key) demandNone(checkOrigin(`generation ${generationId}`, key.key, keys.origins(key)));
+    }
+  }
+
+  private standing(generationId: string): string {
+    const record = this.known.generations.record(generationId);
+    return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
+  }
+}
+
+/** In the order in which they may be told. */
+const ORDER: readonly EventType[] = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
+
+interface Follower {
+  readonly appId: string;
+  /** When it got its first id: from then on it can go on wherever it is cut. */
+  readonly since: number;
+  readonly ended: Set<string>;
+  stream: number;
+  /** By generation: the last event of the present stream. */
+  told: Map<string, { readonly rank: number; readonly version: number }>;
+}
+
+/** Invariant 23: what followers of an App's events hear. */
+export class EventStreams {
+  private readonly followers = new Map<string, Follower>();
+
+  constructor(
+    private readonly generations: Pick<Generations, 'lives' | 'record'>,
+    private readonly clocks: ProcessClocks,
+  ) {}
+
+  heard({ at, follower: name, appId, stream, event }: Heard): void {
+    const follower = this.followers.get(name) ?? { appId, since: at, ended: new Set(), stream, told: new Map() };
+    this.followers.set(name, follower);
+    if (follower.stream !== stream) Object.assign(follower, { stream, told: new Map() });
+    if (event.type === 'beat') return;
+    const { type, generation } = event;
+    const { generationId, version } = generation;
+    const life = this.generations.lives.get(generationId);
+    const says = (): string => `${name} hears ${type} of generation ${generationId}`;
+    demand(life?.appId === appId, 23, () => `${says()}, which is of App ${life?.appId}`);
+    demand(hasHappened(life, type), 23, () => `${says()}, which is ${life.newest.status}`);
+    const rank = ORDER.indexOf(type);
+    const last = follower.told.get(generationId) ?? { rank: -1, version: 0 };
+    demand(
+      rank > last.rank || (rank === last.rank && type === 'progress'),
+      23,
+      () => `${says()} after ${ORDER[last.rank]}`,
+    );
+    demand(version >= last.version, 23, () => `${says()} in version ${version}, after version ${last.version}`);
+    follower.told.set(generationId, { rank, version });
+    if (type === 'ended') follower.ended.add(generationId);
+  }
+
+  left(follower: string): void {
+    this.followers.delete(follower);
+  }
+
+  /** Everybody has heard of every end, but of what was deleted or is kept no longer. */
+  checkAtRest(): void {
+    // A clock that leaps may say that a stream is complete to a time that has not come.
+    if (this.clocks.spreadMs > MAX_SKEW_MS) return;
+    for (const [name, { appId, since, ended }] of this.followers)
+      for (const { generationId, endedAt = 0, appId: owner } of this.generations.lives.values()) {
+        if (owner !== appId || endedAt <= since || ended.has(generationId)) continue;
+        const record = this.generations.record(generationId);
+        const isKept = record?.kind === 'generation' && record.deletedAt === undefined;
+        demand(!isKept, 23, () => `${name} follows since ${since}, and never heard that ${generationId} ended`);
+      }
+  }
+}
+
+function hasHappened({ newest, endedAt }: Life, type: EventType): boolean {
+  if (type === 'ended') return endedAt !== undefined && hasEnded(newest);
+  if (type === 'cancel_requested') return newest.cancelRequestedAt !== undefined;
+  return type === 'queued' || newest.runDeadlineAt !== undefined;
 }

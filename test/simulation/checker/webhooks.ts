@@ -3,7 +3,7 @@ import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import type { Told } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand } from './demand.js';
+import { demand } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 

@@ -1,8 +1,7 @@
-import { branchesOf, type Branch } from './branches.js';
-import { CALL_FAULTS, FAULTED_CALLS } from '../faults/fault-profile.js';
 import { RUN_ROWS } from '../../../core/generation/run/next-step.js';
-import type { Tally } from './tally.js';
+import { CALL_FAULTS, FAULTED_CALLS } from '../faults/fault-profile.js';
 import type { Result } from '../play-seeds.js';
+import { type Branch, branchesOf, type Tally } from './branches.js';
 import { unexpected, UNREACHED_ROWS } from './unreached.js';
 
 /** Every step of the table in the documentation of the state machine. */

@@ -1,6 +1,6 @@
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { settled } from '../../fixtures/manual-clock.js';
+import { settled } from '../../fixtures/clocks.js';
 import { Violation } from '../observed.js';
 import { type Answer, serve } from './serve.js';
 import type { SmallProcess } from './small-process.js';

@@ -6,8 +6,7 @@
 // completely. Larger bounds are for `main.js`.
 import { expect } from 'chai';
 import { RUN_SIZES, sizeOf } from '../../harness/run-sizes.js';
-import type { Bounds } from './bounds.js';
-import { CASES } from './cases.js';
+import { type Bounds, CASES } from './cases.js';
 import { explore } from './explore.js';
 import { reportOf } from './report.js';
 

@@ -1,12 +1,11 @@
 import { Misused } from '../command-line.js';
 import { Violation } from '../observed.js';
 import { checkAftermath } from './aftermath.js';
-import type { Bounds } from './bounds.js';
-import type { Case } from './cases.js';
+import type { Bounds, Case } from './cases.js';
 import { Interned } from './interned.js';
 import { SmallRun } from './small-run.js';
-import { digestOf, restDigestOf } from './state-digest.js';
 import { checkState } from './state-checks.js';
+import { digestOf, restDigestOf } from './state-digest.js';
 
 export interface Findings {
   readonly setting: string;

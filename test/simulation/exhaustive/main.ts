@@ -1,7 +1,6 @@
 import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
-import { DEFAULT_BOUNDS, type Bounds } from './bounds.js';
-import { CASES, type Case } from './cases.js';
 import { Violation } from '../observed.js';
+import { type Bounds, type Case, CASES, DEFAULT_BOUNDS } from './cases.js';
 import { explore, replay } from './explore.js';
 import { reportOf } from './report.js';
 

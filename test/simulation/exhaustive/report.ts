@@ -1,4 +1,4 @@
-import type { Bounds } from './bounds.js';
+import type { Bounds } from './cases.js';
 import type { Findings } from './explore.js';
 
 /** One line of what was seen, and how to see a violation again. */

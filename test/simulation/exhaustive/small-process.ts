@@ -1,6 +1,6 @@
 import type { Clock, Ids } from '../../../core/ports/machine.js';
 import type { Interceptor, PortCall } from '../../fixtures/intercepted.js';
-import { SeededIds } from '../../fixtures/seeded-ids.js';
+import { SeededIds } from '../../fixtures/memory-stores.js';
 
 export interface PendingCall {
   readonly name: string;

@@ -1,8 +1,8 @@
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { Claim } from '../../../core/idempotency/claim.js';
 import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
-import { type AnsweredCall, stepsOf } from '../../fixtures/acceptance-steps.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
+import { type AnsweredCall, stepsOf } from '../../fixtures/stored-records.js';
 import { Violation } from '../observed.js';
 import type { Request } from './cases.js';
 import type { Answer } from './serve.js';

@@ -1,8 +1,8 @@
-import type { Disturbance } from './fault-profile.js';
-import type { Service } from '../harness/service.js';
-import { SIMULATED_MODELS } from '../harness/models.js';
-import type { SimulatedProcess } from '../harness/simulated-process.js';
 import type { RunContext } from '../harness/run-context.js';
+import type { Service } from '../harness/service.js';
+import { SIMULATED_MODELS } from '../harness/settings.js';
+import type { SimulatedProcess } from '../harness/simulated-process.js';
+import type { Disturbance } from './fault-profile.js';
 
 const LONGEST_SLEEP_MS = 40_000;
 const LONGEST_OUTAGE_MS = 100_000;

@@ -1,4 +1,4 @@
-import type { Chance } from '../harness/chance.js';
+import type { Chance } from '../harness/scheduler.js';
 
 /** What may become of one call on a port, how often in a thousand calls. */
 export interface CallOdds {

@@ -1,11 +1,15 @@
+import type { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
+import type { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { stepsOf } from '../../fixtures/acceptance-steps.js';
+import type { ObjectStore } from '../../../core/ports/object-store.js';
+import type { WakeUps, WakeUpSubject } from '../../../core/ports/wake-ups.js';
+import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
-import { CALL_FAULTS, NO_FAULTS, type CallFault } from './fault-profile.js';
-import type { SimulatedProcess } from '../harness/simulated-process.js';
+import { stepsOf } from '../../fixtures/stored-records.js';
 import type { RunContext } from '../harness/run-context.js';
-import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
-import { brief } from '../harness/timeline.js';
+import { brief, SIMULATED_SETTLE_MS } from '../harness/scheduler.js';
+import type { SimulatedProcess } from '../harness/simulated-process.js';
+import { CALL_FAULTS, type CallFault, NO_FAULTS } from './fault-profile.js';
 
 const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
@@ -186,4 +190,140 @@ function away(name: string): Error {
 
 export function never(): Promise<never> {
   return new Promise(() => undefined);
+}
+
+/** An object store that now and then keeps less than it was given, gives less than it keeps, or loses an object. */
+export class FaultyObjects implements ObjectStore {
+  private readonly keys = new Set<string>();
+  readonly signPut: ObjectStore['signPut'];
+  readonly signGet: ObjectStore['signGet'];
+  readonly stat: ObjectStore['stat'];
+
+  constructor(
+    private readonly store: MemoryObjectStore,
+    private readonly context: RunContext,
+  ) {
+    this.signPut = (target) => store.signPut(target);
+    this.signGet = (target) => store.signGet(target);
+    this.stat = (key) => store.stat(key);
+  }
+
+  /** Loses some object for good. */
+  async loseOne(): Promise<void> {
+    if (this.keys.size === 0) return;
+    const key = this.context.chance.pick([...this.keys]);
+    this.context.tally.add('object lost');
+    this.context.timeline.note(this.context.scheduler.now, 'objects', () => `! loses ${key}`);
+    this.context.observer.spoiled(key);
+    await this.remove(key);
+  }
+
+  /** A client's bytes have arrived under this key. */
+  arrived(key: string): Promise<void> {
+    return this.keep(key, 'object PUT cut short');
+  }
+
+  async read(key: string, range?: Parameters<ObjectStore['read']>[1]): Promise<AsyncIterable<Uint8Array> | null> {
+    const bytes = await this.store.read(key, range);
+    if (bytes === null) return null;
+    if (this.strikes('object read breaks')) return broken(bytes);
+    return this.strikes('object read cut short') ? streamOf(cutShort(await collected(bytes))) : bytes;
+  }
+
+  async write(...[key, bytes, limit]: Parameters<ObjectStore['write']>): ReturnType<ObjectStore['write']> {
+    const written = await this.store.write(key, bytes, limit);
+    if (written !== 'too-large') await this.keep(key, 'object write cut short');
+    return written;
+  }
+
+  async copy(from: string, to: string, ifEtag: string): ReturnType<ObjectStore['copy']> {
+    const copied = await this.store.copy(from, to, ifEtag);
+    if (copied === 'copied') await this.keep(to, 'object copy cut short');
+    return copied;
+  }
+
+  remove(key: string): Promise<void> {
+    this.keys.delete(key);
+    return this.store.remove(key);
+  }
+
+  private async keep(key: string, fault: string): Promise<void> {
+    this.keys.add(key);
+    if (!this.strikes(fault)) return;
+    const bytes = await this.store.read(key);
+    if (bytes === null) return;
+    await this.store.write(key, streamOf(cutShort(await collected(bytes))), {
+      mediaType: 'application/octet-stream',
+      maxBytes: Infinity,
+    });
+  }
+
+  private strikes(fault: string): boolean {
+    const { profile, chance, tally, scheduler, timeline } = this.context;
+    if (!chance.happens(profile.objectPerMille)) return false;
+    tally.add(fault);
+    timeline.note(scheduler.now, 'objects', () => `! ${fault}`);
+    return true;
+  }
+}
+
+/** Enough that it still looks like what it was. */
+function cutShort(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, bytes.byteLength - Math.min(8, bytes.byteLength >> 1));
+}
+
+async function* broken(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    yield cutShort(chunk);
+    break;
+  }
+  throw new StoreUnavailable('The line to the object store broke.');
+}
+
+const LATEST_MS = 60_000;
+
+type Handler = Parameters<WakeUps['start']>[0];
+
+/** Wake-ups of one process that may get lost, come late or come more than once. */
+export class FaultyWakeUps implements WakeUps {
+  readonly stop: WakeUps['stop'];
+
+  constructor(
+    private readonly wakeUps: MemoryWakeUps,
+    private readonly context: RunContext,
+    private readonly onStart: (deliver: Handler) => void,
+    private readonly service: { readonly processes: readonly SimulatedProcess[]; wakeUpsToLose: number },
+  ) {
+    this.stop = () => wakeUps.stop();
+  }
+
+  async schedule(subject: WakeUpSubject, at: number): Promise<void> {
+    const { profile, chance, tally } = this.context;
+    if (this.service.wakeUpsToLose > 0) {
+      this.service.wakeUpsToLose -= 1;
+      return;
+    }
+    if (!chance.happens(profile.wakeUpPerMille)) return this.wakeUps.schedule(subject, at);
+    const fate = chance.pick(['lost', 'late', 'twice'] as const);
+    tally.add(`wake-up ${fate}`);
+    if (fate === 'late') return this.wakeUps.schedule(subject, at + chance.between(1, LATEST_MS));
+    if (fate === 'lost') return;
+    await this.wakeUps.schedule(subject, at);
+    for (let times = chance.between(1, 3); times > 0; times -= 1) this.deliverAgain(subject);
+  }
+
+  /** To anybody, now or later: to one who has it already, or to two at once. */
+  private deliverAgain(subject: WakeUpSubject): void {
+    const { scheduler, chance } = this.context;
+    scheduler.after(chance.skewed(LATEST_MS), () => {
+      const process = chance.pick(this.service.processes);
+      // What becomes of it is known to whoever delivered the first one.
+      if (process.isAlive) process.deliver?.(subject).catch(() => undefined);
+    });
+  }
+
+  start(handler: Handler, limit: number): Promise<void> {
+    this.onStart(handler);
+    return this.wakeUps.start(handler, limit);
+  }
 }

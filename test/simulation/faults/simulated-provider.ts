@@ -7,13 +7,14 @@ import type {
   ProviderReport,
   Submission,
 } from '../../../core/ports/provider.js';
+import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import { bytesOf, readableAgain, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
+import type { RunContext } from '../harness/run-context.js';
+import { SIMULATED_SETTLE_MS } from '../harness/scheduler.js';
+import { REFUSES_OTHER_SIZES } from '../harness/settings.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
-import { REFUSES_OTHER_SIZES } from '../harness/models.js';
-import type { RunContext } from '../harness/run-context.js';
-import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
 /** What is to become of the next tasks, where chance is not to say. */
 export interface Script {
@@ -438,4 +439,28 @@ async function* breaking(): AsyncGenerator<Uint8Array> {
 async function* hanging(): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(8);
   await never();
+}
+
+/** The limits of each provider: so low that they are met often, and high enough that nothing waits for its whole time. */
+export const SIMULATED_LIMITS: Readonly<Record<string, ProviderLimits>> = {
+  simulated: { maxConcurrent: 4 },
+  spare: { maxConcurrent: 2, maxSubmissionsPerMinute: 6 },
+};
+
+/** Several services of others, which one run has connected. */
+export class SimulatedProviders implements SharedByProviders {
+  readonly handedOver = new Set<string>();
+  script: Script | undefined;
+  readonly byName: Readonly<Record<string, SimulatedProvider>>;
+
+  constructor(context: RunContext) {
+    this.byName = Object.fromEntries(
+      Object.keys(SIMULATED_LIMITS).map((name) => [name, new SimulatedProvider(name, context, this)]),
+    );
+  }
+
+  /** All of them answer nothing for so long, unless faults stop before. */
+  goAway(forMs: number): void {
+    for (const provider of Object.values(this.byName)) provider.goAway(forMs);
+  }
 }

@@ -1,6 +1,6 @@
 import type { SendOutcome, WebhookMessage, WebhookSender } from '../../../core/ports/outside.js';
-import type { Chance } from '../harness/chance.js';
 import type { RunContext } from '../harness/run-context.js';
+import type { Chance } from '../harness/scheduler.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 import { never } from './port-faults.js';
 

@@ -1,11 +1,10 @@
-import type { Chance } from './chance.js';
-import { serve } from './serve-request.js';
 import { never } from '../faults/port-faults.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
+import type { RunContext } from './run-context.js';
+import { brief, type Chance } from './scheduler.js';
+import { serve } from './serve-request.js';
 import type { Service } from './service.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import type { RunContext } from './run-context.js';
-import { brief } from './timeline.js';
 
 const CLIENT_TIMEOUT_MS = 30_000;
 const LATEST_MS = 20_000;

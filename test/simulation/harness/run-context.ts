@@ -1,10 +1,8 @@
-import type { Chance } from './chance.js';
+import type { Tally } from '../coverage/branches.js';
 import type { FaultProfile } from '../faults/fault-profile.js';
-import type { Tally } from '../coverage/tally.js';
 import type { Observer } from '../observed.js';
-import type { Scheduler } from './scheduler.js';
+import type { Chance, Scheduler, Timeline } from './scheduler.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import type { Timeline } from './timeline.js';
 
 /** What everything that may go wrong needs to know of the run it goes wrong in. */
 export interface RunContext {

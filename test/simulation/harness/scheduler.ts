@@ -1,5 +1,103 @@
-import { settled } from '../../fixtures/manual-clock.js';
-import type { Chance } from './chance.js';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { settled } from '../../fixtures/clocks.js';
+
+/**
+ * Tells what happened, a line each, to whoever replays a seed. Says nothing when nobody listens, and costs nothing
+ * then.
+ */
+export class Timeline {
+  private startedAt: number | undefined;
+
+  constructor(private readonly print?: (line: string) => void) {}
+
+  note(at: number, who: string, tell: () => string): void {
+    if (this.print === undefined) return;
+    this.startedAt ??= at;
+    const seconds = ((at - this.startedAt) / 1_000).toFixed(3).padStart(10);
+    this.print(`${seconds}  ${who.padEnd(12)} ${tell()}`);
+  }
+}
+
+/** A value in few words: ids by their end, bytes by their count, records by what is telling in them. */
+export function brief(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return value.length > 30 ? `…${value.slice(-14)}` : value;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
+  if (Symbol.asyncIterator in value) return 'stream';
+  if (Array.isArray(value))
+    return depth > 1 ? `[${value.length}]` : `[${value.map((item) => brief(item, depth + 1)).join(', ')}]`;
+  if (value instanceof Map) return `${value.size} of them`;
+  const fields = Object.entries(value).filter(
+    ([name, field]) => field !== undefined && typeof field !== 'function' && !DULL.has(name),
+  );
+  return depth > 2 ? '{…}' : `{${fields.map(([name, field]) => `${name}: ${brief(field, depth + 1)}`).join(', ')}}`;
+}
+
+const DULL = new Set([
+  'accountId',
+  'appId',
+  'modality',
+  'operation',
+  'prompt',
+  'terms',
+  'modelKey',
+  'createdAt',
+  'updatedAt',
+  'estimatedCredits',
+  'kind',
+  'name',
+  'created_at',
+  'updated_at',
+  'estimated_credits',
+  'model_key',
+  'currency',
+  'negativePrompt',
+  'sha256',
+  'contentType',
+  'inputSchema',
+]);
+
+type Generator = ReturnType<typeof xoroshiro128plus>;
+
+/** Everything that is left to chance in a run comes from here: the same seed draws the same. */
+export class Chance {
+  private constructor(private readonly generator: Generator) {}
+
+  static from(seed: number): Chance {
+    // Neighbouring seeds begin alike; a jump takes them apart.
+    const generator = xoroshiro128plus(seed * 7_919 + 1);
+    generator.jump();
+    return new Chance(generator);
+  }
+
+  /** A stream of its own, so that a draw more here does not change what is drawn there. */
+  fork(): Chance {
+    const copy = this.generator.clone();
+    this.generator.jump();
+    return new Chance(copy);
+  }
+
+  /** A whole number, both ends included. */
+  between(least: number, most: number): number {
+    return uniformInt(this.generator, least, most);
+  }
+
+  /** True this many times in a thousand. */
+  happens(perMille: number): boolean {
+    return perMille > 0 && this.between(1, 1_000) <= perMille;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.between(0, from.length - 1)] as T;
+  }
+
+  /** Small numbers mostly, and now and then one near `most`. */
+  skewed(most: number): number {
+    return this.between(0, this.between(0, this.between(0, most)));
+  }
+}
 
 /**
  * On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits.
@@ -129,3 +227,6 @@ export class Scheduler {
 function isBefore(a: Happening, b: Happening): boolean {
   return a.at < b.at || (a.at === b.at && a.tie < b.tie);
 }
+
+/** How long after the end of a call its submission may still reach the simulated provider, in milliseconds. */
+export const SIMULATED_SETTLE_MS = 4_000;

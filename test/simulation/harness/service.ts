@@ -5,20 +5,16 @@ import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import type { Provider } from '../../../core/ports/provider.js';
 import { type Ports, STORE_PORTS } from '../../../core/ports/ports.js';
 import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
-import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
-import type { MemoryStores } from '../../fixtures/memory-stores.js';
-import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
-import { FaultyObjects } from '../faults/faulty-objects.js';
-import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
-import { never, PortFaults } from '../faults/port-faults.js';
-import { SIMULATED_LIMITS, SimulatedProviders } from '../faults/simulated-providers.js';
+import { type MemoryStores, STATELESS_PORTS } from '../../fixtures/memory-stores.js';
+import { connectedProviders } from '../../fixtures/scripted-provider.js';
+import { FaultyObjects, FaultyWakeUps, never, PortFaults } from '../faults/port-faults.js';
+import { SIMULATED_LIMITS, SimulatedProviders } from '../faults/simulated-provider.js';
 import { SimulatedReceivers } from '../faults/simulated-receivers.js';
-import type { Chance } from './chance.js';
-import { SIMULATED_MODELS } from './models.js';
 import type { RunContext } from './run-context.js';
+import { brief, type Chance } from './scheduler.js';
+import { SIMULATED_MODELS } from './settings.js';
 import { type Role, SimulatedProcess } from './simulated-process.js';
-import { brief } from './timeline.js';
 
 /** Nobody signs in during a run. */
 const STORES = STORE_PORTS.filter((name) => name !== 'people' && name !== 'artefacts');

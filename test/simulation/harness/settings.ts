@@ -1,4 +1,6 @@
+import type { Model } from '../../../core/catalog/model.js';
 import { DEFAULT_SETTINGS, type Settings } from '../../../core/settings.js';
+import { imageModel, imagePrice } from '../../fixtures/models.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -32,3 +34,98 @@ export const SIMULATED_SETTINGS: Settings = {
 
 /** How often each simulated worker's recovery runs, in milliseconds. */
 export const RECOVERY_INTERVAL_MS = 15 * SECOND;
+
+const QUEUE_MS = 3 * 60_000;
+const RUN_MS = 2 * 60_000;
+
+const entry = (provider: string, weight: number) => ({ provider, weight, settings: { of: provider } });
+
+const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, route: [entry('simulated', 1)] } as const;
+
+/** The key of the model whose outputs have to be of the size that was asked for. */
+export const REFUSES_OTHER_SIZES = 'odd';
+
+/** A round price an image, no floor, tries again and again. */
+const plain = imageModel({
+  ...SHORT,
+  route: [entry('simulated', 1), entry('spare', 0)],
+  modelKey: 'plain',
+  concurrency: 3,
+  concurrencyPerAccount: 2,
+  onInvalidOutput: 'resubmit',
+});
+
+/**
+ * A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at.
+ */
+const odd = imageModel({
+  ...SHORT,
+  route: [entry('simulated', 1), entry('spare', 1)],
+  modelKey: REFUSES_OTHER_SIZES,
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      count: { type: 'integer', minimum: 1, maximum: 4, default: 1 },
+      size: { type: 'string', enum: ['64x64'], default: '64x64' },
+      style: { type: 'string', maxLength: 40 },
+    },
+  },
+  price: imagePrice(1, {
+    microcreditsPerUnit: 2_333_334,
+    baseMicrocredits: 100_001,
+    minimumCredits: 3,
+    maximumCredits: 9,
+    sizeParameter: 'size',
+    multipliers: [{ parameter: 'style', thousandthsByValue: { fine: 1_313, coarse: 501 } }],
+  }),
+  maxAttempts: 2,
+  cancelFloorCredits: 2,
+  onUnknownAcceptance: 'fail',
+  onOtherSize: 'refuse',
+});
+
+/** One at a time in each process, and dear: where accounts wait for one another. */
+const narrow = imageModel({
+  ...SHORT,
+  modelKey: 'narrow',
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      count: { type: 'integer', minimum: 1, maximum: 2, default: 1 },
+      size: { type: 'string', enum: ['64x64', '32x48'], default: '64x64' },
+    },
+  },
+  price: imagePrice(1, { unit: 'megapixel', sizeParameter: 'size', microcreditsPerUnit: 6_000_000_000 }),
+  concurrency: 1,
+  concurrencyPerAccount: 1,
+  maxAttempts: 1,
+  cancelFloorCredits: 40,
+});
+
+/** By the second, and one video only. */
+const clip = imageModel({
+  ...SHORT,
+  modelKey: 'clip',
+  modality: 'video',
+  operations: ['video_generation'],
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { seconds: { type: 'integer', minimum: 1, maximum: 5, default: 2 } },
+  },
+  price: {
+    version: '1',
+    unit: 'second',
+    microcreditsPerUnit: 2_500_000,
+    baseMicrocredits: 0,
+    durationParameter: 'seconds',
+    multipliers: [],
+    minimumCredits: 0,
+    maximumCredits: 1_000,
+  },
+  maxAttempts: 2,
+});
+
+export const SIMULATED_MODELS: readonly Model[] = [plain, odd, narrow, clip];

@@ -5,8 +5,7 @@ import type { Log } from '../../../core/log.js';
 import type { Clock, Ids } from '../../../core/ports/machine.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
-import type { Chance } from './chance.js';
-import type { Owner, Scheduler } from './scheduler.js';
+import type { Chance, Owner, Scheduler } from './scheduler.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './settings.js';
 
 export type Role = 'rest' | 'worker' | 'both';

@@ -1,11 +1,11 @@
-import type { Chance } from '../harness/chance.js';
 import type { Credential, Network } from '../harness/network.js';
-import { Violation, type Answer } from '../observed.js';
-import { passHours, type Clients } from './clients.js';
-import type { Readers } from './readers.js';
+import type { RunContext } from '../harness/run-context.js';
+import type { Chance } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
 import { SIMULATED_SETTINGS } from '../harness/settings.js';
-import type { RunContext } from '../harness/run-context.js';
+import { type Answer, Violation } from '../observed.js';
+import { type Clients, passHours } from './clients.js';
+import type { Readers } from './operator.js';
 import { SCENARIOS } from './scenarios/all.js';
 import { ScenarioRun } from './scenarios/scenario-run.js';
 

@@ -1,10 +1,8 @@
-import type { Chance } from '../harness/chance.js';
 import type { Credential, Network } from '../harness/network.js';
+import type { Chance, Scheduler } from '../harness/scheduler.js';
 import type { Answer } from '../observed.js';
-import type { Scheduler } from '../harness/scheduler.js';
-import { textField } from './text-field.js';
-import { altered, drawBody, reordered, type Intent } from './intents.js';
-import { UNKNOWN_ID } from './unknown-id.js';
+import { altered, drawBody, type Intent, reordered } from './intents.js';
+import { textField, UNKNOWN_ID } from './operator.js';
 import { Uploader } from './uploader.js';
 
 /** What developers know of one another: ids they have no business with. */

@@ -1,8 +1,8 @@
 import { appEvents, type Beat, type GenerationEvent } from '../../../core/generation/events.js';
 import type { Waits } from '../../../core/memory-budget.js';
-import type { Chance } from '../harness/chance.js';
 import type { Credential } from '../harness/network.js';
 import type { RunContext } from '../harness/run-context.js';
+import type { Chance } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { Chance } from '../harness/chance.js';
-import { textField } from './text-field.js';
+import type { Chance } from '../harness/scheduler.js';
+import { textField } from './operator.js';
 
 /** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */
 export interface Intent {

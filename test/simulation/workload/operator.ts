@@ -1,8 +1,14 @@
-import type { Chance } from '../harness/chance.js';
+import type { JsonObject } from '../../../core/json.js';
+import { USAGE_BY } from '../../../core/usage/read-usage.js';
 import type { Credential, Network } from '../harness/network.js';
-import type { Request } from '../observed.js';
-import type { Scheduler } from '../harness/scheduler.js';
-import { UNKNOWN_ID } from './unknown-id.js';
+import type { RunContext } from '../harness/run-context.js';
+import { Chance, type Scheduler } from '../harness/scheduler.js';
+import type { Service } from '../harness/service.js';
+import { type Answer, type Request, Violation } from '../observed.js';
+import { Follower } from './follower.js';
+
+/** An id that was never given to anything. */
+export const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
 
 /** The operator: issues credits, corrects them, takes keys away, disconnects programs, and suspends accounts for a while. */
 export class Operator {
@@ -86,4 +92,84 @@ export class Operator {
     const { keyId, personId } = credential;
     await this.insist({ operation: 'revoke', keyId, ...(personId === undefined ? {} : { personId }) });
   }
+}
+
+/** A client that wants to know what its account has used, now and then several times at once. */
+export class Accountant {
+  constructor(
+    private readonly credential: Credential,
+    private readonly network: Network,
+    private readonly scheduler: Scheduler,
+    private readonly chance: Chance,
+  ) {}
+
+  async work(questions: number, thinkMs: number): Promise<void> {
+    for (let asked = 0; asked < questions; asked += 1) {
+      await this.scheduler.pause(this.chance.between(0, thinkMs));
+      const by = this.chance.pick(USAGE_BY);
+      await Promise.all(Array.from({ length: this.chance.pick([1, 1, 3]) }, () => this.ask(by)));
+    }
+  }
+
+  /** Everything there is to know, once nothing goes wrong any more. */
+  async reconcile(): Promise<void> {
+    for (const by of USAGE_BY) while ((await this.ask(by)).outcome !== 'success') await this.scheduler.pause(1_000);
+  }
+
+  private ask(by: (typeof USAGE_BY)[number]): Promise<Answer> {
+    return this.network.ask({ operation: 'usage', by }, this.credential);
+  }
+}
+
+/** Far from the seeds that are played, so that runs draw all else as they would without them. */
+const FIRST_OF_READERS = 3_000_000_019;
+
+/** Clients that change nothing. In a part of the runs some follow the events of an App, and some ask what was used. */
+export class Readers {
+  private readonly followers: readonly Follower[];
+  private readonly accountants: readonly Accountant[];
+
+  constructor(
+    seed: number,
+    private readonly context: RunContext,
+    service: Service,
+    network: Network,
+    lasting: readonly Credential[],
+  ) {
+    const chance = Chance.from(seed + FIRST_OF_READERS);
+    const followed = lasting.slice(0, chance.happens(200) ? chance.between(1, 2) : 0);
+    this.followers = followed.map(
+      ({ accountId, appId }, index) =>
+        new Follower(`follower-${index + 1}`, { accountId, appId }, context, service, chance.fork()),
+    );
+    const asking = lasting.slice(0, chance.happens(250) ? chance.between(1, 2) : 0);
+    this.accountants = asking.map(
+      (credential) => new Accountant(credential, network, context.scheduler, chance.fork()),
+    );
+  }
+
+  /** Followers go on until `leave`; what is awaited is the end of the questions. */
+  async work(questions: number, thinkMs: number): Promise<void> {
+    for (const follower of this.followers)
+      follower.follow().catch((error: unknown) => this.context.scheduler.fail(error));
+    await Promise.all(this.accountants.map((accountant) => accountant.work(questions, thinkMs)));
+  }
+
+  /** Asks for everything, once nothing goes wrong any more. */
+  async reconcile(): Promise<void> {
+    for (const accountant of this.accountants) await accountant.reconcile();
+  }
+
+  /** Once they have heard of all that ended: to look on for hours costs as many steps as all else. */
+  leave(): void {
+    for (const follower of this.followers) follower.leave();
+  }
+}
+
+/** A field of a public answer that must be text. */
+export function textField(data: JsonObject, name: string): string {
+  const value = data[name];
+  if (typeof value !== 'string')
+    throw new Violation(9, `an answer has ${JSON.stringify(value)} for its ${name}, which is no text.`);
+  return value;
 }

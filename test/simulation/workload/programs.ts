@@ -1,8 +1,8 @@
 import { SCOPES } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { issueToken, newPerson } from '../../fixtures/access-tokens.js';
-import type { Chance } from '../harness/chance.js';
 import type { Credential } from '../harness/network.js';
+import type { Chance } from '../harness/scheduler.js';
 
 export interface ConnectedProgram {
   /** Tokens of different grants to one program of one person: they share an App. */

@@ -1,11 +1,10 @@
 import type { JsonObject } from '../../../core/json.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { Chance } from '../harness/chance.js';
 import type { Network } from '../harness/network.js';
-import type { Scheduler } from '../harness/scheduler.js';
+import { Chance, type Scheduler } from '../harness/scheduler.js';
 import type { Answer, Request } from '../observed.js';
-import { textField } from './text-field.js';
+import { textField } from './operator.js';
 
 /** Brings reference files: honest ones, damaged ones, other ones than declared, and other ones afterwards. */
 export class Uploader {

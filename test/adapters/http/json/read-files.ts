@@ -5,8 +5,12 @@
 import { createHash } from 'node:crypto';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
 import { jsonWithFiles, spooledJson } from '../../../../adapters/http/json/json-with-files.js';
-import { collectGarbage } from '../../../fixtures/collect-garbage.js';
-import { peakResidentBytes, resetPeakResidentBytes, residentBytes } from '../../../fixtures/resident-memory.js';
+import {
+  collectGarbage,
+  peakResidentBytes,
+  resetPeakResidentBytes,
+  residentBytes,
+} from '../../../fixtures/resident-memory.js';
 import { get, localClient } from '../client.js';
 
 export interface ReadFiles {

@@ -4,10 +4,9 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
-import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
-import { SILENT } from '../../../fixtures/silent-log.js';
-import { defaultsOf } from '../option-defaults.js';
-import { sampleTask } from '../sample-task.js';
+import { MEMORY_BYTES } from '../../../fixtures/marked-media.js';
+import { SILENT } from '../../../fixtures/memory-stores.js';
+import { defaultsOf, sampleTask } from '../vendor-subject.js';
 
 export const SETTINGS: JsonObject = {
   references: { reference_image: { field: 'image' } },

@@ -1,28 +1,40 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import type { ComfyUiProvider } from '../../../../adapters/providers/comfyui/comfyui-provider.js';
+import { NodesDone } from '../../../../adapters/providers/comfyui/nodes-done.js';
+import { REFERENCE_UNREAD } from '../../../../adapters/providers/shared/whole-references.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { streamOf } from '../../../fixtures/byte-streams.js';
+import { image } from '../../../fixtures/images.js';
+import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import type { WebSocketPeer } from '../../../providers/fakes/web-socket-peer.js';
+import {
+  comfyUiAt,
+  EDIT_SETTINGS,
+  folderWith,
+  LONG_SETTINGS,
+  openStudio,
+  postsTo,
+  PROMPT,
+  reference,
+  STILL,
+  STILL_SETTINGS,
+  type Studio,
+  task,
+  VIDEO_SETTINGS,
+  WORKFLOWS,
+} from './opened-comfyui.js';
+
 /*
  * Goal: what the provider does with a server is right with a real one, and the fake that other tests use behaves like it.
  * Method: one suite runs against fakes of a newer and an older server, and against the real one that TEST_COMFYUI_URL names.
  */
-import { expect } from 'chai';
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import sharp from 'sharp';
-import type { ComfyUiProvider } from '../../../../adapters/providers/comfyui/comfyui-provider.js';
-import type { JsonObject } from '../../../../core/json.js';
-import type { Submission } from '../../../../core/ports/provider.js';
-import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { image } from '../../../fixtures/images.js';
-import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
-import { comfyUiAt, reference, task } from './opened-comfyui.js';
-import {
-  EDIT_SETTINGS,
-  folderWith,
-  LONG_SETTINGS,
-  PROMPT,
-  STILL,
-  STILL_SETTINGS,
-  VIDEO_SETTINGS,
-  WORKFLOWS,
-} from './workflows.js';
 
 const WITHOUT_MODEL: JsonObject = {
   ...STILL,
@@ -168,3 +180,234 @@ function describeServer(
     });
   });
 }
+
+/*
+ * Goal: progress comes from the server that has the task, never goes back, and nothing depends on it.
+ * Method: a fake that waits at each node, and WebSockets that break, lie or are never there.
+ */
+
+describe('the progress of ComfyUI tasks', () => {
+  let studio: Studio;
+  beforeEach(async () => void (studio = await openStudio()));
+  afterEach(() => studio.close());
+
+  async function progressOf(taken: string, submission: Submission): Promise<number | undefined> {
+    const report = await studio.provider.poll(taken, submission.settings, WANTED);
+    return report.state === 'running' ? report.progress : undefined;
+  }
+
+  /** Submits, and waits for the WebSocket. */
+  async function begun(): Promise<{ taken: string; submission: Submission; socket: WebSocketPeer }> {
+    const { provider, fake } = studio;
+    fake.queue.isStepped = true;
+    fake.queue.isHeld = true;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    while (fake.sockets.size === 0) await sleep(1);
+    fake.queue.release();
+    return { taken, submission, socket: [...fake.sockets.values()][0]! };
+  }
+
+  async function until(taken: string, submission: Submission, isReached: (share: number | undefined) => boolean) {
+    for (;;) {
+      const share = await progressOf(taken, submission);
+      if (isReached(share)) return share;
+      await sleep(1);
+    }
+  }
+
+  it('rises with the nodes that are done', async () => {
+    const { taken, submission } = await begun();
+    await until(taken, submission, (share) => share === 0);
+    studio.fake.queue.step();
+    await until(taken, submission, (share) => share === 0.5);
+    studio.fake.queue.step();
+    const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
+    expect(last.state).to.equal('succeeded');
+  });
+
+  it('closes its connection when no task is left, and opens another for the next one', async () => {
+    const { taken, submission, socket } = await begun();
+    studio.fake.queue.isStepped = false;
+    studio.fake.queue.step();
+    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    await reportsUntilOver(studio.provider, taken, submission);
+    await closed;
+    studio.fake.sockets.clear();
+    await submitted(studio.provider, task());
+    while (studio.fake.sockets.size === 0) await sleep(1);
+  });
+
+  for (const [what, harm] of [
+    ['is cut', (socket: WebSocketPeer) => socket.cut()],
+    ['is closed', (socket: WebSocketPeer) => socket.close()],
+    ['sends what is no JSON', (socket: WebSocketPeer) => socket.send('{')],
+    ['sends pictures', (socket: WebSocketPeer) => socket.send(new Uint8Array(70_000))],
+    ['sends no frames', (socket: WebSocketPeer) => socket.sendRaw(new Uint8Array(64).fill(255))],
+    ['sends null', (socket: WebSocketPeer) => socket.send('null')],
+    [
+      'speaks of other tasks',
+      (socket: WebSocketPeer) => socket.send('{"type":"progress_state","data":{"prompt_id":"x","nodes":{}}}'),
+    ],
+  ] as const)
+    it(`is not needed when the connection ${what}`, async () => {
+      const { taken, submission, socket } = await begun();
+      harm(socket);
+      studio.fake.queue.isStepped = false;
+      studio.fake.queue.step();
+      const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
+      expect(last.state).to.equal('succeeded');
+    });
+
+  it('is nothing in another process', async () => {
+    const { taken, submission } = await begun();
+    await until(taken, submission, (share) => share !== undefined);
+    const report = await studio.another().poll(taken, submission.settings, WANTED);
+    expect(report).to.deep.equal({ state: 'running' });
+  });
+
+  it('holds no process back once the provider is closed', async () => {
+    const { socket } = await begun();
+    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    await studio.provider.close();
+    await closed;
+  });
+
+  it('holds neither a task nor a stop where the server never answers the upgrade', async () => {
+    const { provider, fake } = studio;
+    fake.leavesUpgrades = true;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+    expect(last.state).to.equal('succeeded');
+    fake.queue.isHeld = true;
+    await submitted(provider, task());
+    while (fake.leftUpgrades.length < 2) await sleep(1);
+    const left = Promise.all(fake.leftUpgrades.map(async (socket) => socket.readableEnded || once(socket, 'end')));
+    await provider.close();
+    await left;
+  });
+
+  it('holds neither a task nor a stop where the server never closes', async () => {
+    const { taken, submission, socket } = await begun();
+    socket.isDeaf = true;
+    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    await studio.provider.cancel(taken, submission.settings, WANTED);
+    const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
+    expect(last.state).to.equal('cancelled');
+    await studio.provider.close();
+    await closed;
+  });
+
+  it('never goes back and never reaches the end, whatever is said', () => {
+    const states = fc.record({
+      state: fc.constantFrom('running', 'finished', 'pending'),
+      value: fc.double(),
+      max: fc.double(),
+    });
+    const message = fc.oneof(
+      fc.record({
+        type: fc.constant('progress_state'),
+        data: fc.record({ nodes: fc.dictionary(fc.constantFrom('1', '2', '3', '4', '5'), states) }),
+      }),
+      fc.record({
+        type: fc.constant('execution_cached'),
+        data: fc.record({ nodes: fc.array(fc.constantFrom('1', '2', '9')) }),
+      }),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 5 }), fc.array(message), (nodes, messages) => {
+        const done = new NodesDone(nodes);
+        let before = 0;
+        for (const one of messages) {
+          done.hear(one);
+          const share = done.share ?? 0;
+          expect(share).to.be.within(before, 0.99);
+          before = share;
+        }
+      }),
+    );
+  });
+});
+
+/*
+ * Goal: reference files get to the server of their task before it, once for equal ones, and a task is never submitted without them.
+ * Method: the provider on a fake server, whose uploads meet faults; what it was sent is held against what should have been sent.
+ */
+
+type Graph = Readonly<Record<string, { readonly inputs: JsonObject }>>;
+
+const edit = (wish: Parameters<typeof task>[0]) => task({ settings: EDIT_SETTINGS, ...wish });
+
+describe('reference files of ComfyUI tasks', () => {
+  let studio: Studio;
+  beforeEach(async () => void (studio = await openStudio()));
+  afterEach(() => studio.close());
+
+  it('are kept under names of their content', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    for (let count = 0; count < 2; count += 1) await submitted(provider, edit({ references: [reference(picture)] }));
+    const name = `darkroom/${createHash('sha256').update(picture).digest('hex')}.png`;
+    expect([...fake.queue.files.keys()].filter((path) => path.startsWith('input/'))).to.deep.equal([`input/${name}`]);
+    const loaded = postsTo(fake.server, '/prompt').map((sent) => (sent['prompt'] as Graph)['8']!.inputs['image']);
+    expect(loaded).to.deep.equal([name, name]);
+  });
+
+  it('have the name that the server gave them where theirs was taken', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    const hash = createHash('sha256').update(picture).digest('hex');
+    fake.queue.files.set(`input/darkroom/${hash}.png`, new Uint8Array([1]));
+    await submitted(provider, edit({ references: [reference(picture)] }));
+    const [sent] = postsTo(fake.server, '/prompt');
+    expect((sent!['prompt'] as Graph)['8']!.inputs['image']).to.equal(`darkroom/${hash} (1).png`);
+  });
+
+  it('are refused where they are more or fewer than the workflow loads, before anything is sent', async () => {
+    const { provider, fake } = studio;
+    const picture = reference(await image('png'));
+    for (const references of [
+      [],
+      [picture, picture],
+      [picture, reference(new Uint8Array(1), { role: 'start_frame' })],
+    ]) {
+      const answer = await provider.submit(edit({ references }), WANTED);
+      expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    }
+    expect(fake.server.requests).to.have.length(0);
+  });
+
+  it('are neither kept nor used where they change between the reading for their name and the upload', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    const readings = [picture, Uint8Array.from(picture, (byte, at) => (at === picture.length - 20 ? byte ^ 1 : byte))];
+    const changing = reference(picture, { open: async () => streamOf(readings.shift() ?? picture) });
+    const answer = await provider.submit(edit({ references: [changing] }), WANTED);
+    expect(answer).to.equal(REFERENCE_UNREAD);
+    await fake.server.settled();
+    const whole = fake.server.requests.filter(({ of, isWhole }) => isWhole && of.includes('upload'));
+    expect([whole.length, fake.server.posts, fake.queue.files.size]).to.deep.equal([0, 0, 0]);
+  });
+
+  for (const [name, plan, because] of [
+    ['is lost', { type: 'lose-answer' }, 'capacity'],
+    ['is cut', { type: 'cut-body' }, 'capacity'],
+    ['meets a broken server', { type: 'status', status: 500 }, 'capacity'],
+    [
+      'is answered with another shape',
+      { type: 'status', status: 200, body: '{"name":"../../x.png"}', headers: { 'content-type': 'application/json' } },
+      'capacity',
+    ],
+    ['is too large for a proxy', { type: 'status', status: 413 }, undefined],
+  ] as const)
+    it(`keep the task from being submitted when an upload ${name}`, async () => {
+      const { provider, fake } = studio;
+      fake.server.plan(plan, { of: 'upload' });
+      const answer = await provider.submit(edit({ references: [reference(await image('png'))] }), WANTED);
+      expect(answer.accepted).to.equal(false);
+      expect('because' in answer ? answer.because : undefined).to.equal(because);
+      expect(fake.server.posts).to.equal(0);
+    });
+});

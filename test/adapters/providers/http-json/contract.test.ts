@@ -22,7 +22,7 @@ import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { SeedanceFake } from '../../../providers/fakes/seedance-fake.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { VeoFake } from '../../../providers/fakes/veo-fake.js';
-import { recordingLog } from '../recording-log.js';
+import { recordingLog } from '../vendor-subject.js';
 import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
 
 const KEY = 'contract-secret-of-http-json';

@@ -8,9 +8,9 @@ import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { ROOT } from '../../../docs/pages.js';
-import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
-import { SILENT } from '../../../fixtures/silent-log.js';
-import { defaultsOf } from '../option-defaults.js';
+import { MEMORY_BYTES } from '../../../fixtures/marked-media.js';
+import { SILENT } from '../../../fixtures/memory-stores.js';
+import { defaultsOf } from '../vendor-subject.js';
 
 /** The mapping of an API, as a catalog has it. */
 export function mapping(name: 'replicate' | 'fal'): JsonObject {

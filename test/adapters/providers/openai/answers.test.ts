@@ -12,9 +12,8 @@ import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { type FakeAnswer, FakeServer } from '../../../providers/fakes/fake-server.js';
-import type { OpenAiVendor } from '../../../providers/fakes/openai-error.js';
-import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';
-import { closeAnswers, outputsOf } from '../sample-task.js';
+import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-fake.js';
+import { closeAnswers, outputsOf } from '../vendor-subject.js';
 import { IMAGES, openAiAt, task, video } from './opened-openai.js';
 
 const PNG_START = '89504e47';

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
-import { SILENT } from '../../../fixtures/silent-log.js';
-import { defaultsOf } from '../option-defaults.js';
+import { SILENT } from '../../../fixtures/memory-stores.js';
+import { defaultsOf } from '../vendor-subject.js';
 
 export const IMAGES: JsonObject = { model: 'gpt-image-2' };
 export const VIDEOS: JsonObject = { preset: 'vllm-omni', api: 'video' };

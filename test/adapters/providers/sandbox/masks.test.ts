@@ -8,7 +8,7 @@ import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted } from '../../../contracts/provider.contract.js';
-import { maskedReference } from '../../../fixtures/masked-pictures.js';
+import { maskedReference } from '../../../fixtures/marked-media.js';
 import { render } from './render.js';
 import { HandClock, referenceFile, task, type Wish } from './tasks.js';
 

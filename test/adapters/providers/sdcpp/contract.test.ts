@@ -15,7 +15,7 @@ import {
 } from '../../../contracts/provider.contract.js';
 import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
-import { halfMasked, keptOf } from '../../../fixtures/masked-pictures.js';
+import { halfMasked, keptOf } from '../../../fixtures/marked-media.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { orSkip, sdServer } from '../../../servers/servers.js';
 import { KEY, sdcppAt, SETTINGS, task } from './opened-sdcpp.js';

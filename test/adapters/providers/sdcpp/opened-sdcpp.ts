@@ -5,9 +5,8 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
-import { SILENT } from '../../../fixtures/silent-log.js';
-import { defaultsOf } from '../option-defaults.js';
-import { sampleTask } from '../sample-task.js';
+import { SILENT } from '../../../fixtures/memory-stores.js';
+import { defaultsOf, sampleTask } from '../vendor-subject.js';
 
 /** The smallest picture, in one step. */
 export const SETTINGS: JsonObject = {

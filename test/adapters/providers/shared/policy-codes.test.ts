@@ -1,9 +1,13 @@
+import { expect } from 'chai';
+import { HttpError, type HttpErrorDetails, type HttpErrorKind } from '../../../../adapters/http/http-error.js';
+import { connectionFault } from '../../../../adapters/providers/shared/check-faults.js';
+import { policyRefusalIn, policyStageIn } from '../../../../adapters/providers/shared/policy-codes.js';
+import { failure, inputRefusal, refusal } from '../../../../adapters/providers/shared/sentences.js';
+
 /*
  * Goal: a refusal by a vendor's content policy is recognised in the vendor's own form, and no other error is taken for one.
  * Method: error bodies as the vendors document them, or as gateways pass them on, and errors that only resemble them.
  */
-import { expect } from 'chai';
-import { policyRefusalIn, policyStageIn } from '../../../../adapters/providers/shared/policy-codes.js';
 
 type Case = readonly [name: string, body: unknown, status?: number];
 
@@ -223,5 +227,84 @@ describe('the table of policy codes', () => {
     expect(policyRefusalIn(deep, 400)).to.equal(undefined);
     const broad = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 'x']));
     expect(policyRefusalIn(broad, 400)).to.equal(undefined);
+  });
+});
+
+/*
+ * Goal: refusals have the code, the reason and the right to another attempt that the port describes.
+ * Method: each name of a failure, and what follows from its code.
+ */
+
+describe('sentences of providers', () => {
+  it('let another attempt follow where the code does, with the wait that the provider asked for', () => {
+    expect(failure('rejected', 5_000)).to.deep.equal({
+      code: 'PROVIDER_REJECTED',
+      message: 'The provider refused the task.',
+      mayRetry: false,
+    });
+    expect(failure('broke', 5_000)).to.deep.equal({
+      code: 'INTERNAL_ERROR',
+      message: 'The provider had an internal error.',
+      mayRetry: true,
+      retryAfterMs: 5_000,
+    });
+  });
+
+  it('say of a refusal whether another provider may take the task', () => {
+    expect(refusal('no capacity', { retryAfterMs: 1_000 })).to.deep.include({ accepted: false, because: 'capacity' });
+    expect(refusal('unreachable').because).to.equal('capacity');
+    expect(refusal('account refused').because).to.equal('not-here');
+    expect(refusal('model missing').because).to.equal('not-here');
+    expect(refusal('input refused')).to.not.have.property('because');
+    expect(refusal('broke', { cost: { outputTokens: 3 } }).cost).to.deep.equal({ outputTokens: 3 });
+  });
+
+  it('refuse a parameter with the sentence given', () => {
+    expect(inputRefusal('The size is too large.').failure).to.deep.equal({
+      code: 'INPUT_INVALID',
+      message: 'The size is too large.',
+      mayRetry: false,
+    });
+  });
+});
+
+/*
+ * Goal: an operator reads in one sentence why a server could not be reached.
+ * Method: the errors of the HTTP client, each as it comes.
+ */
+
+const ORIGIN = 'https://api.example.com';
+
+describe('a try of a connection', () => {
+  it('says what is wrong', () => {
+    const faults: readonly (readonly [HttpErrorKind, HttpErrorDetails, string])[] = [
+      ['not-connected', { requestSent: false, code: 'ECONNREFUSED' }, 'Nothing answers at'],
+      ['timed-out', { requestSent: false, phase: 'connect' }, 'Nothing answers at'],
+      ['not-connected', { requestSent: false, code: 'ENOTFOUND' }, 'The host of'],
+      ['not-connected', { requestSent: false, code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, `${ORIGIN} has no certificate`],
+      ['not-connected', { requestSent: false, code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, `${ORIGIN} has no certificate`],
+      ['not-connected', { requestSent: false, code: 'PROXY_ANSWERED_407' }, 'The proxy made no connection'],
+      [
+        'not-connected',
+        { requestSent: false, code: 'PROXY_SELF_SIGNED_CERT_IN_CHAIN' },
+        'The proxy made no connection',
+      ],
+      ['refused-address', { requestSent: false }, `${ORIGIN} is an address`],
+      ['aborted', { requestSent: true }, 'The call to'],
+      ['bad-answer', { requestSent: true }, `${ORIGIN} answers what cannot be read`],
+      ['not-connected', { requestSent: false, code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, `${ORIGIN} does not speak TLS`],
+      ['not-connected', { requestSent: false, code: 'ECONNRESET' }, `${ORIGIN} closed the connection before TLS`],
+      ['not-connected', { requestSent: false, code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }, `${ORIGIN} does not speak TLS`],
+      ['unknown-outcome', { requestSent: true, code: 'ECONNRESET' }, `${ORIGIN} did not give`],
+    ];
+    for (const [kind, details, beginning] of faults) {
+      const sentence = connectionFault(new HttpError(kind, 'what the client says', details), ORIGIN);
+      expect(sentence.startsWith(beginning), sentence).to.equal(true);
+      expect(sentence).to.include(ORIGIN).and.to.match(/\.$/).and.not.include('what the client says');
+    }
+  });
+
+  it('throws what is a mistake in the program', () => {
+    expect(() => connectionFault(new TypeError('x'), ORIGIN)).to.throw(TypeError);
   });
 });

@@ -1,16 +1,22 @@
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../../core/errors.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
+import type { Generation } from '../../../../core/generation/generation.js';
+import { handOver, type ProviderCalls, submissionOf } from '../../../../core/generation/run/provider-calls.js';
+import { notTakenAt } from '../../../../core/generation/run/run-state.js';
+import type { ProviderReference, ProviderReport } from '../../../../core/ports/provider.js';
+import { Recovery } from '../../../../core/recovery/recover.js';
+import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
+import { collected, streamOf } from '../../../fixtures/byte-streams.js';
+import type { PortCall } from '../../../fixtures/intercepted.js';
+import { expectBooksRight } from '../../../fixtures/ledgers.js';
+import { imageModel } from '../../../fixtures/models.js';
+import { imagesOf, PROMISES } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness, CoreWorker, Life, untilEnded, untilSettled } from '../../../harness/core-harness.js';
+
 // Goal: every generation and its hold end within the deadline, plus one period for a last poll and downloads, plus one pass
 // of recovery, however the provider behaves. A result that became ready in the meantime is delivered.
 // Method: providers that never finish, ask for extreme waits, or never end an output; with and without workers.
-import { expect } from 'chai';
-import type { Generation } from '../../../../core/generation/generation.js';
-import type { ProviderReport } from '../../../../core/ports/provider.js';
-import { Recovery } from '../../../../core/recovery/recover.js';
-import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
-import { imageModel } from '../../../fixtures/core-models.js';
-import { imagesOf } from '../../../fixtures/scripted-provider.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { Life } from '../../../harness/cut-processes.js';
 
 const RUN_MS = 600_000;
 /** One call for the last poll, and one for the one output. */
@@ -216,5 +222,263 @@ describe('deadlines', () => {
     const other = CoreWorker.idle(harness, 'other');
     await other.dispatcher.deliver(generationId);
     expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
+  });
+});
+
+// Goal: a provider that does not have a task is believed only when nothing of ours can be on its way any more, and it has
+// said so twice, a settle time apart; a task that arrives late is found and made once.
+// Method: a model whose policy is `fail`, a provider with a settle time of 20 s, and submissions that end without an
+// answer, end with their worker, or arrive while the service asks.
+
+const SETTLE_MS = 20_000;
+
+async function open(): Promise<CoreHarness> {
+  const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: 'fail' })] });
+  harness.provider.promised = { ...PROMISES, settleMs: SETTLE_MS, takesTokenOnce: false };
+  harness.provider.knowsTokens = false;
+  return harness;
+}
+
+/** When each submission arrived, since the harness began. */
+function timesOf(harness: CoreHarness): number[] {
+  const times: number[] = [];
+  const beganAt = harness.clock.now();
+  harness.provider.onSubmit = () => void times.push(harness.clock.now() - beganAt);
+  return times;
+}
+
+describe('a task that its provider does not have', () => {
+  it('is submitted again, with the same token, two settle times after our call has ended', async () => {
+    const harness = await open();
+    await CoreWorker.start(harness);
+    const times = timesOf(harness);
+    harness.provider.submitScript = ['throw', 'accept'];
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, g.attemptsMade, harness.provider.tasks.size]).to.deep.equal(['succeeded', 1, 1]);
+    const [first = 0, second = 0, ...others] = times;
+    expect(others).to.deep.equal([]);
+    expect(second - first).to.be.within(2 * SETTLE_MS, 2 * SETTLE_MS + 1_000);
+    expect(new Set(harness.provider.submissions.map(({ token }) => token)).size).to.equal(1);
+  });
+
+  for (const afterMs of [0, 1, SETTLE_MS - 1]) {
+    it(`is made once when it arrives ${afterMs} ms after our call has ended`, async () => {
+      const harness = await open();
+      await CoreWorker.start(harness);
+      harness.provider.submitScript = ['throw', 'accept'];
+      harness.provider.onSubmit = (submission) => {
+        harness.clock.after(afterMs, () => void harness.provider.take(submission));
+      };
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      expect([g.status, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal([
+        'succeeded',
+        1,
+        1,
+      ]);
+    });
+  }
+
+  it('is believed to be absent by the clock of whoever asks, whatever another process recorded', async () => {
+    const harness = await open();
+    const { generation } = await harness.create().then(async ({ generationId }) => ({
+      generation: await harness.generation(generationId),
+    }));
+    const begunAt = harness.clock.now();
+    const { boot, settings } = harness.context;
+    const rules = { settleMs: SETTLE_MS, longestSubmitMs: settings.providerCallMs, boot, settings };
+    const run = { begunAt, submittedAt: undefined, submissionEndedAt: undefined };
+    const overAt = begunAt;
+    for (const bootId of [boot.id, 'another']) {
+      const attempt = { number: 1, phase: 'submitting', token: 't', provider: 'p', bootId } as const;
+      const g = { ...generation, attempt: { ...attempt, startedAt: begunAt - 60_000, endedAt: begunAt - 50_000 } };
+      const at = (askedAt: number) => ({ askedAt, at: askedAt });
+      const notFound = [at(overAt + SETTLE_MS), at(overAt + 2 * SETTLE_MS)];
+      const monotonic = overAt + 2 * SETTLE_MS;
+      const time = { now: monotonic, monotonic, leaseHeldUntil: monotonic };
+      expect(notTakenAt(g, { ...run, notFound }, time, rules), bootId).to.equal(monotonic);
+      const early = [at(overAt + SETTLE_MS - 1), at(overAt + 2 * SETTLE_MS - 1)];
+      expect(notTakenAt(g, { ...run, notFound: early }, time, rules), bootId).to.be.above(monotonic);
+    }
+  });
+
+  it('is not believed to be absent while the worker that submits it may be alive', async () => {
+    const harness = await open();
+    const times = timesOf(harness);
+    harness.provider.submitScript = ['hang', 'accept'];
+    const life = new Life();
+    await CoreWorker.start(harness, 'first', life.interceptor);
+    const { generationId } = await harness.create();
+    await harness.clock.until(() => times.length === 1, 'the task was submitted');
+    life.isDead = true;
+    await harness.clock.advance(harness.settings.leaseMs + 1);
+    void CoreWorker.idle(harness, 'second').dispatcher.deliver(generationId);
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, times.length]).to.deep.equal(['succeeded', 2]);
+    const { providerCallMs } = harness.settings;
+    expect((times[1] ?? 0) - (times[0] ?? 0)).to.be.at.least(providerCallMs + 2 * SETTLE_MS);
+  });
+
+  it('is asked about no longer than the run may last, and then fails without charge', async () => {
+    const harness = await open();
+    harness.provider.promised = { ...PROMISES, settleMs: 3_600_000 };
+    await CoreWorker.start(harness);
+    harness.provider.submitScript = ['throw'];
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal([
+      'failed',
+      'TASK_TIMEOUT',
+      0,
+      1,
+    ]);
+  });
+
+  it('gets no more of its references once the time of the submission is over', async () => {
+    const { context, clock, create } = await withReference();
+    const g = await create();
+    const opened = (endsAt: number, isOver = () => clock.now() >= endsAt) =>
+      submissionOf(context, g, {
+        attempt: { number: 1, token: 't' },
+        settings: {},
+        inputSchema: {},
+        timeLeftMs: 9,
+        isOver,
+        onUnread: () => {},
+      }).references[0]!;
+    expect(await sizeOf(opened(clock.now() + 1))).to.equal(2);
+    expect(await sizeOf(opened(clock.now()))).to.equal('The time of the submission is over.');
+  });
+
+  it('gets no more of its references once its call has failed, and all of them, at any time, once it was taken', async () => {
+    const { context, clock, create } = await withReference();
+    const g = await create();
+    const attempt = { number: 1, phase: 'submitting', token: 't', startedAt: clock.now() } as const;
+    for (const [outcome, size] of [
+      ['fails', 'The time of the submission is over.'],
+      ['is taken', 2],
+    ] as const) {
+      let reference: ProviderReference | undefined;
+      const submit: ProviderCalls['submit'] = async (submission, _, receive) => {
+        [reference] = submission.references;
+        if (outcome === 'fails') throw new Error('The line broke.');
+        return receive({ accepted: true, reference: 'r' }, { signal: new AbortController().signal });
+      };
+      const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
+      const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
+      await handOver(context, { submit }, { settings: {}, model: { inputSchema: {}, displayName: 'm' } }, g, of).catch(
+        () => undefined,
+      );
+      await clock.advance(60_000);
+      expect(await sizeOf(reference!), outcome).to.equal(size);
+    }
+  });
+});
+
+async function withReference() {
+  const harness = await open();
+  const { context, clock } = harness;
+  const reference = {
+    uploadId: 'u',
+    role: 'reference_image',
+    objectKey: 'ready/one',
+    mediaType: 'image/png',
+    byteSize: 2,
+    sha256: 's',
+  } as const;
+  await context.objects.write(reference.objectKey, streamOf(new Uint8Array(2)), {
+    mediaType: 'image/png',
+    maxBytes: 10,
+  });
+  return { context, clock, create: async () => ({ ...(await harness.create()), references: [reference] }) };
+}
+
+async function sizeOf(reference: ProviderReference): Promise<number | string> {
+  try {
+    return (await collected(await reference.open())).byteLength;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+// Goal: a generation whose settling failed is settled soon and without recovery, so that no credits stay reserved.
+// Method: a process that loses every race for the account, or whose store answers nothing, for a while; then time passes
+// while no recovery runs.
+
+/** More than the twelve times that one command is tried. */
+const RACES_LOST = 20;
+const SOON_MS = 4_000;
+
+function losing(times: number): (call: PortCall) => Promise<unknown> {
+  let left = times;
+  return async (call) => {
+    if (call.name !== 'accounts.apply' || left === 0) return call.proceed();
+    left -= 1;
+    return 'conflict';
+  };
+}
+
+async function expectSettledSoon(
+  harness: CoreHarness,
+  generationId: string,
+  credits: number,
+  openHolds = 0,
+): Promise<void> {
+  const { completedAt = 0 } = await untilEnded(harness, generationId);
+  const { settledAt = Infinity, chargedCredits } = await untilSettled(harness, generationId);
+  expect(settledAt - completedAt).to.be.within(1, SOON_MS);
+  expect(chargedCredits).to.equal(credits);
+  const account = await harness.account();
+  expectBooksRight(account, await harness.entries());
+  expect(account.holds.size).to.equal(openHolds);
+  expect(harness.warnings.map(({ event }) => event)).to.include('generation not settled yet');
+}
+
+describe('settling that failed is tried again soon', () => {
+  it('by a worker that lost every race for the account of a run', async () => {
+    const harness = await CoreHarness.open();
+    await CoreWorker.start(harness, 'worker', losing(RACES_LOST));
+    const { generationId } = await harness.create({ count: 2 });
+    await expectSettledSoon(harness, generationId, 20);
+  });
+
+  it('by another worker, although the first one never wins', async () => {
+    const harness = await CoreHarness.open();
+    const first = await CoreWorker.start(harness, 'first', losing(Infinity));
+    const { generationId } = await harness.create({ count: 2 });
+    await untilEnded(harness, generationId);
+    await first.context.wakeUps.stop();
+    await CoreWorker.start(harness, 'second');
+    await expectSettledSoon(harness, generationId, 20);
+  });
+
+  it('after the store was unavailable', async () => {
+    const harness = await CoreHarness.open();
+    let isAway = true;
+    await CoreWorker.start(harness, 'worker', async (call) => {
+      if (call.name !== 'accounts.apply' || !isAway) return call.proceed();
+      isAway = false;
+      throw new StoreUnavailable('away');
+    });
+    const { generationId } = await harness.create();
+    await expectSettledSoon(harness, generationId, 10);
+  });
+
+  it('of one that a client cancelled, far behind in the line of its model', async () => {
+    const harness = await CoreHarness.open({
+      models: [imageModel({ concurrency: 1 })],
+      credits: 10_000,
+    });
+    harness.provider.newReport = () => ({ state: 'running' });
+    const worker = await CoreWorker.start(harness);
+    // The wake-ups of this many at most are held by who waits, and are not delivered again meanwhile.
+    for (let n = 0; n < 501; n += 1) await harness.create();
+    const { generationId } = await harness.create();
+    await harness.clock.advance(1_000);
+    expect(worker.dispatcher.counts).to.deep.equal({
+      running: 1,
+      waiting: 501,
+    });
+    const front = harness.process(losing(12));
+    await harness.clock.run(cancelGeneration(front, harness.caller, generationId));
+    await expectSettledSoon(harness, generationId, 0, 501);
   });
 });

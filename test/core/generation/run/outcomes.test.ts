@@ -6,11 +6,10 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import { type Generation, TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { bytesOf } from '../../../fixtures/byte-streams.js';
-import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
+import { expectBooksRight } from '../../../fixtures/ledgers.js';
 import { plainImage, plainVideo } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness, CoreWorker, untilSettled } from '../../../harness/core-harness.js';
 
 async function expectCharged(harness: CoreHarness, g: Generation, credits: number): Promise<void> {
   expect(g.chargedCredits).to.equal(credits);

@@ -1,15 +1,17 @@
-// Goal: a model with several providers goes on to the next one when one certainly does not make the task, and never while
-// one may have it; limits hold for all workers together; a provider that does not work is left alone for a while.
-// Method: two scripted providers, one or two workers, a manual clock.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
+import type { Provider } from '../../../../core/ports/provider.js';
 import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
-import { connectedProviders } from '../../../fixtures/connected-providers.js';
-import { imageModel } from '../../../fixtures/core-models.js';
-import { PROMISES, ScriptedProvider } from '../../../fixtures/scripted-provider.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Recovery } from '../../../../core/recovery/recover.js';
+import { expectBooksRight } from '../../../fixtures/ledgers.js';
+import { catalogOf, imageModel } from '../../../fixtures/models.js';
+import { connectedProviders, imagesOf, PROMISES, ScriptedProvider } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness, CoreWorker, untilSettled } from '../../../harness/core-harness.js';
+
+// Goal: a model with several providers goes on to the next one when one certainly does not make the task, and never while
+// one may have it; limits hold for all workers together; a provider that does not work is left alone for a while.
+// Method: two scripted providers, one or two workers, a manual clock.
 
 const FAILURE = { code: 'MODEL_UNAVAILABLE', message: 'The model is no longer offered.', mayRetry: false } as const;
 const FULL = {
@@ -229,3 +231,217 @@ describe('the limits of a provider', () => {
     expect((await harness.ports.providerUses.read('first'))?.shares).to.deep.equal([]);
   });
 });
+
+// Goal: tasks whose provider is taken out of the route or the configuration are never submitted elsewhere; operators are told at
+// once and once a minute; and the tasks go on when the provider is put back in time.
+// Method: a worker stops with tasks at one of two providers; the next one has a catalog or a configuration without it.
+
+const EVENT = 'provider of a task missing';
+const RUN_MS = 600_000;
+
+const entry = (provider: string, weight = 1) => ({ provider, settings: {}, weight });
+const modelAt = (...route: ReturnType<typeof entry>[]) =>
+  imageModel({ route, runTimeoutMs: RUN_MS, concurrency: 20, concurrencyPerAccount: 20 });
+
+describe('a provider that is taken out while it has tasks', () => {
+  let harness: CoreHarness;
+  let going: ScriptedProvider;
+  let staying: ScriptedProvider;
+  /** What the configuration has; may be changed as by a restart with another one. */
+  let connected: Record<string, Provider>;
+  beforeEach(async () => {
+    [going, staying] = [new ScriptedProvider(), new ScriptedProvider()];
+    connected = { going, staying };
+    harness = await CoreHarness.open({
+      models: [modelAt(entry('going'), entry('staying', 0))],
+      ports: { providers: { ...connectedProviders({}), find: (name) => connected[name] } },
+    });
+  });
+
+  /** The ids of generations with tasks at the provider, whose worker has stopped. */
+  async function runningLeft(count: number): Promise<readonly string[]> {
+    going.newReport = () => ({ state: 'running' });
+    const worker = await CoreWorker.start(harness, 'stopping');
+    const made = await Promise.all(Array.from({ length: count }, () => harness.create()));
+    await harness.clock.until(() => going.tasks.size === count, 'all have tasks');
+    await worker.context.wakeUps.stop();
+    await harness.clock.run(worker.dispatcher.stop(1_000));
+    return made.map(({ generationId }) => generationId);
+  }
+
+  const warned = () => harness.warnings.filter(({ event }) => event === EVENT).map(({ about }) => about);
+
+  const WAYS = {
+    route: () => void (harness.models = [modelAt(entry('staying'))]),
+    configuration: () => {
+      harness.models = [modelAt(entry('staying'))];
+      delete connected['going'];
+    },
+    catalog: () => void (harness.models = []),
+  } as const;
+
+  for (const [missingIn, takeOut] of Object.entries(WAYS)) {
+    it(`is warned of for each minute, not for each task, where it is missing in the ${missingIn}`, async () => {
+      const ids = await runningLeft(5);
+      takeOut();
+      await CoreWorker.start(harness, 'next');
+      await harness.clock.advance(5_000);
+      expect(warned()).to.have.length(1);
+      const { generationId, ...about } = warned()[0]!;
+      expect(about).to.deep.equal({ model: 'plain-image', provider: 'going', missingIn });
+      expect(ids).to.include(generationId);
+      await harness.clock.advance(240_000);
+      expect(warned().length).to.be.within(3, 5);
+    });
+
+    it(`has its tasks asked about again once it is put back where it was missing: in the ${missingIn}`, async () => {
+      const ids = await runningLeft(3);
+      takeOut();
+      await CoreWorker.start(harness, 'next');
+      await harness.clock.advance(RUN_MS / 2);
+      harness.models = [modelAt(entry('going', 0), entry('staying'))];
+      connected = { going, staying };
+      for (const task of going.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+      for (const id of ids)
+        expect(await untilSettled(harness, id)).to.include({
+          status: 'succeeded',
+          attemptsMade: 1,
+          chargedCredits: 10,
+        });
+      expect([going.submissions.length, staying.submissions.length]).to.deep.equal([3, 0]);
+    });
+
+    it(`fails its tasks at their deadline, without charge or another submission: missing in the ${missingIn}`, async () => {
+      const [id = ''] = await runningLeft(1);
+      takeOut();
+      await CoreWorker.start(harness, 'next');
+      const g = await untilSettled(harness, id);
+      expect([g.status, g.error?.code, g.chargedCredits]).to.deep.equal(['failed', 'MODEL_UNAVAILABLE', 0]);
+      expect([going.submissions.length, staying.submissions.length]).to.deep.equal([1, 0]);
+    });
+  }
+
+  it('is not warned of with weight 0, which keeps its tasks, nor for what has no task at a provider', async () => {
+    const ids = await runningLeft(2);
+    harness.models = [modelAt(entry('staying'), entry('going', 0))];
+    for (const task of going.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    await CoreWorker.start(harness, 'next');
+    for (const id of ids) expect((await untilSettled(harness, id)).status).to.equal('succeeded');
+    harness.models = [modelAt(entry('going'))];
+    const { generationId } = await harness.create();
+    harness.models = [modelAt(entry('elsewhere'))];
+    await harness.clock.advance(120_000);
+    expect((await harness.generation(generationId)).status).to.equal('queued');
+    expect(warned()).to.deep.equal([]);
+  });
+});
+
+// Goal: a worker that does not know a generation's model leaves it to one that does; the generation fails only at its
+// deadline, without charge.
+// Method: workers on the same memory stores with different catalogs, on a manual clock; reads are counted.
+
+const QUEUE_MS = 600_000;
+const NOTHING = catalogOf(() => []);
+
+describe('a worker that does not know the model', () => {
+  let harness: CoreHarness;
+  beforeEach(async () => {
+    harness = await CoreHarness.open({ models: [imageModel({ queueTimeoutMs: QUEUE_MS, runTimeoutMs: QUEUE_MS })] });
+  });
+
+  async function expectFailedWithoutCharge(g: Generation, earliestAt: number): Promise<void> {
+    expect([g.status, g.error?.code, g.error?.retryable, g.chargedCredits]).to.deep.equal([
+      'failed',
+      'MODEL_UNAVAILABLE',
+      false,
+      0,
+    ]);
+    expect(g.completedAt).to.be.at.least(earliestAt);
+    const account = await harness.account();
+    expect([account.holds.size, account.available]).to.deep.equal([0, 1_000]);
+    expectBooksRight(account, await harness.entries());
+  }
+
+  it('fails a queued generation at the queue deadline, and examines it a bounded number of times until then', async () => {
+    let looks = 0;
+    const { generationId, terms } = await harness.create();
+    harness.models = [];
+    await CoreWorker.start(harness, 'worker', (call) => {
+      if (call.name === 'generations.read') looks += 1;
+      return call.proceed();
+    });
+    const g = await untilSettled(harness, generationId);
+    await expectFailedWithoutCharge(g, terms.queueDeadlineAt);
+    expect(g.attemptsMade).to.equal(0);
+    // Doubling from a second to a minute, then once a minute; two reads each, by the dispatcher and for the lease.
+    expect(looks).to.be.within(2, 2 * (7 + QUEUE_MS / 60_000 + 2));
+  });
+
+  it('fails one whose provider is not connected in the same way', async () => {
+    const { generationId, terms } = await harness.create();
+    harness.models = [imageModel({ route: [{ provider: 'gone', settings: {}, weight: 1 }] })];
+    await CoreWorker.start(harness);
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
+  });
+
+  it('is recognised by recovery, which ends what no worker ran', async () => {
+    const { generationId, terms } = await harness.create();
+    harness.models = [];
+    await harness.clock.advance(QUEUE_MS + 1);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
+  });
+
+  it('leaves a queued generation to a worker that knows it', async () => {
+    const { generationId } = await harness.create();
+    const ignorant = CoreWorker.idle(harness, 'ignorant', undefined, { catalog: NOTHING });
+    await ignorant.dispatcher.deliver(generationId);
+    expect((await harness.generation(generationId)).status).to.equal('queued');
+    await CoreWorker.start(harness, 'knowing');
+    expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
+  });
+
+  it('runs it once its own catalog has the model', async () => {
+    const { generationId } = await harness.create();
+    const known = harness.models;
+    harness.models = [];
+    await CoreWorker.start(harness);
+    await harness.clock.advance(QUEUE_MS / 2);
+    expect((await harness.generation(generationId)).status).to.equal('queued');
+    harness.models = known;
+    expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
+  });
+
+  it('leaves a running generation without a holder to a worker that knows it', async () => {
+    const generationId = await leftRunning(harness);
+    const ignorant = CoreWorker.idle(harness, 'ignorant', undefined, { catalog: NOTHING });
+    const before = await harness.generation(generationId);
+    await ignorant.dispatcher.deliver(generationId);
+    expect(await harness.generation(generationId)).to.deep.equal(before);
+    harness.provider.onlyTask.report = {
+      state: 'failed',
+      failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false },
+    };
+    await CoreWorker.start(harness, 'knowing');
+    expect((await untilSettled(harness, generationId)).error?.code).to.equal('PROVIDER_REJECTED');
+  });
+
+  it('fails a running generation without a holder at the run deadline', async () => {
+    const generationId = await leftRunning(harness);
+    harness.models = [];
+    await CoreWorker.start(harness, 'ignorant');
+    const { runDeadlineAt } = await harness.generation(generationId);
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), runDeadlineAt as number);
+  });
+});
+
+/** The id of a generation whose worker started it, then stopped and handed its lease back. */
+async function leftRunning(harness: CoreHarness): Promise<string> {
+  const worker = await CoreWorker.start(harness, 'leaving');
+  harness.provider.newReport = () => ({ state: 'running' });
+  const { generationId } = await harness.create();
+  await harness.clock.advance(5_000);
+  await worker.context.wakeUps.stop();
+  await harness.clock.run(worker.dispatcher.stop(1_000));
+  return generationId;
+}

@@ -1,8 +1,8 @@
 import type { Finding } from '../../../history/finding.js';
-import { checkShown, shownRecord, shownTask } from '../../../history/task-order.js';
+import { checkShown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
-import { taskHasEnded, type Known } from '../known.js';
-import type { SeenStream, StreamedEvent } from '../stream-history.js';
+import type { SeenStream, StreamedEvent } from '../history.js';
+import { type Known, taskHasEnded } from '../known.js';
 
 const RANKS: ReadonlyMap<string, number> = new Map(
   ['queued', 'running', 'progress', 'cancel_requested', 'ended'].map((type, rank) => [type, rank]),

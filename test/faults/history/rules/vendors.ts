@@ -1,9 +1,8 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
 import { vendorPrompt } from '../../vendors/vendor-models.js';
+import { type SeenVendors, touches, type VendorSubmission, type VendorTask } from '../history.js';
 import type { Known } from '../known.js';
-import { touches } from '../spans.js';
-import type { SeenVendors, VendorSubmission, VendorTask } from '../vendor-history.js';
 
 /** What clocks and timers may be off by, in milliseconds. */
 const JITTER_MS = 50;

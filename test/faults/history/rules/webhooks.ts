@@ -1,9 +1,9 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
-import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task-order.js';
+import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
+import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
 import { type Known, taskHasEnded } from '../known.js';
-import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../webhook-history.js';
 
 /** What an endpoint may be left with, once nothing goes wrong any more. */
 const OVER = ['delivered', 'exhausted', 'disabled'];

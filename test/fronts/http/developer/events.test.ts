@@ -1,20 +1,23 @@
-// Goal: a client follows a generation by server-sent events, with any client of the standard, through interruptions, and
-// nothing of the stream stays behind, however it ends.
-// Method: the REST front on memory adapters; undici's EventSource, which reconnects as browsers do; connections are cut,
-// credentials revoked, the process stopped.
 import { expect } from 'chai';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Agent, type Dispatcher, EventSource } from 'undici';
 import { CREDENTIAL_CACHE_MS } from '../../../../core/access/authenticate.js';
 import type { Caller } from '../../../../core/access/credential.js';
-import { revokeKey } from '../../../../core/access/manage.js';
+import { expireKey, revokeKey, suspendAccount } from '../../../../core/access/manage.js';
+import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { until } from '../../../fixtures/until.js';
+import { until } from '../../../fixtures/clocks.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { PICTURE } from '../../vectors/vector.js';
 import { BASE, type RunningServer, serve } from '../host/rest-client.js';
+
+// Goal: a client follows a generation by server-sent events, with any client of the standard, through interruptions, and
+// nothing of the stream stays behind, however it ends.
+// Method: the REST front on memory adapters; undici's EventSource, which reconnects as browsers do; connections are cut,
+// credentials revoked, the process stopped.
 
 const TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 
@@ -52,7 +55,7 @@ describe('the events of a generation over REST', () => {
     await harness.context.generations.replace({ ...before, ...changes, version: before.version + 1 }, before.version);
   }
 
-  interface Received {
+  interface ReceivedEvents {
     readonly type: string;
     readonly id: string;
     readonly data: JsonObject;
@@ -60,7 +63,7 @@ describe('the events of a generation over REST', () => {
 
   /** Listens as a browser does, through a link whose connections can be cut. */
   async function listen() {
-    const received: Received[] = [];
+    const received: ReceivedEvents[] = [];
     const sockets: Socket[] = [];
     link = createServer((socket) => {
       const onward = connect(running.port, '127.0.0.1');
@@ -210,5 +213,234 @@ describe('the events of a generation over REST', () => {
     expect(await progress()).to.equal('0.457');
     await write({ status: 'cancelled', completedAt: Date.now() });
     expect(await progress()).to.equal(null);
+  });
+});
+
+// Goal: a client follows all generations of its App by server-sent events through interruptions, and the stream ends with its
+// credential and leaves nothing behind.
+// Method: the REST front on memory adapters; streams are read by hand, cut and resumed, their key revoked.
+
+interface Received {
+  readonly id: string;
+  readonly type: string;
+  readonly task: JsonObject;
+}
+
+/** A stream of events that is read as it comes, until it is cut or ends. */
+class Stream {
+  readonly received: Received[] = [];
+  hasEnded = false;
+  private readonly cutter = new AbortController();
+
+  static async open(url: string, headers: Record<string, string>): Promise<Stream> {
+    const stream = new Stream();
+    const response = await fetch(url, { headers, signal: stream.cutter.signal });
+    expect([response.status, response.headers.get('content-type')]).to.deep.equal([
+      200,
+      'text/event-stream; charset=utf-8',
+    ]);
+    void stream.read(response);
+    return stream;
+  }
+
+  cut(): void {
+    this.cutter.abort();
+  }
+
+  private async read(response: Response): Promise<void> {
+    let text = '';
+    try {
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk as Uint8Array).toString();
+        for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+          this.take(text.slice(0, end));
+          text = text.slice(end + 2);
+        }
+      }
+    } catch {
+      // It was cut.
+    }
+    this.hasEnded = true;
+  }
+
+  private take(frame: string): void {
+    const [, id = '', type = '', data = ''] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(frame) ?? [];
+    if (data !== '') this.received.push({ id, type, task: (JSON.parse(data) as { readonly task: JsonObject }).task });
+  }
+}
+
+describe('the events of an App over REST', () => {
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
+  let running: RunningServer;
+  const streams: Stream[] = [];
+
+  beforeEach(async () => {
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness);
+  });
+  afterEach(async () => {
+    for (const stream of streams.splice(0)) stream.cut();
+    await running.server.close(100);
+    await harness.close();
+  });
+
+  const followed = () => harness.context.appWatch.followed;
+
+  async function open(lastEventId?: string, kind = 'owner'): Promise<Stream> {
+    const before = followed();
+    const stream = await Stream.open(`${running.origin}${BASE}/events`, {
+      authorization: `Bearer ${fixture.secrets.get(kind) ?? ''}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    });
+    streams.push(stream);
+    if (lastEventId === undefined) await until(() => followed() > before);
+    return stream;
+  }
+
+  async function create(key: string): Promise<string> {
+    const caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    return (await createGeneration(harness.context, caller, key, { ...PICTURE })).generation.generationId;
+  }
+
+  it('come for each generation from its creation to its end, and go on where they were cut', async () => {
+    const first = await open();
+    const one = await create('one');
+    await until(() => first.received.length === 1);
+    first.cut();
+    await until(() => followed() === 0);
+    const two = await create('two');
+    await harness.startWorker();
+    const second = await open(first.received[0]?.id);
+    const ended = () => second.received.filter(({ type }) => type === 'ended').map(({ task }) => task['generation_id']);
+    await until(() => ended().includes(one) && ended().includes(two));
+    const typesOf = (id: string) =>
+      second.received.filter(({ task }) => task['generation_id'] === id).map(({ type }) => type);
+    expect(typesOf(one)[0], 'what was told is not told again').not.to.equal('queued');
+    expect(typesOf(two)[0]).to.equal('queued');
+    const end = second.received.find(({ type, task }) => type === 'ended' && task['generation_id'] === one);
+    expect(end?.task['status']).to.equal('succeeded');
+  });
+
+  it('are of the App of the credential alone', async () => {
+    const [own, strange] = [await open(), await open(undefined, 'stranger')];
+    const id = await create('one');
+    await until(() => own.received.length === 1);
+    expect(own.received[0]?.task['generation_id']).to.equal(id);
+    expect(strange.received).to.deep.equal([]);
+  });
+
+  it('end within seconds of the revocation of the key, and with the process', async () => {
+    const caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    const stream = await open();
+    await revokeKey(harness.context, caller.credentialId);
+    harness.clock.advance(CREDENTIAL_CACHE_MS);
+    await until(() => stream.hasEnded);
+    await until(() => followed() === 0);
+    const other = await open(undefined, 'stranger');
+    await running.server.close(5_000);
+    await until(() => other.hasEnded);
+    expect(followed()).to.equal(0);
+  });
+});
+
+// Goal: every stream of events ends with its credential, its account's standing, its client and its process, whether the client
+// reads it or not, and one client cannot open any number of them.
+// Method: the REST front on memory adapters; sockets that read nothing of streams that have much to tell.
+
+describe('streams of events', () => {
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
+  let running: RunningServer;
+  let caller: Caller;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness);
+    caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await running.server.close(100);
+    await harness.close();
+  });
+
+  const paths = (): readonly string[] => ['/events', `/generations/${fixture.ids.get('own-generation') ?? ''}/events`];
+  const head = (path: string): string =>
+    `GET ${BASE}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${fixture.secrets.get('owner') ?? ''}\r\n\r\n`;
+  const followed = (): number => harness.context.appWatch.followed + harness.context.generationWatch.followed;
+
+  /** A stream of which nothing is read. */
+  function unread(path: string): { readonly socket: Socket; readonly isClosed: () => boolean } {
+    const socket = connect(Number(new URL(running.origin).port), '127.0.0.1');
+    sockets.push(socket);
+    let isClosed = false;
+    socket.on('error', () => undefined).on('close', () => (isClosed = true));
+    socket.write(head(path));
+    return { socket, isClosed: () => isClosed };
+  }
+
+  const read = (path: string): Promise<string> =>
+    fetch(`${running.origin}${BASE}${path}`, {
+      headers: { authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` },
+    }).then((response) => response.text());
+
+  const ENDS: Readonly<Record<string, () => Promise<unknown>>> = {
+    'its key is revoked': () => revokeKey(harness.context, caller.credentialId),
+    'its key expires': () => expireKey(harness.context, caller.credentialId, harness.context.clock.now() + 1),
+    'its account is suspended': () => suspendAccount(harness.context, caller.accountId),
+  };
+  for (const [what, end] of Object.entries(ENDS))
+    it(`end when ${what}`, async () => {
+      const texts = paths().map(read);
+      await until(() => followed() === 2);
+      await end();
+      harness.clock.advance(CREDENTIAL_CACHE_MS);
+      for (const text of await Promise.all(texts)) expect(text).to.match(/^retry: 1000\n/);
+      expect(followed()).to.equal(0);
+    });
+
+  it('end when the key is revoked although the client reads nothing, and much is to be told', async () => {
+    const stream = unread('/events');
+    stream.socket.pause();
+    await until(() => followed() === 1);
+    const template = (await harness.context.generations.read(fixture.ids.get('own-generation') ?? '')) as Generation;
+    const prompt = 'x'.repeat(8_000);
+    // More than the sockets between them hold.
+    for (let told = 0; told < 9_000; told += 1)
+      harness.context.appWatch.written({
+        ...template,
+        prompt,
+        generationId: harness.context.ids.uuid(),
+        createdAt: harness.context.clock.now(),
+      });
+    await revokeKey(harness.context, caller.credentialId);
+    harness.clock.advance(CREDENTIAL_CACHE_MS);
+    await until(() => followed() === 0);
+    stream.socket.resume();
+    await until(stream.isClosed);
+  });
+
+  it('are refused beyond the bound of an App, with a time to try again, and after others have ended accepted', async () => {
+    const open: (() => void)[] = [];
+    while (open.length < 32)
+      open.push(harness.context.lastingCalls.followApp({ ...caller, credentialId: `key ${open.length}` }));
+    const ask = (path: string, signal: AbortSignal | null = null) =>
+      fetch(`${running.origin}${BASE}${path}`, {
+        headers: { authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` },
+        signal,
+      });
+    const refused = await ask('/events');
+    expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '5']);
+    expect(((await refused.json()) as { code: string }).code).to.equal('RATE_LIMITED');
+    open[0]?.();
+    const gone = new AbortController();
+    expect((await ask('/events', gone.signal)).status).to.equal(200);
+    gone.abort();
+    await until(() => followed() === 0);
+    expect((await ask(paths()[1] ?? '', AbortSignal.timeout(5_000))).status).to.equal(200);
   });
 });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { errorCodesOf } from '../../../../apps/http/developer/openapi.js';
 import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { Owner } from '../../../fixtures/owner.js';
+import type { Owner } from '../../../fixtures/memory-stores.js';
 import { isKeyFree, remains } from '../../../fixtures/remains.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';

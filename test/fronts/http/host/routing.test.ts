@@ -1,18 +1,23 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { IncomingMessage } from 'node:http';
+import { pino } from 'pino';
+import { SystemClock } from '../../../../adapters/system/system-clock.js';
+import { SystemIds } from '../../../../adapters/system/system-ids.js';
+import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/http-context.js';
+import { preferredWait, readQuery } from '../../../../apps/http/host/request.js';
+import { sendAnswer, sendStream, type StreamedAnswer } from '../../../../apps/http/host/send.js';
+import { createHttpHost, createRouter, type HttpHost, type HttpRoute } from '../../../../apps/http/host/server.js';
+import { ServiceError } from '../../../../core/errors.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { exchange, parseAnswer } from './raw-socket.js';
+import { type RunningServer, serve } from './rest-client.js';
+
 /**
  * Goal: a front's routes are served by exact path and any method; what matches none is refused with the right code; an
  * answer may be a stream, which ends with its client. Method: a host with fronts made for the test, on a port of this
  * machine; its answers as a client gets them.
  */
-import { expect } from 'chai';
-import { pino } from 'pino';
-import { SystemClock } from '../../../../adapters/system/system-clock.js';
-import { SystemIds } from '../../../../adapters/system/system-ids.js';
-import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/http-context.js';
-import { readQuery } from '../../../../apps/http/host/request.js';
-import { sendAnswer, sendStream, type StreamedAnswer } from '../../../../apps/http/host/send.js';
-import { createHttpHost, createRouter, type HttpHost, type HttpRoute } from '../../../../apps/http/host/server.js';
-import { ServiceError } from '../../../../core/errors.js';
-import { exchange } from './raw-socket.js';
 
 function told(method: HttpRoute['method'], path: string): HttpRoute {
   return {
@@ -242,4 +247,164 @@ describe('a query', () => {
         .with.property('code', 'FIELD_INVALID');
     });
   }
+});
+
+// Goal: any request line is answered with a status below 500, and nothing of it reaches the log.
+// Method: targets with valid and invalid beginnings, on raw sockets, against a server whose log and warnings are kept;
+// each contains a marker that is searched for afterwards. A failing property prints its seed.
+
+const SIGNATURE = 'word-of-a-signature';
+const BEGINNINGS = [
+  '',
+  '/',
+  '//',
+  '//a@',
+  '//%zz@',
+  '///',
+  '*',
+  'http:',
+  'http:/',
+  'http://',
+  'http://[',
+  'http://a:b',
+  'http://%zz@a',
+  'HTTPS://a',
+  'ws://',
+  'javascript:',
+  'example.com:80',
+  '/objects/',
+  '/api/v1/developer/generations/',
+  '\\\\',
+  '#',
+];
+const WORDS = [
+  '[',
+  ']',
+  ':',
+  '::1',
+  '@',
+  '%',
+  '%zz',
+  '%00',
+  '%e2%80',
+  '?',
+  '&',
+  '=',
+  '#',
+  '/',
+  '..',
+  '\\',
+  '|',
+  '"',
+  '<',
+  '{',
+  '`',
+  '^',
+  '\u00a0',
+  '\u00ff',
+  '\t',
+  'a',
+  '99999',
+  ';',
+];
+
+describe('REST reads the target of a request', () => {
+  let harness: ServiceHarness;
+  let running: RunningServer;
+  const reports: string[] = [];
+  const take = (warning: Error): void => {
+    reports.push(String(warning));
+  };
+
+  before(async () => {
+    harness = await openServiceHarness();
+    const logger = pino(
+      { level: 'trace' },
+      {
+        write: (line: string) => {
+          reports.push(line);
+        },
+      },
+    );
+    running = await serve(harness, { logger });
+    process.on('warning', take);
+  });
+  after(async () => {
+    process.off('warning', take);
+    await running.server.close(1_000);
+    await harness.close();
+  });
+
+  const ask = async (method: string, target: string): Promise<number> =>
+    parseAnswer(
+      await exchange(
+        running.port,
+        Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 'latin1'),
+      ),
+    ).status;
+
+  it('answers every target with a refusal or its own answer, and logs none of it', async () => {
+    const target = fc.tuple(
+      fc.constantFrom(...BEGINNINGS),
+      fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.constant(SIGNATURE)), { maxLength: 6 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('GET', 'POST', 'PUT', 'OPTIONS'), target, async (method, [beginning, words]) => {
+        expect(await ask(method, beginning + words.join(''))).to.be.within(200, 499);
+      }),
+      { numRuns: 1_500 },
+    );
+    expect(reports.length).to.be.at.least(1);
+    expect(reports.join('')).to.not.include(SIGNATURE).and.not.include('at Object');
+  });
+
+  it('refuses a malformed address without repeating it', async () => {
+    const before = reports.length;
+    expect(await ask('GET', `http://[/objects/x?signature=${SIGNATURE}`)).to.equal(400);
+    const lines = reports.slice(before).join('');
+    expect(lines)
+      .to.include('"status":400')
+      .and.not.include(SIGNATURE)
+      .and.not.include('http://')
+      .and.not.include('stack');
+  });
+});
+
+function waitOf(...values: readonly string[]): number | undefined {
+  const headers = values.length === 0 ? {} : { prefer: values.join(', ') };
+  return preferredWait({ headers, rawHeaders: values.flatMap((value) => ['Prefer', value]) } as IncomingMessage);
+}
+
+/** RFC 7240: preferences are a list, over several headers too; what is not understood is ignored. */
+describe('Prefer: wait', () => {
+  const cases: readonly (readonly [values: readonly string[], seconds: number | undefined])[] = [
+    [[], undefined],
+    [['wait=1'], 1],
+    [['wait=60'], 60],
+    [['wait=61'], 60],
+    [['wait=999999999'], 60],
+    [['WAIT = 5'], 5],
+    [['wait="7"'], 7],
+    [['wait=10; strict'], 10],
+    [['respond-async, wait=10'], 10],
+    [['respond-async', 'wait=3'], 3],
+    [['wait=3, wait=9'], 3],
+    [['wait=3', 'wait=9'], 3],
+    [['wait=0'], undefined],
+    [['wait=0, wait=9'], undefined],
+    [['wait=-1'], undefined],
+    [['wait=1.5'], undefined],
+    [['wait=ten'], undefined],
+    [['wait='], undefined],
+    [['wait'], undefined],
+    [['wait=9999999999'], undefined],
+    [['waiting=5'], undefined],
+    [['handling=lenient'], undefined],
+    [[''], undefined],
+    [[',,;=,"'], undefined],
+  ];
+  for (const [values, seconds] of cases)
+    it(`${JSON.stringify(values)} waits ${seconds ?? 'not at all'}`, () => {
+      expect(waitOf(...values)).to.equal(seconds);
+    });
 });

@@ -1,8 +1,10 @@
-// Goal: the server around the operations: health, readiness, stopping, rate limits, internal errors, caching, slow
-// clients, and a log without secrets.
-// Method: real servers on free ports; ports that fail on demand; a log kept in memory.
 import { expect } from 'chai';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
+import { Listening } from '../../../../apps/http/host/server.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { GenerationStore } from '../../../../core/ports/stores.js';
@@ -11,6 +13,10 @@ import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '..
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
+
+// Goal: the server around the operations: health, readiness, stopping, rate limits, internal errors, caching, slow
+// clients, and a log without secrets.
+// Method: real servers on free ports; ports that fail on demand; a log kept in memory.
 
 interface Setting extends RunningServer {
   readonly harness: ServiceHarness;
@@ -308,8 +314,8 @@ describe('the REST server', () => {
   it('keeps the connection of a refused request, if its body ends soon', async () => {
     const { port } = await set();
     const refused = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
-    const text = await exchange(port, `${refused}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
+    const received = await exchange(port, `${refused}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
   });
 
   it('keeps credentials, keys and bodies out of its log, at any level', async () => {
@@ -349,5 +355,179 @@ describe('the REST server', () => {
     for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g))
       expect((await fetch(`${origin}/${path}`)).status, path).to.equal(200);
     expect(((await (await fetch(`${origin}/openapi.json`)).json()) as JsonObject)['openapi']).to.match(/^3\.1/);
+  });
+});
+
+// Goal: a stop waits for the requests in progress and for nothing else, whatever connections are open.
+// Method: a real server with a grace far longer than any test; raw sockets that send nothing, half a head, or a request
+// whose answer the test sends when it chooses. That the stop completes is the proof.
+
+const LONG_MS = 2_000_000_000;
+const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('a listener that stops', () => {
+  let listening: Listening;
+  let port: number;
+  let asked: ServerResponse[];
+  const sockets: Socket[] = [];
+  let told: () => void;
+  let accepted: number;
+
+  beforeEach(async () => {
+    asked = [];
+    accepted = 0;
+    const server = createServer((_, res) => {
+      asked.push(res);
+      told();
+    });
+    server.on('connection', () => {
+      accepted += 1;
+      told();
+    });
+    listening = new Listening(server, 'rest');
+    ({ port } = await listening.listen('127.0.0.1', 0));
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await listening.close(0);
+  });
+
+  async function until(holds: () => boolean): Promise<void> {
+    while (!holds())
+      await new Promise<void>((resolve) => {
+        told = resolve;
+      });
+  }
+
+  /** A connection that the server has accepted, with what is sent on it. */
+  async function connected(sent = ''): Promise<Socket> {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(socket);
+    const taken = accepted + 1;
+    if (sent !== '') socket.write(sent);
+    await until(() => accepted >= taken);
+    return socket;
+  }
+
+  it('does not wait for a connection without a request, nor for half a head', async () => {
+    await connected();
+    await connected('GET / HTTP/1.1\r\nHo');
+    await listening.close(LONG_MS);
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('waits for no connection that has had its answer', async () => {
+    const socket = await connected(REQUEST);
+    await until(() => asked.length === 1);
+    asked[0]?.end('done');
+    await once(socket, 'data');
+    await listening.close(LONG_MS);
+  });
+
+  it('finishes the current request though its head promised to keep the connection, and one sent just before', async () => {
+    const socket = await connected(REQUEST);
+    await until(() => asked.length === 1);
+    asked[0]?.writeHead(200, { 'Content-Length': 8 }).write('half');
+    await once(socket, 'data');
+    const late = await connected();
+    late.write(REQUEST);
+    await new Promise((resolve) => late.write('', resolve));
+    let isClosed = false;
+    const closed = listening.close(LONG_MS).then(() => {
+      isClosed = true;
+    });
+    await until(() => asked.length === 2);
+    asked[1]?.end('late');
+    expect(await text(late)).to.match(/late$/);
+    expect(isClosed, 'with a request under way').to.equal(false);
+    asked[0]?.end('done');
+    expect(await text(socket)).to.equal('done');
+    await closed;
+  });
+
+  it('closes a connection only after the last of its requests', async () => {
+    const socket = await connected(REQUEST + REQUEST);
+    await until(() => asked.length === 2);
+    const closed = listening.close(LONG_MS);
+    asked[0]?.end('first');
+    asked[1]?.end('second');
+    expect(await text(socket)).to.match(/first[^]*second$/);
+    await closed;
+  });
+
+  it('aborts the rest after the grace', async () => {
+    const socket = await connected(REQUEST);
+    await until(() => asked.length === 1);
+    const cut = once(socket, 'close');
+    socket.resume();
+    await listening.close(1);
+    await cut;
+  });
+});
+
+// Goal: a connection on which nothing is sent after an answer is kept for as long as the keep-alive timeout says, told in
+// the answer, and is then closed; how long an answer may stand still is another matter.
+// Method: raw sockets against servers with short timeouts; how long a connection was kept has a lower bound alone.
+
+const HEALTH_REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+/** Timers count whole milliseconds, from one that has begun. */
+const ROUNDING_MS = 5;
+
+describe('REST keeps connections', () => {
+  let harness: ServiceHarness;
+  let running: RunningServer;
+  let socket: Socket;
+
+  beforeEach(async () => {
+    harness = await openServiceHarness();
+  });
+  afterEach(async () => {
+    socket.destroy();
+    await running.server.close(100);
+    await harness.close();
+  });
+
+  async function open(limits: { readonly keepAliveTimeoutMs: number; readonly idleTimeoutMs: number }): Promise<void> {
+    running = await serve(harness, { limits });
+    socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+  }
+
+  async function answer(): Promise<string> {
+    socket.write(HEALTH_REQUEST);
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    return chunk.toString('latin1');
+  }
+
+  async function closedAfterMs(): Promise<number> {
+    const from = performance.now();
+    await once(socket.resume(), 'end');
+    return performance.now() - from;
+  }
+
+  it('for the keep-alive timeout, which it tells, and not for the idle timeout', async () => {
+    await open({ keepAliveTimeoutMs: 1_000, idleTimeoutMs: 3_600_000 });
+    expect(await answer()).to.match(/^Keep-Alive: timeout=1\r$/m);
+    expect(await closedAfterMs()).to.be.at.least(1_000 - ROUNDING_MS);
+  });
+
+  it('for the keep-alive timeout where the idle timeout is shorter', async () => {
+    await open({ keepAliveTimeoutMs: 1_000, idleTimeoutMs: 100 });
+    await answer();
+    expect(await closedAfterMs()).to.be.at.least(1_000 - ROUNDING_MS);
+  });
+
+  it('for the whole of it after each answer', async () => {
+    await open({ keepAliveTimeoutMs: 600, idleTimeoutMs: 3_600_000 });
+    const from = performance.now();
+    for (let count = 0; count < 4; count += 1) {
+      await answer();
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+    }
+    await answer();
+    await closedAfterMs();
+    expect(performance.now() - from).to.be.at.least(800 + 600 - 5 * ROUNDING_MS);
   });
 });

@@ -5,7 +5,7 @@ import type { Service } from '../../harness/service.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../harness/settings.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
 import { type Answer, Violation } from '../../observed.js';
-import { textField } from '../text-field.js';
+import { textField } from '../operator.js';
 
 /** By then recovery has looked at what nobody else looked at. */
 export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;

@@ -5,7 +5,7 @@ import { MAX_SKEW_MS } from '../../checker/process-clocks.js';
 import { SIMULATED_SETTINGS } from '../../harness/settings.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
 import type { Answer, Request } from '../../observed.js';
-import { textField } from '../text-field.js';
+import { textField } from '../operator.js';
 import type { ScenarioRun } from './scenario-run.js';
 
 /**

@@ -1,0 +1,378 @@
+import { expect } from 'chai';
+import type { CommandStartedEvent } from 'mongodb';
+import { MongoConnection } from '../../../adapters/mongo/connection.js';
+import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
+import type { GenerationRecord } from '../../../core/generation/generation.js';
+import { AppWatch, GenerationWatch } from '../../../core/generation/watch.js';
+import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
+import { accountStoreContract } from '../../contracts/account-store.contract.js';
+import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
+import { claimStoreContract } from '../../contracts/claim-store.contract.js';
+import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
+import { deliveryStoreContract } from '../../contracts/delivery-store.contract.js';
+import {
+  type ChangesPlace,
+  generationChangesContract,
+  ToldListener,
+} from '../../contracts/generation-changes.contract.js';
+import { generationStoreContract } from '../../contracts/generation-store.contract.js';
+import { personStoreContract } from '../../contracts/person-store.contract.js';
+import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
+import type { ContractSubject } from '../../contracts/subject.js';
+import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
+import { usageStoreContract } from '../../contracts/usage-store.contract.js';
+import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
+import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
+import { ManualClock, settled, until } from '../../fixtures/clocks.js';
+import {
+  aChange,
+  aClaim,
+  aGeneration,
+  anAccount,
+  aTombstone,
+  ATTRIBUTION,
+  uuidAt,
+} from '../../fixtures/stored-records.js';
+import { TcpLink } from '../../fixtures/tcp-link.js';
+import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
+import { mongoServer, type MongoServer, orSkip, toxiproxyServer } from '../../servers/servers.js';
+import { type Around, mongoSubject, onMongo } from './on-mongo.js';
+
+// Goal: the MongoDB upload store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The upload store', (place) => uploadStoreContract(mongoSubject(place, (stores) => stores.uploads)));
+
+// Goal: the MongoDB store of provider uses keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The store of provider uses', (place) =>
+  providerUseStoreContract(mongoSubject(place, (stores) => stores.providerUses)),
+);
+
+// Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes for one
+// generation apply in the order in which it made them.
+// Method: the contract on a manual clock that waits for pending server operations; then many writes at once.
+
+const underWay = new Set<object>();
+
+const counted: Around = async (operation) => {
+  const token = {};
+  underWay.add(token);
+  try {
+    return await operation();
+  } finally {
+    underWay.delete(token);
+  }
+};
+
+/** Waits until the server has no pending operations: then all that needs no time to pass has happened. */
+async function rest(): Promise<void> {
+  do await settled();
+  while (underWay.size > 0);
+}
+
+onMongo('The table of wake-ups', (place) => {
+  const clock = new ManualClock(undefined, rest);
+  const reopened = () => new TimerWakeUps({ table: place().another(counted).wakeUpTable, clock });
+
+  wakeUpsContract({
+    name: 'timers over mongo',
+    async open() {
+      await place().open();
+      return reopened();
+    },
+    close: (wakeUps) => wakeUps.stop(),
+    supports: {
+      now: () => clock.now(),
+      elapse: (ms) => clock.advance(ms),
+      quietMs: 180_000,
+      reopen: async () => reopened(),
+    },
+  });
+
+  it('keeps the last of many times that one process sets for a generation concurrently', async () => {
+    const { wakeUpTable } = await place().open();
+    await Promise.all([
+      ...Array.from({ length: 50 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n)),
+      wakeUpTable.upsert(uuidAt(2), 7),
+    ]);
+    expect(await wakeUpTable.due(100, 10)).to.deep.equal([
+      { key: uuidAt(2), at: 7 },
+      { key: uuidAt(1), at: 49 },
+    ]);
+    expect(await wakeUpTable.nextAt(7)).to.equal(49);
+    await Promise.all([wakeUpTable.done(uuidAt(1), 48), wakeUpTable.done(uuidAt(2), 7)]);
+    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ key: uuidAt(1), at: 49 }]);
+    expect(await wakeUpTable.nextAt(49)).to.equal(undefined);
+  });
+
+  it('accepts the first times that many processes set for a generation concurrently, one after the other', async () => {
+    const processes = [await place().open(), place().another(), place().another()];
+    await Promise.all(
+      processes.flatMap(({ wakeUpTable }) => Array.from({ length: 10 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n))),
+    );
+    expect(await place().another().wakeUpTable.due(100, 10)).to.have.length(1);
+  });
+});
+
+// Goal: the MongoDB account store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The account store', (place) => accountStoreContract(mongoSubject(place, (stores) => stores.accounts)));
+
+// Goal: the MongoDB credential store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The credential store', (place) =>
+  credentialStoreContract(mongoSubject(place, (stores) => stores.credentials)),
+);
+
+// Goal: the MongoDB store of usage keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The store of usage', (place) => usageStoreContract(mongoSubject(place, (stores) => stores.usage)));
+
+// Goal: the MongoDB claim store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The claim store', (place) => claimStoreContract(mongoSubject(place, (stores) => stores.claims)));
+
+// Goal: the MongoDB store of webhook endpoints keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The store of webhook endpoints', (place) =>
+  webhookEndpointStoreContract(mongoSubject(place, (stores) => stores.webhookEndpoints)),
+);
+
+// Goal: the MongoDB person store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The person store', (place) => personStoreContract(mongoSubject(place, (stores) => stores.people)));
+
+// Goal: the MongoDB artefact store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The artefact store', (place) => artefactStoreContract(mongoSubject(place, (stores) => stores.artefacts)));
+
+// Goal: MongoDB keeps the contract of the acceptance store, and accepts in two commands where one log orders them.
+// Method: the contract on real servers; the commands that a batch takes, also one that is refused in its middle.
+
+const ACCOUNT = anAccount(1, { issued: 100, available: 100 });
+
+/** Of three generations, on an account at this version without entries. */
+function batch(version: number) {
+  const numbers = [7, 8, 9];
+  const holdsOpened = numbers.map((n) => ({
+    generationId: uuidAt(n),
+    credits: 0,
+    heldAt: 1,
+    attribution: ATTRIBUTION,
+  }));
+  return {
+    claims: numbers.map((n) => aClaim(n)),
+    change: aChange({ ...ACCOUNT, version }, { holdsOpened }),
+    generations: numbers.map((n) => aGeneration(n)),
+  };
+}
+
+onMongo('Acceptances', (place, lane) => {
+  acceptanceStoreContract({
+    ...mongoSubject(place, (stores) => stores),
+    supports: { oneStep: false },
+  });
+
+  describe('the commands of a batch', () => {
+    let connection: MongoConnection;
+    let stores: MongoStores;
+    let commands: string[];
+
+    beforeEach(async () => {
+      await place().open();
+      connection = await MongoConnection.open(place().options, { monitorCommands: true });
+      stores = storesOver(connection, { form: 'grouped' });
+      await stores.accounts.create(ACCOUNT);
+      await stores.accounts.read(ACCOUNT.accountId);
+      commands = [];
+      connection.db.client.on('commandStarted', ({ commandName }: CommandStartedEvent) => commands.push(commandName));
+    });
+
+    afterEach(async () => connection.close());
+
+    it('are two where one log orders them, and one a record otherwise', async () => {
+      expect(await stores.acceptances.accept(batch(0))).to.have.property('outcome', 'accepted');
+      expect(commands).to.deep.equal(
+        lane === 'replica-set' ? ['insert', 'bulkWrite'] : ['insert', 'update', 'insert', 'insert', 'insert'],
+      );
+    });
+
+    it('insert nothing behind a change that is not applied', async () => {
+      expect(await stores.acceptances.accept(batch(3))).to.have.property('outcome', 'conflict');
+      for (const n of [7, 8, 9]) expect(await stores.generations.read(uuidAt(n))).to.equal(null);
+      expect((await stores.accounts.read(ACCOUNT.accountId))?.version).to.equal(0);
+    });
+
+    it('are two writes for a change that follows on from an older version, where one log orders them', async () => {
+      expect(await stores.acceptances.accept(batch(3))).to.have.property('outcome', 'conflict');
+      expect(commands).to.deep.equal(
+        lane === 'replica-set' ? ['insert', 'bulkWrite', 'find'] : ['insert', 'update', 'find'],
+      );
+    });
+
+    it('insert what stands behind a generation whose id is taken', async () => {
+      await stores.generations.insert(aTombstone(7));
+      expect(await stores.acceptances.accept(batch(0))).to.deep.equal({
+        outcome: 'accepted',
+        existing: [aTombstone(7)],
+      });
+      for (const n of [8, 9]) expect(await stores.generations.read(uuidAt(n))).to.deep.equal(aGeneration(n));
+    });
+
+    it('write nothing for an account that this process has not read, but by its condition', async () => {
+      const unread = { ...batch(0), change: { ...batch(0).change, accountId: uuidAt(77) } };
+      expect(await stores.acceptances.accept(unread)).to.have.property('outcome', 'conflict');
+      expect(commands).to.not.include('bulkWrite');
+      expect(await stores.generations.read(uuidAt(7))).to.equal(null);
+    });
+  });
+});
+
+// Goal: the MongoDB store of webhook deliveries keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The store of webhook deliveries', (place) =>
+  deliveryStoreContract(mongoSubject(place, (stores) => stores.deliveries)),
+);
+
+// Goal: the MongoDB generation store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+
+onMongo('The generation store', (place) =>
+  generationStoreContract(mongoSubject(place, (stores) => stores.generations)),
+);
+
+// Goal: a change stream tells a process what others write of generations, and whoever watches them over a link that fails
+// hears of every write all the same.
+// Method: the contract on a replica set; then a proxy between the process that watches and the server, cut while another one
+// writes.
+
+const TIMEOUT_MS = 2_000;
+
+describe('The changes of generations on MongoDB', () => {
+  let server: MongoServer;
+  let database: FreshDatabase;
+
+  before(async function servers() {
+    server = await orSkip(this, mongoServer('replica-set'));
+  });
+  beforeEach(async () => {
+    database = freshDatabase(server);
+    await migrateMongo(database);
+  });
+  afterEach(() => database.drop());
+
+  const open = (url = server.url): Promise<MongoStores> =>
+    openMongo({ url, database: database.database, timeoutMs: TIMEOUT_MS, poolSize: 4 });
+
+  const opened = new Map<ChangesPlace, readonly MongoStores[]>();
+  const subject: ContractSubject<ChangesPlace> = {
+    name: 'mongo',
+    supports: {},
+    open: async () => {
+      const stores = [await open(), await open()] as const;
+      const [{ generationChanges: changes, generations: own }, { generations: other }] = stores;
+      if (changes === undefined) throw new Error('A replica set has change streams.');
+      const place = { changes, own, other };
+      opened.set(place, stores);
+      return place;
+    },
+    close: async (place) => {
+      await Promise.all((opened.get(place) ?? []).map((stores) => stores.close()));
+    },
+  };
+  generationChangesContract(subject);
+
+  describe('over a link that fails', () => {
+    let link: TcpLink;
+    let stores: MongoStores;
+    let other: MongoStores;
+    let told: ToldListener;
+    /** What the watches of one generation and of its App told of it. */
+    let heard: { generation: boolean; app: boolean };
+    let followNoMore: (() => void)[];
+
+    beforeEach(async function links() {
+      const { host } = new URL(server.url);
+      link = await TcpLink.open(await orSkip(this, toxiproxyServer()), host);
+      [stores, other] = [await open(server.url.replace(host, link.address)), await open()];
+      told = new ToldListener();
+      stores.generationChanges?.follow(told);
+      await until(() => told.openings === 1);
+      watchFirst();
+    });
+    afterEach(async () => {
+      for (const follow of followNoMore) follow();
+      await link.heal();
+      await Promise.all([stores.close(), other.close()]);
+      await link.close();
+    });
+
+    /** Watches the first generation, and the App that it is of, over the link. */
+    function watchFirst(): void {
+      const { generationId, appId } = aGeneration(1);
+      const ports = { generations: stores.generations, clock: new SystemClock() };
+      heard = { generation: false, app: false };
+      const note = (by: 'generation' | 'app') => (record: GenerationRecord | null) => {
+        if (record?.generationId === generationId) heard[by] = true;
+      };
+      followNoMore = [
+        new GenerationWatch(ports, false, stores.generationChanges).follow(generationId, note('generation')),
+        new AppWatch(ports, false, stores.generationChanges).follow(appId, note('app')),
+      ];
+    }
+
+    const wasTold = (n: number): boolean => told.records.some(({ generationId }) => generationId === uuidAt(n));
+
+    for (const [fault, fail] of [
+      ['is cut', () => link.cut()],
+      ['swallows everything', () => link.swallow()],
+    ] as const)
+      it(`${fault}: it says so, and who watches hears of what was written meanwhile`, async () => {
+        await fail();
+        await other.generations.insert(aGeneration(1));
+        // Longer than the driver takes to give up, now and then.
+        await until(() => told.interruptions > 0);
+        expect(heard).to.deep.equal({ generation: false, app: false });
+        await link.heal();
+        await until(() => heard.generation && heard.app);
+        await until(() => told.openings === 2);
+        await other.generations.insert(aGeneration(2));
+        await until(() => wasTold(2));
+      });
+
+    it('is cut for a moment: everything is heard of', async () => {
+      await link.cut();
+      await other.generations.insert(aGeneration(1));
+      await link.heal();
+      await until(() => heard.generation && heard.app);
+      await until(() => told.openings === told.interruptions + 1);
+      await other.generations.insert(aGeneration(2));
+      await until(() => wasTold(2));
+    });
+  });
+
+  it('are not there on a standalone server, and end with the connection', async function standalone() {
+    const alone = await orSkip(this, mongoServer('standalone'));
+    const connection = await MongoConnection.open(freshDatabase(alone));
+    expect(storesOver(connection, { form: 'grouped' }).generationChanges).to.equal(undefined);
+    await connection.close();
+    const stores = await open();
+    const told = new ToldListener();
+    stores.generationChanges?.follow(told);
+    await until(() => told.openings === 1);
+    await stores.close();
+    expect(told.interruptions).to.equal(1);
+  });
+});

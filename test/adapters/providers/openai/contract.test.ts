@@ -1,0 +1,344 @@
+import { expect } from 'chai';
+import { APIError, OpenAI, toFile } from 'openai';
+import sharp from 'sharp';
+import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
+import { providerContract, WANTED } from '../../../contracts/provider.contract.js';
+import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
+import { collected } from '../../../fixtures/byte-streams.js';
+import { image } from '../../../fixtures/images.js';
+import { halfMasked, keptOf } from '../../../fixtures/marked-media.js';
+import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-fake.js';
+import { orSkip, sdServer } from '../../../servers/servers.js';
+import { recordingLog } from '../vendor-subject.js';
+import { file, IMAGES, openAiAt, task, video } from './opened-openai.js';
+
+const KEY = 'sk-contractsecret';
+
+/** Opens and closes providers at a vendor's fake, which asks for a key. `make` gives its tasks. */
+export function subjectAt(vendor: OpenAiVendor, make: (wish: Partial<Submission>) => Submission) {
+  const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
+  return {
+    open: async (): Promise<OpenedRemoteProvider> => {
+      const fake = await OpenAiFake.open(vendor, KEY);
+      const { log, logged } = recordingLog();
+      const made: OpenAiProvider[] = [];
+      const connected = (base = fake.base, key = KEY) => {
+        const provider = openAiAt(base, { api_key: key, connect_timeout_seconds: 1 }, log);
+        made.push(provider);
+        return provider;
+      };
+      const opened: OpenedRemoteProvider = {
+        provider: connected(),
+        server: fake.server,
+        tasks: () => fake.tasks,
+        secret: KEY,
+        reopened: () => connected(),
+        openedAt: (origin) => connected(`${origin}/v1`),
+        openedWithKey: (key) => connected(fake.base, key),
+        quick: (token) => make({ token }),
+        endless: (token) => make({ token, prompt: 'endless' }),
+        queued: (token) => make({ token, prompt: 'endless' }),
+        withReference: (token, reference) => make({ token, references: [reference] }),
+        logged,
+      };
+      closers.set(opened, async () => {
+        await Promise.all(made.map((provider) => provider.close()));
+        await fake.close();
+      });
+      return opened;
+    },
+    close: async (opened: OpenedRemoteProvider): Promise<void> => closers.get(opened)?.(),
+  };
+}
+
+/*
+ * Goal: pictures by the Images API keep the contract of remote providers.
+ * Method: the shared contract, against a server that answers as the documentation of OpenAI says, and one as vLLM-Omni does.
+ */
+
+function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: boolean): void {
+  const make = (wish: Partial<Submission>) => task({ settings, ...wish });
+  const promises: ProviderPromises = {
+    answersWithOutputs: true,
+    isAskedBy: 'nothing',
+    takesTokenOnce: false,
+    settleMs: 60_000,
+    cancels: 'nothing',
+    ...(vendor === 'openai' ? { maxMaskedReferences: 1 } : {}),
+    isPaid,
+  };
+
+  remoteProviderContract({
+    name: `openai, pictures of ${vendor}`,
+    ...subjectAt(vendor, make),
+    supports: { promises, cost: vendor === 'openai', checksKey: true, readsErrors: true },
+    refusals: [
+      refusal(429, 'rate_limit_exceeded', 'PROVIDER_UNAVAILABLE', 'capacity'),
+      refusal(429, 'slow_down', 'PROVIDER_UNAVAILABLE', 'capacity'),
+      { ...refusal(429, 'credit_balance_exhausted', 'PROVIDER_REJECTED', 'not-here'), name: 'the balance is used up' },
+      { ...refusal(429, null, 'PROVIDER_REJECTED', 'not-here', 'insufficient_quota'), name: 'the quota is used up' },
+      refusal(401, 'invalid_api_key', 'PROVIDER_REJECTED', 'not-here'),
+      refusal(403, 'unsupported_country_region_territory', 'PROVIDER_REJECTED', 'not-here'),
+      refusal(404, 'model_not_found', 'MODEL_UNAVAILABLE', 'not-here'),
+      refusal(400, 'moderation_blocked', 'CONTENT_REJECTED_INPUT'),
+      refusal(400, 'content_policy_violation', 'CONTENT_REJECTED_INPUT'),
+      refusal(400, 'invalid_value', 'PROVIDER_REJECTED'),
+      refusal(413, null, 'INPUT_INVALID'),
+    ],
+    failures: [
+      {
+        name: 'the prompt meets the content policy',
+        task: (_, token) => make({ token, prompt: 'forbidden' }),
+        code: 'CONTENT_REJECTED_INPUT',
+      },
+      {
+        name: 'the result meets the content policy',
+        task: (_, token) => make({ token, prompt: 'forbidden result' }),
+        code: 'CONTENT_REJECTED_OUTPUT',
+      },
+    ],
+    partial: { task: (_, token) => make({ token, prompt: 'fewer' }), outputs: 1 },
+  });
+}
+
+function refusal(
+  status: number,
+  code: string | null,
+  is: 'PROVIDER_UNAVAILABLE' | 'PROVIDER_REJECTED' | 'MODEL_UNAVAILABLE' | 'CONTENT_REJECTED_INPUT' | 'INPUT_INVALID',
+  because?: 'capacity' | 'not-here',
+  type = 'invalid_request_error',
+) {
+  return {
+    name: `${status} ${code ?? type}`,
+    status,
+    body: { error: { message: 'Words of the server that nobody may read.', type, param: null, code } },
+    code: is,
+    ...(because === undefined ? {} : { because }),
+  };
+}
+
+imagesContract('openai', IMAGES, true);
+imagesContract('vllm-omni', { preset: 'vllm-omni' }, false);
+
+/*
+ * Goal: videos by the Videos API keep the contracts of providers, on servers that can stop a job and on those that cannot.
+ * Method: the shared contracts, against servers that answer as the documentation of vLLM-Omni, SGLang and OpenAI says.
+ */
+
+function videosContract(vendor: OpenAiVendor, settings: JsonObject): void {
+  const make = (wish: Partial<Submission>) => video({ settings, ...wish });
+  const canStop = vendor === 'vllm-omni';
+  const subject = { name: `openai, videos of ${vendor}`, ...subjectAt(vendor, make) };
+
+  providerContract({ ...subject, supports: { recovery: false, cancellation: canStop } });
+
+  remoteProviderContract({
+    ...subject,
+    supports: {
+      promises: {
+        answersWithOutputs: false,
+        isAskedBy: 'nothing',
+        takesTokenOnce: false,
+        settleMs: 60_000,
+        cancels: canStop ? 'running' : 'nothing',
+        isPaid: vendor === 'openai',
+      },
+      cost: vendor !== 'openai',
+      checksKey: true,
+      readsErrors: true,
+      hasStatusWord: true,
+      followsRedirects: true,
+    },
+    refusals: [
+      {
+        name: 'its rate is limited',
+        status: 429,
+        body: { error: { message: 'Words of the server.', type: 'requests', code: 'rate_limit_exceeded' } },
+        code: 'PROVIDER_UNAVAILABLE',
+        because: 'capacity',
+      },
+      {
+        name: 'a field is wrong',
+        status: 422,
+        body: { detail: [{ loc: ['body', 'seconds'], msg: 'Words of the server.' }] },
+        code: 'INPUT_INVALID',
+      },
+    ],
+    failures: [
+      {
+        name: 'the server breaks',
+        task: (_, token) => make({ token, prompt: 'fails' }),
+        code: 'INTERNAL_ERROR',
+      },
+      {
+        name: 'the result meets the content policy',
+        task: (_, token) => make({ token, prompt: 'forbidden result' }),
+        code: 'CONTENT_REJECTED_OUTPUT',
+      },
+      {
+        name: 'the server finds the input wrong',
+        task: (_, token) => make({ token, prompt: 'invalid' }),
+        code: 'INPUT_INVALID',
+      },
+    ],
+  });
+}
+
+videosContract('vllm-omni', { preset: 'vllm-omni', api: 'video' });
+videosContract('sglang', { preset: 'sglang', api: 'video' });
+videosContract('openai', { preset: 'openai', api: 'video', model: 'gpt-image-2' });
+
+/*
+ * Goal: the fake answers as OpenAI does, and the provider asks as OpenAI's own client does.
+ * Method: the official client of OpenAI for Node, which never retries here, against the fake; what the fake received of it is held
+ * against what it received of the provider.
+ */
+
+const CLIENT_KEY = 'sk-test';
+const PNG = Buffer.from('the bytes of a picture');
+
+describe('the official client of OpenAI', () => {
+  let fake: OpenAiFake;
+  let client: OpenAI;
+  beforeEach(async () => {
+    fake = await OpenAiFake.open('openai', CLIENT_KEY);
+    client = new OpenAI({ apiKey: CLIENT_KEY, baseURL: fake.base, maxRetries: 0 });
+  });
+  afterEach(() => fake.close());
+
+  it('reads the answer to a task for pictures, and sends the same', async () => {
+    const {
+      data = [],
+      usage,
+      output_format: format,
+    } = await client.images.generate({
+      model: 'gpt-image-2',
+      prompt: 'a lighthouse',
+      n: 2,
+      size: '1024x1024',
+      output_format: 'webp',
+    });
+    expect(data.map(({ b64_json: base64 = '' }) => Buffer.from(base64, 'base64').byteLength > 0)).to.deep.equal([
+      true,
+      true,
+    ]);
+    expect([usage?.input_tokens, usage?.output_tokens, format]).to.deep.equal([44, 1_056, 'webp']);
+    const provider = openAiAt(fake.base, { api_key: CLIENT_KEY });
+    const parameters = { n: 2, size: '1024x1024', output_format: 'webp' };
+    expect(await provider.submit(task({ parameters }), WANTED)).to.have.property('accepted', true);
+    await provider.close();
+    const [theirs, ours] = fake.images.taken;
+    expect(ours).to.deep.equal(theirs);
+  });
+
+  it('reads the answer to an edit, and sends the same', async () => {
+    const edited = await Promise.all(
+      [1, 2].map((number) => toFile(PNG, `reference-${number}.png`, { type: 'image/png' })),
+    );
+    const { data = [] } = await client.images.edit({ model: 'gpt-image-2', prompt: 'a lighthouse', image: edited });
+    expect(data).to.have.length(1);
+    const provider = openAiAt(fake.base, { api_key: CLIENT_KEY });
+    await provider.submit(task({ parameters: {}, references: [file(PNG), file(PNG)] }), WANTED);
+    await provider.close();
+    const [theirs, ours] = fake.images.taken;
+    expect(ours).to.deep.equal(theirs);
+  });
+
+  it('reads a job from its beginning to its video, and sends the same', async () => {
+    const input = await toFile(PNG, 'reference-1.png', { type: 'image/png' });
+    const job = await client.videos.create({
+      model: 'sora-2',
+      prompt: 'a lighthouse',
+      seconds: '4',
+      size: '1280x720',
+      input_reference: input,
+    });
+    expect(job.status).to.equal('queued');
+    expect(await client.videos.retrieve(job.id)).to.include({ status: 'in_progress', progress: 40 });
+    expect(await client.videos.retrieve(job.id)).to.include({ status: 'completed', progress: 100 });
+    const content = await client.videos.downloadContent(job.id);
+    expect((await content.arrayBuffer()).byteLength).to.be.greaterThan(0);
+    expect(await client.videos.delete(job.id)).to.deep.include({ id: job.id, deleted: true });
+    const provider = openAiAt(fake.base, { api_key: CLIENT_KEY });
+    const settings = { api: 'video', model: 'sora-2' };
+    const parameters = { duration_seconds: 4, size: '1280x720' };
+    await provider.submit(video({ settings, parameters, references: [file(PNG)] }), WANTED);
+    await provider.close();
+    const [theirs, ours] = fake.videos.jobs;
+    expect([ours?.fields, ours?.files]).to.deep.equal([theirs?.fields, theirs?.files]);
+  });
+
+  it('reads the errors, and the list of models', async () => {
+    const errorOf = (prompt: string, model = 'gpt-image-2', by = client) =>
+      by.images.generate({ model, prompt }).then(
+        () => undefined,
+        (error: unknown) => (error instanceof APIError ? [error.status, error.code, error.type] : error),
+      );
+    expect(await errorOf('forbidden')).to.deep.equal([400, 'moderation_blocked', 'image_generation_user_error']);
+    expect(await errorOf('a lighthouse', 'gpt-image-9')).to.deep.equal([
+      404,
+      'model_not_found',
+      'invalid_request_error',
+    ]);
+    const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL: fake.base, maxRetries: 0 });
+    expect(await errorOf('a lighthouse', 'gpt-image-2', stranger)).to.deep.equal([
+      401,
+      'invalid_api_key',
+      'invalid_request_error',
+    ]);
+    expect((await client.models.list()).data.map(({ id }) => id)).to.deep.equal(['gpt-image-2']);
+  });
+});
+
+/*
+ * Goal: the provider works with a server that nobody here has written, and the trap that the preset closes is a real one.
+ * Method: sd-server of stable-diffusion.cpp by its API of OpenAI, with a model of zeros. Its own commands in the prompt, which the
+ * preset refuses, make it quick.
+ */
+
+const UNGUARDED: JsonObject = { preset: 'sd-cpp', refused_in_prompts: [] };
+
+describe('a real sd-server by the API of OpenAI', () => {
+  let provider: OpenAiProvider;
+  before(async function () {
+    const { url } = await orSkip(this, sdServer());
+    provider = openAiAt(`${url}/v1`);
+  });
+  after(() => provider?.close());
+
+  async function made(commands: object, wish: Partial<Submission> = {}) {
+    return sharp(await bytesMade(commands, wish)).metadata();
+  }
+
+  async function bytesMade(commands: object, wish: Partial<Submission>): Promise<Uint8Array> {
+    const prompt = `a lighthouse <sd_cpp_extra_args>${JSON.stringify({ sample_params: { sample_steps: 1 }, ...commands })}</sd_cpp_extra_args>`;
+    const parameters = { size: '64x64', n: 1, output_format: 'jpeg' };
+    const answer = await provider.submit(task({ settings: UNGUARDED, prompt, parameters, ...wish }), WANTED);
+    if (!('outputs' in answer)) throw new Error('There are no outputs.');
+    expect(answer.outputs.map(({ mediaType }) => mediaType)).to.deep.equal(['image/jpeg']);
+    return collected(answer.outputs[0]!.bytes);
+  }
+
+  it('is what its address and its model say', async () => {
+    expect(await provider.check([UNGUARDED], WANTED)).to.deep.equal({ faults: [] });
+    expect((await provider.check([{ ...UNGUARDED, model: 'sdxl' }], WANTED)).faults).to.have.length(1);
+  });
+
+  it('makes a picture, whose size a command in the prompt decides if that is not refused', async () => {
+    expect(await made({ width: 128 })).to.include({ format: 'jpeg', width: 128, height: 64 });
+  });
+
+  it('makes a picture of a picture', async () => {
+    const references = [file(await image('png', 64, 64))];
+    expect(await made({}, { references })).to.include({ format: 'jpeg', width: 64, height: 64 });
+  });
+
+  it('makes anew what is transparent in a picture, and keeps the rest', async () => {
+    const output = await bytesMade({ strength: 1 }, { references: [await halfMasked()] });
+    const { left, right, all } = await keptOf(output);
+    expect(right).to.equal(all);
+    expect(left).to.be.lessThan(all / 10);
+  });
+});

@@ -1,0 +1,133 @@
+import type { Book } from '../../../../core/credits/account.js';
+import type { Generation } from '../../../../core/generation/generation.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Finding } from '../../../history/finding.js';
+import { type AccountLedger, attributionOf, checkAttribution, checkBalance } from '../../../history/ledger.js';
+import {
+  checkCharge,
+  checkEndedHold,
+  checkHeldAtRest,
+  checkLedgerCharge,
+  checkReserved,
+} from '../../../history/prices.js';
+import { canonical } from '../../../history/values.js';
+import type { AtRest } from '../history.js';
+import { type Known, traceOf } from '../known.js';
+
+const BOOKS: readonly Book[] = ['issued', 'available', 'reserved', 'spent'];
+
+/** Invariants 1, 2 and 6: every account is what its entries add up to, from nothing, and holds nothing at rest. */
+export function* checkBooks(known: Known): Iterable<Finding> {
+  const { facts, atRest } = known.history;
+  for (const { account, ledger, findings } of known.ledgers) {
+    yield* findings;
+    yield* checkTotals(account, ledger);
+    const { accountId, issued, holds } = account;
+    const granted = facts.granted[accountId] ?? 0;
+    if (issued !== granted)
+      yield { invariant: 1, sentence: `account ${accountId} was granted ${granted} credits and has ${issued} issued` };
+    const held = [...ledger.holds].flatMap(([id, credits]) => (credits > 0n ? [id] : []));
+    for (const id of new Set([...holds.keys(), ...held])) yield* checkHeldAtRest(id, standing(known, id));
+  }
+  for (const accountId of Object.keys(facts.granted)) {
+    if (!atRest.accounts.some((account) => account.accountId === accountId))
+      yield { invariant: 12, sentence: `account ${accountId} is gone` };
+  }
+  for (const sentence of atRest.verifyFindings) yield { invariant: 1, sentence: `verify says: ${sentence}` };
+}
+
+function standing(known: Known, generationId: string): string {
+  const record = known.record(generationId);
+  return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
+}
+
+function* checkTotals(account: AtRest['accounts'][number], ledger: AccountLedger): Iterable<Finding> {
+  const { accountId } = account;
+  for (const book of BOOKS) {
+    if (ledger.credits[book] !== BigInt(account[book]))
+      yield {
+        invariant: 1,
+        sentence: `account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries`,
+      };
+  }
+  const held = [...account.holds.values()].reduce((sum, { credits }) => sum + credits, 0);
+  if (held !== account.reserved)
+    yield {
+      invariant: 1,
+      sentence: `account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}`,
+    };
+}
+
+/** The balance that a client reads is one that the account had while the request was under way. */
+export function* checkBalances(known: Known): Iterable<Finding> {
+  for (const exchange of known.answered('credits')) {
+    const { status, data = {} } = exchange.answer;
+    if (status === 200) yield* checkBalance(known.creditsAnswer(exchange), data);
+  }
+}
+
+/** Invariants 3, 4 and 5: each generation reserves its price, is charged once at most, and for what it delivered. */
+export function* checkCharges(known: Known): Iterable<Finding> {
+  for (const generation of known.generations()) {
+    const { generationId, reservedCredits, outputs } = generation;
+    const body = known.bodyOf(generation);
+    // One that no client sent is for the rule about keys to name.
+    const price = body ? known.priceOf(body) : reservedCredits;
+    yield* checkReserved(generation, price, known.money.get(generationId));
+    if (body) yield* checkCharge(generation, known.priceOf(body, outputs.length));
+  }
+  for (const [id, money] of known.money) {
+    const record = known.record(id);
+    const generation = record?.kind === 'generation' ? record : undefined;
+    yield* checkLedgerCharge(id, money, generation);
+    yield* checkEndedHold(id, money);
+  }
+}
+
+/** Invariant 24: no key spends more in a month than its cap, and its account counts the same at rest. */
+export function* checkCaps(known: Known): Iterable<Finding> {
+  for (const { accountId, entries, capUses } of known.history.atRest.accounts) {
+    const uses = known.capUses();
+    for (const entry of entries) yield* uses.add(entry);
+    yield* uses.check(accountId, capUses?.values() ?? []);
+  }
+}
+
+/**
+ * Invariant 1: a generation names the key, the model and the trace of a request that was sent for it, and each of its
+ * entries names the same. Where processes of the release before took part, entries may name nothing, and generations no
+ * key.
+ */
+export function* checkAttributions(known: Known): Iterable<Finding> {
+  const { facts, atRest } = known.history;
+  const sent = new Map<string, JsonObject[]>();
+  for (const { by, request } of known.history.exchanges) {
+    if (request.operation !== 'create') continue;
+    const attribution = attributionOf(known.party(by).keyId, request.body);
+    const trace = traceOf(request.body);
+    sent.set(trace, [...(sent.get(trace) ?? []), attribution]);
+  }
+  for (const generation of known.generations()) {
+    const { generationId, credentialId, clientTraceId = '' } = generation;
+    if (credentialId === undefined && facts.hasOlderProcesses) continue;
+    yield* checkAttribution(`generation ${generationId}`, generation, sent.get(clientTraceId) ?? []);
+  }
+  const generations = new Map(known.generations().map((generation) => [generation.generationId, generation]));
+  for (const { accountId, sequence, generationId, attribution } of atRest.accounts.flatMap(({ entries }) => entries)) {
+    const generation = generationId === undefined ? undefined : generations.get(generationId);
+    // Of a generation that never came to be only the entries are known.
+    if (generationId !== undefined && generation === undefined) continue;
+    if (attribution === undefined && (generation === undefined || facts.hasOlderProcesses)) continue;
+    // The month of a cap is for the rule about caps.
+    const { capPeriod: _period, ...named } = attribution ?? {};
+    if (generation === undefined || canonical(named) !== canonical(namedBy(generation)))
+      yield {
+        invariant: 1,
+        sentence: `entry ${sequence} of account ${accountId} is attributed to ${canonical(attribution ?? null)}, and its generation is of ${canonical(generation && namedBy(generation))}`,
+      };
+  }
+}
+
+function namedBy({ credentialId, modelKey, clientTraceId }: Generation): object {
+  return { credentialId, modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) };
+}

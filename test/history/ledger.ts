@@ -1,0 +1,288 @@
+import type { Attribution, Book, CapUse, Entry, EntryKind } from '../../core/credits/account.js';
+import type { JsonObject } from '../../core/json.js';
+import type { Finding } from './finding.js';
+import { canonical, textOf } from './values.js';
+
+const MOVES: Readonly<Record<EntryKind, readonly `${Book} ${Book}`[]>> = {
+  grant: ['issued available'],
+  adjustment: ['issued available', 'available issued'],
+  hold: ['available reserved'],
+  charge: ['reserved spent'],
+  release: ['reserved available'],
+};
+
+/** The credits of one generation. */
+export interface GenerationMoney {
+  readonly accountId: string;
+  readonly held: bigint;
+  charged: bigint;
+  released: bigint;
+  /** Time of the entries that ended the hold. One command writes them, so they have one time. */
+  endedAt?: number;
+}
+
+/**
+ * Invariants 1, 2, 4 and 5 of one account, as its entries have them from the first. What left the issued book is
+ * counted there as a positive number. `byGeneration` is shared by all accounts, since a generation has one hold on one
+ * of them.
+ */
+export class AccountLedger {
+  sequence = 0;
+  readonly credits: Record<Book, bigint> = { issued: 0n, available: 0n, reserved: 0n, spent: 0n };
+  /** Open holds by generation. */
+  readonly holds = new Map<string, bigint>();
+
+  constructor(
+    readonly accountId: string,
+    private readonly byGeneration: Map<string, GenerationMoney>,
+  ) {}
+
+  /** Adds the next entry up. Answers what is wrong with it, in order of importance. */
+  add(entry: Entry): Finding[] {
+    const name = `entry ${entry.sequence} of account ${this.accountId} (${entry.kind} of ${entry.credits})`;
+    const findings: Finding[] = [];
+    const demand = (holds: boolean, invariant: number, what: () => string) => {
+      if (!holds) findings.push({ invariant, sentence: what() });
+    };
+    demand(
+      entry.accountId === this.accountId && entry.sequence === this.sequence + 1,
+      1,
+      () => `${name} comes after entry ${this.sequence}`,
+    );
+    this.sequence = entry.sequence;
+    if (!isAmount(entry.credits))
+      return [...findings, { invariant: 2, sentence: `${name} does not move whole credits` }];
+    demand(
+      (MOVES[entry.kind] ?? []).includes(`${entry.from} ${entry.to}`),
+      1,
+      () => `${name} moves from ${entry.from} to ${entry.to}`,
+    );
+    const { credits } = this;
+    const amount = BigInt(entry.credits);
+    credits[entry.from] += entry.from === 'issued' ? amount : -amount;
+    credits[entry.to] += entry.to === 'issued' ? -amount : amount;
+    const isSound = Object.values(credits).every((total) => total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER));
+    demand(
+      isSound,
+      2,
+      () =>
+        `${name} leaves ${Object.entries(credits)
+          .map(([book, total]) => `${book} ${total}`)
+          .join(', ')}`,
+    );
+    demand(
+      credits.issued === credits.available + credits.reserved + credits.spent,
+      1,
+      () => `the books do not sum to zero after ${name}`,
+    );
+    const isRight = isAmount(entry.availableAfter) && BigInt(entry.availableAfter) === credits.available;
+    demand(isRight, 1, () => `${name} says ${entry.availableAfter} available after it, and ${credits.available} are`);
+    const fault = this.addToGeneration(entry, amount, name);
+    return fault ? [...findings, fault] : findings;
+  }
+
+  private addToGeneration(
+    { generationId, operationId, kind, at }: Entry,
+    amount: bigint,
+    name: string,
+  ): Finding | undefined {
+    if (kind === 'grant' || kind === 'adjustment') {
+      return generationId === undefined
+        ? undefined
+        : { invariant: 1, sentence: `${name} is about generation ${generationId}` };
+    }
+    if (generationId === undefined || operationId !== undefined)
+      return { invariant: 1, sentence: `${name} is about no generation` };
+    const known = this.byGeneration.get(generationId);
+    if (kind === 'hold') {
+      if (known) return { invariant: 4, sentence: `${name} holds for generation ${generationId} a second time` };
+      this.byGeneration.set(generationId, {
+        accountId: this.accountId,
+        held: amount,
+        charged: 0n,
+        released: 0n,
+      });
+      this.holds.set(generationId, amount);
+      return undefined;
+    }
+    if (known?.accountId !== this.accountId)
+      return { invariant: 4, sentence: `${name} ends a hold of generation ${generationId}, which has none` };
+    if (kind === 'charge') {
+      if (amount === 0n || known.charged !== 0n)
+        return { invariant: 5, sentence: `${name} charges generation ${generationId} for the second time` };
+      known.charged = amount;
+    } else {
+      if (known.released !== 0n)
+        return { invariant: 4, sentence: `${name} releases the hold of generation ${generationId} a second time` };
+      known.released += amount;
+    }
+    this.holds.delete(generationId);
+    const isSameEnd = known.endedAt === undefined || known.endedAt === at;
+    known.endedAt = at;
+    return isSameEnd && known.charged + known.released <= known.held
+      ? undefined
+      : {
+          invariant: 4,
+          sentence: `${name} ends the hold of generation ${generationId} again, or by more than the ${known.held} it was`,
+        };
+  }
+}
+
+export function isAmount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+/** A request whose answer says something about the credits of an account. */
+export interface CreditsAnswer {
+  /** The request in a sentence. */
+  readonly told: string;
+  readonly accountId: string;
+  /** Every amount that was available, or may have been, at some moment while the request was under way. */
+  readonly available: readonly number[];
+}
+
+/**
+ * Invariant 13: a refusal for want of credits is true. `cost` is absent for a request that has no price, which may not
+ * be refused so.
+ */
+export function* checkShortage(
+  { told, accountId, available }: CreditsAnswer,
+  cost: number | undefined,
+): Iterable<Finding> {
+  if (cost !== undefined && available.some((amount) => amount < cost)) return;
+  yield {
+    invariant: 13,
+    sentence: `${told} for ${cost} credits was refused, and account ${accountId} had as many all the time`,
+  };
+}
+
+/** Invariant 1: a balance that is shown is the one available, in all members that show it. */
+export function* checkBalance(
+  { told, accountId, available }: CreditsAnswer,
+  shown: { readonly [member: string]: unknown },
+): Iterable<Finding> {
+  const members = [shown['balance_credits'], shown['available_credits'], shown['remaining_credits']];
+  const [first] = members;
+  if (members.every((member) => member === first) && available.some((amount) => amount === first)) return;
+  yield {
+    invariant: 1,
+    sentence: `${told} was shown ${textOf(members)} credits, and account ${accountId} never had so many meanwhile`,
+  };
+}
+
+/** Concurrent creates of one cost, on an account that pays for nothing else meanwhile. */
+export interface ObservedBurst {
+  readonly told: string;
+  readonly creates: number;
+  readonly accepted: number;
+  readonly cost: number;
+  readonly balance: number;
+  /** Credits that came back of what was accepted, so that another one could be paid. */
+  readonly returned: number;
+  /** Nothing failed and nothing ended meanwhile: as many are accepted as can be paid, and no fewer. */
+  readonly isExact: boolean;
+}
+
+/** Invariant 13: of concurrent creates as many are accepted as the balance pays. */
+export function* checkAccepted(burst: ObservedBurst): Iterable<Finding> {
+  const { told, creates, accepted, cost, balance, returned, isExact } = burst;
+  const payable = Math.min(creates, Math.floor((balance + (isExact ? 0 : returned)) / cost));
+  if (isExact ? accepted === payable : accepted <= payable) return;
+  yield {
+    invariant: 13,
+    sentence: `of ${creates} creates of ${cost} ${told} with ${balance} credits ${accepted} were accepted, where ${isExact ? '' : 'at most '}${payable} can be paid`,
+  };
+}
+
+/** What a key may spend in each month, or a grant in its whole life. */
+export interface KnownCap {
+  readonly credits: number;
+  readonly per: 'month' | 'life';
+}
+
+/**
+ * Invariant 24, of all keys and grants: what each capped one holds and has spent in each period, as the entries of the
+ * ledger say. `caps` has the cap of each that has one.
+ */
+export class CapUses {
+  private readonly used = new Map<string, Map<string, number>>();
+
+  constructor(private readonly caps: ReadonlyMap<string, KnownCap>) {}
+
+  /** Adds the next entry of an account up. Answers what is wrong with it. */
+  add({ kind, credits, generationId, attribution }: Entry): Finding[] {
+    if (generationId === undefined || attribution === undefined || kind === 'charge') return [];
+    const { credentialId, capPeriod } = attribution;
+    const cap = this.caps.get(credentialId);
+    if ((cap === undefined) !== (capPeriod === undefined)) {
+      const has = cap === undefined ? 'no cap' : `a cap of ${cap.credits}`;
+      return [
+        {
+          invariant: 24,
+          sentence: `generation ${generationId} counts for ${capPeriod ?? 'no period'} of key ${credentialId}, which has ${has}`,
+        },
+      ];
+    }
+    if (cap === undefined || capPeriod === undefined) return [];
+    if ((capPeriod === 'life') !== (cap.per === 'life')) {
+      const sentence = `generation ${generationId} counts for ${capPeriod} of key ${credentialId}, whose cap is per ${cap.per}`;
+      return [{ invariant: 24, sentence }];
+    }
+    const byMonth = this.used.get(credentialId) ?? new Map<string, number>();
+    const used = (byMonth.get(capPeriod) ?? 0) + (kind === 'hold' ? credits : -credits);
+    this.used.set(credentialId, byMonth.set(capPeriod, used));
+    if (used <= cap.credits) return [];
+    return [
+      {
+        invariant: 24,
+        sentence: `key ${credentialId} holds and has spent ${used} credits in ${capPeriod}, and its cap is ${cap.credits}`,
+      },
+    ];
+  }
+
+  /** What is left of a key's cap in its newest month. */
+  leftOf(credentialId: string): number {
+    return (this.caps.get(credentialId)?.credits ?? Infinity) - (this.newestOf(credentialId)?.used ?? 0);
+  }
+
+  /** What an account is stored with is what its entries say, of the newest month of each key. */
+  *check(accountId: string, stored: Iterable<CapUse>): Iterable<Finding> {
+    for (const { credentialId, period, used } of stored) {
+      const newest = this.newestOf(credentialId);
+      if (newest?.period === period && newest.used === used) continue;
+      yield {
+        invariant: 24,
+        sentence: `account ${accountId} counts ${used} credits of key ${credentialId} in ${period}, and its entries ${newest ? `${newest.used} in ${newest.period}` : 'none'}`,
+      };
+    }
+  }
+
+  private newestOf(credentialId: string): { readonly period: string; readonly used: number } | undefined {
+    const byMonth = [...(this.used.get(credentialId) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+    const [period, used] = byMonth.at(-1) ?? [];
+    return period === undefined || used === undefined ? undefined : { period, used };
+  }
+}
+
+/** What the credits of a create are attributed to: the API key that sent it, and what its body names. */
+export function attributionOf(credentialId: string, body: JsonObject): JsonObject {
+  return {
+    credentialId,
+    modelKey: textOf(body['model_key']),
+    ...(body['client_trace_id'] === undefined ? {} : { clientTraceId: body['client_trace_id'] }),
+  };
+}
+
+/** Invariant 1: credits are attributed to a request that was sent under the key they were reserved under. */
+export function* checkAttribution(
+  what: string,
+  { credentialId, modelKey, clientTraceId }: Partial<Attribution> = {},
+  requests: readonly JsonObject[],
+): Iterable<Finding> {
+  const attribution = canonical({ credentialId, modelKey, clientTraceId });
+  if (requests.some((request) => canonical(request) === attribution)) return;
+  yield {
+    invariant: 1,
+    sentence: `${what} is attributed to ${attribution}, and its requests were ${requests.map(canonical).join(', ')}`,
+  };
+}

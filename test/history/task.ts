@@ -1,0 +1,287 @@
+import type { Generation } from '../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import type { Finding } from './finding.js';
+import { asObject, canonical, textOf } from './values.js';
+
+const RANK: ReadonlyMap<unknown, number> = new Map([
+  ['queued', 0],
+  ['running', 1],
+  ['succeeded', 2],
+  ['failed', 2],
+  ['cancelled', 2],
+]);
+
+export const ENDED_RANK = 2;
+
+/** How far on a status is; -1 for what is none. */
+export function rankOf(status: unknown): number {
+  return RANK.get(status) ?? -1;
+}
+
+/** What a client was shown of a generation, as far as it must not go back. */
+export interface Shown {
+  readonly rank: number;
+  readonly charged: number;
+  /** Milliseconds. */
+  readonly updatedAt: number;
+  /** One text of what never changes. Absent for a generation that is gone. */
+  readonly constant?: string;
+  /** One text of what no longer changes once the generation has ended, outputs aside. */
+  readonly end: string;
+  /** One text of its outputs. Absent where they may have gone with their retention. */
+  readonly delivered?: string;
+}
+
+/** A task as a client is shown it. Addresses of outputs are signed anew for every look. */
+export function shownTask(data: JsonObject): Shown {
+  const { status, completed_at: completedAt, charged_credits: charged, outputs, error } = data;
+  const delivered = Array.isArray(outputs) ? outputs.map((output) => ({ ...asObject(output), url: undefined })) : [];
+  const { estimated_credits: estimated, reserved_credits: reserved, created_at: createdAt } = data;
+  return {
+    rank: rankOf(status),
+    charged: Number(charged),
+    updatedAt: Date.parse(textOf(data['updated_at'])),
+    constant: canonical([estimated, reserved, createdAt, data['model_key'], data['client_trace_id']]),
+    end: canonical([status, completedAt, charged, error]),
+    delivered: canonical(delivered),
+  };
+}
+
+/** A record as clients are to be shown it. */
+export function shownRecord(generation: Generation): Shown {
+  const { status, createdAt, updatedAt, completedAt, estimatedCredits, reservedCredits, chargedCredits } = generation;
+  const { modelKey, clientTraceId, error, outputs } = generation;
+  const completed = completedAt === undefined ? undefined : timestamp(completedAt);
+  const delivered = outputs.map(({ mediaId, kind, widthPx, heightPx, durationMs }) => ({
+    media_id: mediaId,
+    media_type: kind,
+    width: widthPx,
+    height: heightPx,
+    duration_ms: durationMs,
+  }));
+  return {
+    rank: rankOf(status),
+    charged: chargedCredits,
+    updatedAt,
+    constant: canonical([estimatedCredits, reservedCredits, timestamp(createdAt), modelKey, clientTraceId]),
+    end: canonical([status, completed, chargedCredits, error]),
+    delivered: canonical(delivered),
+  };
+}
+
+function hasOtherOutputs({ delivered }: Shown, other: Shown): boolean {
+  return delivered !== undefined && other.delivered !== undefined && delivered !== other.delivered;
+}
+
+function timestamp(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/**
+ * Invariants 3 and 15: what a client is shown is what is on record: what never changes, and, once it has ended, the
+ * end.
+ */
+export function* checkShown(told: string, shown: Shown, record: Shown): Iterable<Finding> {
+  if (shown.constant !== record.constant)
+    yield { invariant: 3, sentence: `${told} showed ${shown.constant}, and ${record.constant} is on record` };
+  if (shown.rank !== ENDED_RANK) return;
+  if (shown.end !== record.end)
+    yield { invariant: 15, sentence: `${told} showed the end ${shown.end}, and ${record.end} is on record` };
+  if (hasOtherOutputs(shown, record))
+    yield {
+      invariant: 15,
+      sentence: `${told} showed outputs ${shown.delivered}, and ${record.delivered} are on record`,
+    };
+}
+
+/**
+ * The invariant (3, 7 or 8) that `after` breaks if it was shown to a client that asked when `before` was known. Which
+ * view counts as known is for the caller to say: the simulation has the order of all events, fault runs the times of
+ * clients.
+ */
+export function brokenBy(before: Shown, after: Shown): 3 | 7 | 8 | undefined {
+  if (before.constant !== undefined && after.constant !== before.constant) return 3;
+  const isOver = before.rank === ENDED_RANK && after.rank === ENDED_RANK;
+  if (isOver && (after.end !== before.end || hasOtherOutputs(before, after))) return 7;
+  return after.rank < before.rank || after.charged < before.charged || after.updatedAt < before.updatedAt
+    ? 8
+    : undefined;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+const isText = (value: Json | undefined) => typeof value === 'string' && value !== '';
+const isId = (value: Json | undefined) => typeof value === 'string' && UUID.test(value);
+const isTime = (value: Json | undefined) =>
+  typeof value === 'string' && TIMESTAMP.test(value) && new Date(value).toISOString() === value;
+const isCount = (value: Json | undefined) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isSize = (value: Json | undefined) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+const isModality = (value: Json | undefined) => value === 'image' || value === 'video';
+
+type Rule = (value: Json | undefined, task: JsonObject) => boolean;
+
+const isOpen = ({ status }: JsonObject) => rankOf(status) < 2;
+/** Present and such, exactly under a condition. */
+const when =
+  (condition: (task: JsonObject) => boolean, rule: Rule): Rule =>
+  (value, task) =>
+    condition(task) ? rule(value, task) : value === undefined;
+
+const TASK: Readonly<Record<string, Rule>> = {
+  generation_id: isId,
+  status: (value) => rankOf(value) >= 0,
+  model_key: isText,
+  modality: isModality,
+  operation: (value) => value === 'image_generation' || value === 'video_generation',
+  created_at: isTime,
+  updated_at: (value, { created_at: createdAt }) => isTime(value) && textOf(value) >= textOf(createdAt),
+  completed_at: when((task) => !isOpen(task), isTime),
+  poll_after_ms: when(isOpen, isCount),
+  estimated_credits: isCount,
+  reserved_credits: (value, { estimated_credits: estimated }) => isCount(value) && value === estimated,
+  charged_credits: (value, task) =>
+    isCount(value) &&
+    Number(value) <= Number(task['reserved_credits']) &&
+    (value === 0 || task['status'] === 'succeeded' || task['status'] === 'cancelled'),
+  outputs: (value, { status }) =>
+    Array.isArray(value) &&
+    value.every(isOutput) &&
+    (status === 'succeeded' ? value.length > 0 : status === 'cancelled' || value.length === 0),
+  error: when(({ status }) => status === 'failed', isError),
+  client_trace_id: (value) => value === undefined || isText(value),
+};
+
+const OUTPUT: Readonly<Record<string, Rule>> = {
+  media_id: isId,
+  media_type: isModality,
+  url: isText,
+  width: isSize,
+  height: isSize,
+  duration_ms: when(({ media_type: kind }) => kind === 'video', isCount),
+};
+
+const ERROR: Readonly<Record<string, Rule>> = {
+  code: isText,
+  message: isText,
+  retryable: (value) => typeof value === 'boolean',
+};
+
+/** What is wrong with a task as a client is shown it, if anything: the member and its value. */
+export function taskFault(task: JsonObject): string | undefined {
+  return faultIn(task, TASK);
+}
+
+function isOutput(value: Json): boolean {
+  return isObject(value) && faultIn(value, OUTPUT) === undefined;
+}
+
+function isError(value: Json | undefined): boolean {
+  return isObject(value) && faultIn(value, ERROR) === undefined;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function faultIn(value: JsonObject, rules: Readonly<Record<string, Rule>>): string | undefined {
+  const unknown = Object.keys(value).find((name) => !(name in rules) && value[name] !== undefined);
+  const wrong = unknown ?? Object.entries(rules).find(([name, rule]) => !rule(value[name], value))?.[0];
+  return wrong === undefined ? undefined : `${wrong} is ${JSON.stringify(value[wrong]) ?? 'not there'}`;
+}
+
+/** What may delay an end, in milliseconds of one clock. */
+export interface Calm {
+  /** From when on nothing fails any more. */
+  readonly from: number;
+  /** How late something may be after its deadline, or after all faults: leases lapse, recovery passes. */
+  readonly slackMs: number;
+}
+
+type AtRest = Pick<Generation, 'generationId' | 'status' | 'runDeadlineAt' | 'terms'>;
+
+/**
+ * Invariants 6 and 20: at rest a generation has ended and is settled, and both came in time. Without `calm` only that
+ * they came is checked.
+ */
+export function* checkEnd(
+  generation: AtRest,
+  { endedAt, settledAt }: { readonly endedAt: number | undefined; readonly settledAt: number | undefined },
+  calm: Calm | undefined,
+): Iterable<Finding> {
+  const { generationId, status } = generation;
+  const deadline = deadlineOf(generation);
+  if (rankOf(status) !== ENDED_RANK || endedAt === undefined) {
+    yield {
+      invariant: 20,
+      sentence: `at rest generation ${generationId} is ${status}, and its deadline was ${deadline}`,
+    };
+    return;
+  }
+  if (settledAt === undefined)
+    yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
+  if (!calm) return;
+  const lateMs = endedAt - Math.max(deadline, calm.from);
+  if (lateMs > calm.slackMs)
+    yield {
+      invariant: 20,
+      sentence: `generation ${generationId} ended at ${endedAt}, ${Math.round(lateMs)} ms after its deadline ${deadline} and the end of faults`,
+    };
+  const unsettledMs = (settledAt ?? endedAt) - Math.max(endedAt, calm.from);
+  if (unsettledMs > calm.slackMs)
+    yield {
+      invariant: 6,
+      sentence: `the hold of generation ${generationId} was ended ${Math.round(unsettledMs)} ms after it was ${status}`,
+    };
+}
+
+/** By when it must have ended: what was never begun by the queue deadline, the rest by the run deadline. */
+function deadlineOf({ runDeadlineAt, terms }: AtRest): number {
+  return runDeadlineAt ?? terms.queueDeadlineAt;
+}
+
+/** How far a video may be from the duration that was asked for. */
+const DURATION_OFF_MS = 250;
+
+/** What a request asked its outputs to be. A member that is no such value was not asked for. */
+export interface AskedOutputs {
+  readonly count: number;
+  /** Width and height as in `128x128`. */
+  readonly size: Json | undefined;
+  readonly durationSeconds: Json | undefined;
+  /** Whether outputs of another size or duration are refused; true when absent. */
+  readonly isExact?: boolean;
+}
+
+/**
+ * Invariants 3, 9 and 16: a generation delivers outputs of the kind that was asked for, no more, and nothing twice; of the
+ * size and the duration that were asked for where the model says so.
+ */
+export function* checkOutputs(
+  { generationId, modality, outputs }: Pick<Generation, 'generationId' | 'modality' | 'outputs'>,
+  { count, size, durationSeconds, isExact = true }: AskedOutputs,
+): Iterable<Finding> {
+  if (outputs.length > count)
+    yield {
+      invariant: 3,
+      sentence: `generation ${generationId} has ${outputs.length} outputs, and ${count} to deliver`,
+    };
+  const distinct = new Set(outputs.flatMap(({ mediaId, objectKey }) => [mediaId, objectKey]));
+  if (distinct.size !== 2 * outputs.length)
+    yield { invariant: 16, sentence: `generation ${generationId} delivers one output twice` };
+  for (const { kind, widthPx, heightPx, durationMs = 0 } of outputs) {
+    const isAsked =
+      kind === modality &&
+      widthPx > 0 &&
+      heightPx > 0 &&
+      (!isExact || typeof size !== 'string' || size === `${widthPx}x${heightPx}`) &&
+      (!isExact ||
+        typeof durationSeconds !== 'number' ||
+        Math.abs(durationSeconds * 1_000 - durationMs) <= DURATION_OFF_MS);
+    if (!isAsked)
+      yield {
+        invariant: 9,
+        sentence: `generation ${generationId} delivers a ${kind} of ${widthPx}x${heightPx} and ${durationMs} ms, and should a ${modality} of ${textOf(size)} and ${textOf(durationSeconds)} s`,
+      };
+  }
+}
