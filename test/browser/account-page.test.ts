@@ -87,7 +87,7 @@ describe('the account page in a browser', () => {
       expect(denied.status).to.equal(403);
     });
 
-    it('says what the server refuses, and keeps what was written', async () => {
+    it('shows what the server refuses, and keeps what was written', async () => {
       await harness().openSignedIn(visitor);
       await page.getByLabel('Name', { exact: true }).fill('   ');
       await page.getByRole('button', { name: 'Make key' }).click();
@@ -242,7 +242,7 @@ describe('the account page in a browser', () => {
     expect(reader.faults).to.deep.equal([]);
   });
 
-  it('says that it is loading, and that there is nothing yet', async () => {
+  it('shows that it is loading, and that there is nothing yet', async () => {
     const { context } = harness().service.harness;
     const { accountId } = await createAccount(context, { name: 'an empty account' });
     const person = await createPerson(context, { accountId, email: 'empty@example.com' });
@@ -262,7 +262,7 @@ describe('the account page in a browser', () => {
     expect(await page.getByText('Loading').count()).to.equal(0);
   });
 
-  it('says that a request failed, and tries again', async () => {
+  it('shows that a request failed, and tries again', async () => {
     const { context } = harness().service.harness;
     const { defaultApp } = await appsForKeys(context, harness().service.person.accountId);
     await createKey(context, { appId: defaultApp.appId, name: 'there in the end' });

@@ -166,7 +166,7 @@ describe('generations in a browser', () => {
     await heading('Cancelled').waitFor();
   });
 
-  it('knows no generation of another account', async () => {
+  it('does not show a generation of another account', async () => {
     const id = '00000000-0000-7000-8000-000000000000';
     await open(`/console/generations/${id}`);
     await page.getByRole('alert').filter({ hasText: 'There is no such generation.' }).waitFor();

@@ -253,14 +253,14 @@ describe("the operator's area in a browser", () => {
     'refuses it': { status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' },
     'answers itself': { status: 200, contentType: 'text/html', body: '<h1>Please wait</h1>\n' },
   }))
-    it(`says that a check cannot be read where a proxy ${answer}`, async () => {
+    it(`shows that a check cannot be read where a proxy ${answer}`, async () => {
       await page.route('**/console/api/operator/verify', (route) => route.fulfill(response));
       await open('/console/operator/books');
       await page.getByRole('button', { name: 'Check the books' }).click();
       await page.getByText('The server gave an answer that this page cannot read.').waitFor();
     });
 
-  it('says that a list could not be read, and reads it again', async () => {
+  it('shows that a list could not be read, and reads it again', async () => {
     await page.route('**/console/api/operator/providers', (route) => route.abort());
     await open('/console/operator/providers');
     const failed = page.getByRole('alert').filter({ hasText: 'The server could not be reached.' });
@@ -270,7 +270,7 @@ describe("the operator's area in a browser", () => {
     await page.getByRole('heading', { name: 'canned' }).waitFor();
   });
 
-  it('says that nothing is open', async () => {
+  it('shows that nothing is open', async () => {
     await page.route('**/console/api/operator/work', async (route) => {
       const answer = await route.fetch();
       const body = (await answer.json()) as { readonly data: object };

@@ -58,7 +58,7 @@ describe('passkeys in a browser', () => {
     await rowOf('this browser').getByText('with a passkey').waitFor();
   });
 
-  it('says that none was used when the person is not verified, and lets them try again', async () => {
+  it('shows that none was used when the person is not verified, and offers another try', async () => {
     const authenticator = await signedOutWithPasskey();
     await authenticator.verifyPerson(false);
     await signInButton().click();

@@ -62,7 +62,7 @@ describe('the playground in a browser', () => {
     await page.dispatchEvent('.drop', 'drop', { dataTransfer });
   };
 
-  it('says what it costs, makes a picture, shows it, and makes it again', async () => {
+  it('shows the cost, makes a picture, shows it, and makes it again', async () => {
     await open();
     await page.getByLabel('Model').selectOption('picture');
     await size('96x64');
@@ -190,7 +190,7 @@ describe('the playground in a browser', () => {
     await heading('Succeeded').waitFor();
   });
 
-  it('says that the account is suspended, before and after somebody tries', async () => {
+  it('shows that the account is suspended, before and after an attempt', async () => {
     await open();
     await size('96x64');
     await prompt().fill('a cat');
@@ -256,7 +256,7 @@ describe('the playground with objects of another origin', () => {
     expect(visitor.faults).to.deep.equal([]);
   });
 
-  it('says that a file could not be sent where the store lets no page send any', async () => {
+  it('shows that a file could not be sent where the store refuses uploads from pages', async () => {
     const harness = pages as PageHarness;
     elsewhere.allowed = 'https://another.example';
     const visitor = await harness.newVisitor();

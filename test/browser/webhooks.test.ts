@@ -122,7 +122,7 @@ describe('webhooks in a browser', () => {
     await page.getByText('The App has none yet.').waitFor();
   });
 
-  it('shows what was told with its attempts, and sends one again', async () => {
+  it('shows messages with their attempts, and sends one again', async () => {
     await made('https://c.example/hook');
     sender.receive = () => ({ status: 503 });
     await create();
@@ -137,7 +137,7 @@ describe('webhooks in a browser', () => {
     await page.getByText('None is in this state.').waitFor();
   });
 
-  it('says that it answered that it is gone; and sends a time again once it is enabled', async () => {
+  it('shows that the receiver is gone, and resends a time range once it is enabled', async () => {
     await made('https://d.example/hook');
     sender.receive = () => ({ status: 410 });
     await create();
@@ -170,7 +170,7 @@ describe('webhooks in a browser', () => {
     await page.getByText('It was told nothing yet.').waitFor();
   });
 
-  it('knows no webhook of another App', async () => {
+  it('does not show a webhook of another App', async () => {
     const path = `/console/webhooks/00000000-0000-7000-8000-000000000000?app=${caller.appId}`;
     await harness().openSignedIn(visitor, path);
     await page.getByRole('alert').filter({ hasText: 'The App has no webhook with this id.' }).waitFor();

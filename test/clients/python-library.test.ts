@@ -69,7 +69,7 @@ describe('the client library for Python', () => {
     }
   });
 
-  it('goes on from that picture, to references and single steps', async () => {
+  it('continues from that picture to references and single steps', async () => {
     const { folder } = library as InstalledLibrary;
     const steps = examples.find((text) => text.includes('references=')) ?? '';
     const opened =

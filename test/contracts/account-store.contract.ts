@@ -234,7 +234,7 @@ function applying(store: () => AccountStore): void {
     expect((await store().read(account.accountId))?.version).to.equal(MAX_AMOUNT);
   });
 
-  it('lets exactly one of 64 concurrent changes of one version apply', async () => {
+  it('applies exactly one of 64 concurrent changes of one version', async () => {
     const account = anAccount(1);
     await store().create(account);
     const outcomes = await Promise.all(

@@ -115,7 +115,7 @@ function changing(store: () => ClaimStore): void {
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: { ...older, version: 2 } });
   });
 
-  it('lets exactly one of 64 concurrent replacements of one version win', async () => {
+  it('accepts exactly one of 64 concurrent replacements of one version', async () => {
     await store().insert(aClaim(1));
     const outcomes = await Promise.all(
       Array.from({ length: 64 }, (_, n) => store().replace(aClaim(1, { version: 1, subjectId: uuidAt(n) }), 0)),

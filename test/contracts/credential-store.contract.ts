@@ -127,7 +127,7 @@ function replacedKeys(store: () => CredentialStore): void {
     expect(await store().findKey({ digest: anApiKey(1).digest })).to.deep.equal(anApiKey(1, { version: 1 }));
   });
 
-  it('lets exactly one of 64 concurrent replacements of one version win', async () => {
+  it('accepts exactly one of 64 concurrent replacements of one version', async () => {
     await store().insertKey(anApiKey(1));
     const outcomes = await Promise.all(
       Array.from({ length: 64 }, (_, n) => store().replaceKey(anApiKey(1, { version: 1, name: `${n}` }), 0)),

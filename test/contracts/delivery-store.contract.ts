@@ -63,7 +63,7 @@ export function deliveryStoreContract(subject: ContractSubject<DeliveryStore>): 
 }
 
 function lists(store: () => DeliveryStore): void {
-  it('has nothing of an endpoint that was told nothing, and of an id that is none', async () => {
+  it('is empty for an endpoint without messages, and for a malformed id', async () => {
     await store().insert(delivery(1));
     for (const endpointId of [uuidAt(501), 'x', ''])
       expect(await store().list({ endpointId }, { limit: 10 }), endpointId).to.deep.equal({ items: [] });

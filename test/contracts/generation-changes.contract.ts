@@ -55,7 +55,7 @@ export function generationChangesContract(subject: ContractSubject<ChangesPlace>
       return listener;
     }
 
-    it('tells of inserts and replacements by any process, whole and in order', async () => {
+    it('reports inserts and replacements by any process, whole and in order', async () => {
       const told = await followed();
       const first = aGeneration(1, { prompt: 'a$b."c" ✗' });
       await place.other.insert(first);
@@ -78,7 +78,7 @@ export function generationChangesContract(subject: ContractSubject<ChangesPlace>
       expect([told.openings, told.interruptions]).to.deep.equal([1, 0]);
     });
 
-    it('tells of no write that was refused, and of no removal', async () => {
+    it('reports neither refused writes nor removals', async () => {
       const told = await followed();
       await place.other.insert(aGeneration(1));
       await place.other.insert(aGeneration(1, { version: 5 }));

@@ -214,7 +214,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(await textAt('to')).to.equal('copied');
     });
 
-    it('lets exactly one of many concurrent copies win', async function concurrentCopies() {
+    it('accepts exactly one of many concurrent copies', async function concurrentCopies() {
       if (!subject.supports.copiesOntoOneKeyOnce) {
         console.log(`      skipped: ${subject.name} looks first and then copies`);
         this.skip();

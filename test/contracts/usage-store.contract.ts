@@ -40,7 +40,7 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
     });
     afterEach(async () => subject.close(store));
 
-    it('has nothing of an account without use, and of one that is none', async () => {
+    it('is empty for an account without use, and for a malformed id', async () => {
       for (const list of ['uses', 'traces'] as const)
         expect(await store.read([wholeAccount(ACCOUNT, list)])).to.deep.equal([]);
       expect(await store.read([])).to.deep.equal([]);
@@ -87,7 +87,7 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
         expect(await store.read([first, second, third])).to.have.deep.members([first, { ...second, lastSequence: 7 }]);
       });
 
-    it('lets one of twelve concurrent writers write onto a sequence', async () => {
+    it('accepts one of twelve concurrent writers onto a sequence', async () => {
       for (const last of [1, 2, 3]) {
         const change = { row: row('2026-01-31', 'a', last), expectedSequence: last - 1 };
         const outcomes = await Promise.all(Array.from({ length: 12 }, () => store.apply([change])));

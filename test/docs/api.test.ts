@@ -75,7 +75,7 @@ describe('docs/api.md', () => {
   });
 
   for (const route of ROUTES) {
-    it(`says what ${nameOf(route)} refuses with`, () => {
+    it(`lists the refusals of ${nameOf(route)}`, () => {
       const sentence = /^Refuses with ([^.]+)\.$/m.exec(sectionUnder(nameOf(route)).prose)?.[1] ?? '';
       expect([...sentence.matchAll(/`(\w+)`/g)].map(([, code = '']) => code).sort()).to.deep.equal(
         [...route.operation.errors].sort(),

@@ -55,7 +55,7 @@ function killedEverySecond(this: Suite): void {
       await rm(logs, { recursive: true, force: true });
   });
 
-  it('go on with what was cut before they begin what is younger', async () => {
+  it('continue with what was cut before they start anything younger', async () => {
     const {
       operator: { context },
       process: named,

@@ -223,7 +223,7 @@ describe('what clients are shown of a generation', () => {
   });
 });
 
-describe('what clients are told of credits', () => {
+describe('credits shown to clients', () => {
   const answer = { told: 'request 1', accountId: 'a', available: [5, 3] };
   const balance = { balance_credits: 3, available_credits: 3, remaining_credits: 3 };
   const burst = { told: 'by a', creates: 4, accepted: 2, cost: 2, balance: 5, returned: 2, isExact: true };

@@ -45,7 +45,7 @@ describe('installing servers', () => {
     expect(findProgram(mongo, machine.environment)).to.deep.equal({ path: mongod, from: 'PATH', isMongod: true });
   });
 
-  it('says what is missing where there is no client', async () => {
+  it('reports what is missing where there is no client', async () => {
     expect((await refusal(installProgram(mongo, machine.environment))).message).to.equal(
       'Python 3 with venv and pip is not on this machine; Rust is not on this machine',
     );

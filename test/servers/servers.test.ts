@@ -30,7 +30,7 @@ for (const kind of MONGO_KINDS) {
       expect(await mongoServer(kind)).to.equal(server);
     });
 
-    it('says what it is', async () => {
+    it('reports its kind', async () => {
       const client = new MongoClient(server.url);
       try {
         const { setName } = await client.db('admin').command({ hello: 1 });

@@ -80,7 +80,7 @@ for (const [way, reach] of Object.entries(WAYS)) {
       }
     });
 
-    it('lets a key expire', async () => {
+    it('expires a key', async () => {
       expect((await client.request('GET', '/credits')).code).to.equal('OK');
       expect((await operate('keys', 'expire', tenant.keyId, 'now')).code).to.equal(0);
       expect((await answersUntil('DEVELOPER_TOKEN_EXPIRED')).at(-1)).to.equal('DEVELOPER_TOKEN_EXPIRED');

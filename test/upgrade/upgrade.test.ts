@@ -182,7 +182,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
     expect(ended.at(-1)?.task).to.include({ status: 'succeeded' });
   });
 
-  it('goes on with the ledger where it was, and says from now on what credits are used for', async () => {
+  it('continues the ledger where it was, and records from now on what credits are used for', async () => {
     const lines = await ledgerOf(running(), PROGRAM, work.accountId);
     expect(lines.slice(0, work.ledger.length)).to.deep.equal(work.ledger);
     const entries = await running().tool(({ context }) =>

@@ -72,7 +72,7 @@ describe('the events of an App by the TypeScript client', () => {
     expect(link.asked.events.length).to.be.greaterThan(3);
   });
 
-  it('go on from where a stream began that was cut before its first event', async () => {
+  it('resume at the start of a stream that was cut before its first event', async () => {
     const start = opened((response, pass) => {
       link.onEvents = passOn;
       pass((answer) => {
@@ -104,7 +104,7 @@ describe('the events of an App by the TypeScript client', () => {
     );
   });
 
-  it('go on when a stream stays silent that had come before, and not when none ever comes', async () => {
+  it('reconnect after a stream falls silent, and stop when no stream ever opens', async () => {
     const silent: OnEvents = (response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     const options = { silenceMs: 300 };

@@ -58,7 +58,7 @@ describe('the TypeScript client', () => {
     expect(await created()).to.deep.equal([]);
   });
 
-  it('says that nothing of the kind answers', async () => {
+  it('reports that no such server answers', async () => {
     const nothing = new Darkroom({ baseUrl: 'http://127.0.0.1:1' });
     const error = await thrownBy(nothing.transport.get('/models', { maxTries: 1 }));
     expect(error).to.be.instanceOf(ConnectionError).with.property('message').that.includes('cannot be reached');
@@ -82,7 +82,7 @@ describe('the TypeScript client', () => {
     expect(await created()).to.deep.equal([]);
   });
 
-  it('says what is available when that is too little', async () => {
+  it('reports the available credits when they are too few', async () => {
     const poor = new Darkroom({ baseUrl: service.url, apiKey: (await service.tenant(2)).secret });
     const error = await thrownBy(poor.generate({ ...SMALL, parameters: { n: 3 } }));
     expect(error).to.include({ status: 402, code: 'CREDITS_INSUFFICIENT', creditsAvailable: 2 });
@@ -124,7 +124,7 @@ describe('the TypeScript client', () => {
     for (const task of tasks) expect(await darkroom.wait(task)).to.have.property('status', 'cancelled');
   });
 
-  it('leaves a generation going when its waiting time is over, or when it is told to', async () => {
+  it('leaves a generation running when its waiting time is over, or on request', async () => {
     expect(await thrownBy(darkroom.generate(hanging, { timeoutMs: 200 }))).to.be.instanceOf(WaitTimeout);
     const controller = new AbortController();
     const onAccepted = () => {
@@ -172,7 +172,7 @@ describe('the TypeScript client', () => {
     expect((await created()).map(({ generation_id }) => generation_id)).to.deep.equal([open]);
   });
 
-  it('reads a reference file from a stream, and refuses one that is no picture', async () => {
+  it('reads a reference file from a stream, and refuses a file that is not a picture', async () => {
     const stream = new Blob([await image('webp')]).stream();
     const id = await darkroom.upload({ file: stream });
     expect(await darkroom.uploadState(id)).to.include({ status: 'ready', media_type: 'image/webp' });

@@ -48,7 +48,7 @@ describe('the README of the TypeScript client', () => {
     expect(await sharp(readFileSync(join(folder, 'lighthouse.png'))).metadata()).to.have.property('format', 'png');
   });
 
-  it('goes on from that picture, to references and single steps', async () => {
+  it('continues from that picture to references and single steps', async () => {
     writeFileSync(join(folder, 'steps.js'), [picture, night, steps].join('\n'));
     const { secret } = await service.tenant(100);
     const environment = { DARKROOM_URL: service.url, DARKROOM_API_KEY: secret };

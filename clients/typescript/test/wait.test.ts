@@ -24,7 +24,7 @@ describe('waiting with the TypeScript client', () => {
 
   const ended = async (): Promise<GenerationTask> => darkroom.wait(await darkroom.createGeneration(REQUEST));
 
-  it('goes on behind the last event when streams are cut after each event', async () => {
+  it('continues after the last event when streams are cut after each event', async () => {
     link.onEvents = cutAfter(1);
     const { generation_id } = await darkroom.createGeneration(REQUEST);
     const seen: SeenEvent[] = [];
@@ -38,7 +38,7 @@ describe('waiting with the TypeScript client', () => {
     expect(link.asked.polls).to.equal(0);
   });
 
-  it('has nothing more to tell behind the last event', async () => {
+  it('sends nothing after the last event', async () => {
     link.onEvents = passOn;
     const { generation_id } = await ended();
     const seen: SeenEvent[] = [];

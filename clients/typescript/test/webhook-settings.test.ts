@@ -36,7 +36,7 @@ describe('webhooks by the TypeScript client', () => {
         if (delivery.state === state) return delivery;
   };
 
-  it('are told of an end once, by a message that the library accepts', async () => {
+  it('receive one message about an end, which the library accepts', async () => {
     const { webhook_id: id, secret } = await darkroom.webhooks.create({ url: `${url}/hook`, description: 'orders' });
     const { generation_id: generationId } = await darkroom.createGeneration(REQUEST);
     const { path, headers, body } = await receiver.next(1);
@@ -51,7 +51,7 @@ describe('webhooks by the TypeScript client', () => {
     expect(receiver.received).to.have.length(1);
   });
 
-  it('are told again when their receiver fails, and when it is asked for', async () => {
+  it('receive a message again when their receiver failed, and on request', async () => {
     receiver.statuses = [503];
     const { webhook_id: id, secret } = await darkroom.webhooks.create({ url });
     await darkroom.createGeneration(REQUEST);

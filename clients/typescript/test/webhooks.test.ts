@@ -47,7 +47,7 @@ describe('verifying a webhook', () => {
       expect(await accepted(BODY, { ...headers, 'webhook-signature': signature }, SECRET), signature).to.equal(false);
   });
 
-  it('says that its caller is wrong about a body that was parsed, and a secret that is not there', async () => {
+  it('refuses a parsed body and a missing secret as mistakes of the caller', async () => {
     const headers = signed([SECRET]);
     const thrown = (...args: readonly unknown[]): Promise<unknown> =>
       verifyWebhook(...(args as Parameters<typeof verifyWebhook>)).catch((error: unknown) => error);

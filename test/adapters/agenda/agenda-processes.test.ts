@@ -219,7 +219,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     expect(stands?.['nextRunAt'].getTime()).to.equal(later);
   });
 
-  it('hand over immediately what a stopping process has not begun', async () => {
+  it('hand over immediately what a stopping process has not started', async () => {
     const [stopping, other] = [await place.open({ holdMs: 600_000 }), await place.open()];
     const ends: (() => void)[] = [];
     const handled = new Set<string>();

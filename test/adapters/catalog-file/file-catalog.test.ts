@@ -547,7 +547,7 @@ catalogContract({
 });
 
 describe('the catalog that ships', () => {
-  it('lets no account take every place of a model', async () => {
+  it('keeps one account from taking every slot of a model', async () => {
     for (const { modelKey, concurrency, concurrencyPerAccount } of (
       await loadCatalog('config/catalog.yaml', contractTools)
     ).models()) {

@@ -232,7 +232,7 @@ describe('a request that is aborted', () => {
     expect([requests, relay.connections.length]).to.deep.equal([[], 1]);
   });
 
-  it('says that it was sent unless nothing of it can have come, wherever it is aborted', async () => {
+  it('reports an aborted request as sent unless none of it can have arrived', async () => {
     for (let turns = 0; turns < 30; turns += 1) {
       const server = kept(await RawServer.open(() => undefined));
       abort = new AbortController();

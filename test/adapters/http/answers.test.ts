@@ -366,7 +366,7 @@ describe('a reader that is slower than its server', () => {
     }
 
     for (const [framing, partsOf] of Object.entries(CUT_SHORT)) {
-      it(`is told that the answer to a ${how} with ${framing} is cut short`, async () => {
+      it(`fails with a truncated response to a ${how} with ${framing}`, async () => {
         for (const body of BODIES)
           expect(await errorOf(readLate(send, partsOf(body)))).to.have.property('kind', 'unknown-outcome');
       });

@@ -107,7 +107,7 @@ describe('an outgoing request', () => {
     expect(received).to.deep.equal([]);
   });
 
-  it('takes no connection from others if its declared length is none', async () => {
+  it('leaves the connections of others alone when its declared length is invalid', async () => {
     const only = localClient({ maxConnectionsPerOrigin: 1 });
     opened.push(only);
     const body = { stream: textStream('text'), byteSize: 1.5 };

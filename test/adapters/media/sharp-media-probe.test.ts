@@ -79,7 +79,7 @@ describe('SharpMediaProbe', () => {
     expect(most).to.equal(2);
   });
 
-  it('lets other work in while it walks the chunks of a PNG, of which there may be millions', async () => {
+  it('yields to other work while it walks the millions of chunks of a PNG', async () => {
     const turns = 16;
     const chunks = Buffer.alloc(turns * CHUNKS_A_TURN * EMPTY_CHUNK.length, EMPTY_CHUNK);
     const bytes = Buffer.concat([(await image('png')).subarray(0, -EMPTY_CHUNK.length), chunks]);

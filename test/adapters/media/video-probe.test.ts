@@ -176,14 +176,14 @@ describe('the probe of a video', () => {
     });
   }
 
-  it('lets other work in while it counts the boxes of the index', async () => {
+  it('yields to other work while it counts the boxes of the index', async () => {
     const bytes = withinBox(await lastIndex(), SAMPLES, TABLES['more boxes than are allowed']!);
     const { answer, turns } = await inTurns(probe.probe(fileOf(bytes), LIMITS));
     expect(answer).to.deep.equal(TOO_MANY);
     expect(turns).to.be.at.least(MAX_BOXES / BOXES_A_TURN);
   });
 
-  it('lets other work in while it goes from box to box', async () => {
+  it('yields to other work while it walks the boxes', async () => {
     const boxes = 40_000;
     const bytes = Buffer.concat([(await mp4()).subarray(0, 32), Buffer.alloc(boxes * 8, box('free')), box('moov')]);
     const { answer, turns } = await inTurns(probe.probe(fileOf(bytes), LIMITS));
@@ -281,7 +281,7 @@ describe('the probe of a video', () => {
       });
   });
 
-  it('refuses sample entries that go on behind the box that they are in, or are fewer than it says', async () => {
+  it('refuses sample entries that exceed their box, or are fewer than it declares', async () => {
     for (const [name, at, value] of [
       ['avc1', -4, 1_000],
       ['stsd', 8, 2],
@@ -355,7 +355,7 @@ describe('the probe of a video', () => {
     };
 
     for (const isLong of [false, true])
-      it(`takes no more than its edit list shows, in ${isLong ? 64 : 32} bits`, async () => {
+      it(`uses only what its edit list shows, in ${isLong ? 64 : 32} bits`, async () => {
         expect(await probed(await withEdits([[400, 0]], isLong))).to.deep.include({ durationMs: 400 });
         expect(
           await probed(
@@ -500,7 +500,7 @@ describe('VideoProber', () => {
     expect(error).to.be.instanceOf(Error).and.have.property('message', 'The thread that probes videos cannot start.');
   });
 
-  it('lets other work in while a video is probed', async () => {
+  it('yields to other work while a video is probed', async () => {
     const prober = new VideoProber({ maxBusyMs: 500 });
     let turns = 0;
     const answer = probe(prober, withinBox(await lastIndex(), SAMPLES, ENDLESS_TIME)).finally(() => (turns = -turns));

@@ -143,7 +143,7 @@ for (const kind of S3_KINDS) {
       expect(await direct.stat('key')).to.equal(null);
     });
 
-    it('waits for a slow source and a slow reader, which are no fault of the server', async () => {
+    it('waits for a slow source and a slow reader, which are not faults of the server', async () => {
       async function* slow(timeoutMs: number): AsyncGenerator<Uint8Array> {
         for (let i = 0; i < 3; i += 1) {
           yield new Uint8Array(6 * MIB);

@@ -339,7 +339,7 @@ describe('The changes of generations on MongoDB', () => {
       ['is cut', () => link.cut()],
       ['swallows everything', () => link.swallow()],
     ] as const)
-      it(`${fault}: it says so, and who watches hears of what was written meanwhile`, async () => {
+      it(`${fault}: it reports so, and watchers receive what was written meanwhile`, async () => {
         await fail();
         await other.generations.insert(aGeneration(1));
         // Longer than the driver takes to give up, now and then.
@@ -352,7 +352,7 @@ describe('The changes of generations on MongoDB', () => {
         await until(() => wasTold(2));
       });
 
-    it('is cut for a moment: everything is heard of', async () => {
+    it('is cut for a moment: every write is received', async () => {
       await link.cut();
       await other.generations.insert(aGeneration(1));
       await link.heal();

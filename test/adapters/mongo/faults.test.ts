@@ -393,7 +393,7 @@ for (const lane of MONGO_KINDS) {
       expect(ended.map(({ listeners }) => listeners)).to.deep.equal([0, 0, 0]);
     });
 
-    it('lets the stores close while it swallows everything', async () => {
+    it('does not keep the stores from closing while it swallows everything', async () => {
       await again(() => stores.accounts.create(anAccount(1)));
       await link.swallow();
       const isControlWaiting = control();

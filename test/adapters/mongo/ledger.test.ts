@@ -142,7 +142,7 @@ function grouped(place: () => MongoPlace, stores: () => MongoStores): void {
     expect(sequences(await ledgerOf(place().another(), 3))).to.deep.equal(upTo(2 * FLUSH_FROM + 1));
   });
 
-  it('goes on behind what a process of the other form has moved, and was cut', async () => {
+  it('continues after what a process of the other form has moved, and was cut', async () => {
     for (const others of ['single', 'grouped'] as const) {
       place().ledgerForm = others;
       const before = (await accountOf(stores())).lastSequence;

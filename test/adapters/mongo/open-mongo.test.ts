@@ -380,7 +380,7 @@ describe('the deployment that a MongoDB server says it is of', () => {
     expect(deploymentOf({ ...ROUTER, ...RELEASE_8 })).to.include({ ordersWrites: false });
   });
 
-  it('decides whether a process is told what others write of generations', async function stores() {
+  it('decides whether a process receives the generation changes of others', async function stores() {
     const connection = await MongoConnection.open(freshDatabase(await orSkip(this, mongoServer('replica-set'))));
     const tells = (hello: object): boolean => {
       const told = Object.create(connection, { deployment: { value: deploymentOf(hello) } }) as MongoConnection;
@@ -455,7 +455,7 @@ describe('A connection string that leads nowhere', () => {
     expect(said).to.equal(message);
   }
 
-  it('says that the replica set is another one', async () => {
+  it('reports another replica set', async () => {
     const { host } = new URL(server.url);
     await expectRefusal(
       `mongodb://${host}/?replicaSet=another`,
@@ -463,7 +463,7 @@ describe('A connection string that leads nowhere', () => {
     );
   });
 
-  it('says that there is no listener, without the password', async () => {
+  it('reports a missing listener, without the password', async () => {
     await expectRefusal(
       'mongodb://user:hunter2@127.0.0.1:9/',
       'MongoDB at 127.0.0.1:9 does not answer (connect ECONNREFUSED 127.0.0.1:9).',

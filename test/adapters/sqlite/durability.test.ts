@@ -305,7 +305,7 @@ describe('the check of a large database', () => {
     ['of a small file', SMALL_BYTES],
     ['of a large one', 0],
   ] as const)
-    it(`${what} is told, and stops no server, where it cannot be noted`, async () => {
+    it(`${what} is reported, and does not stop a server, where it cannot be noted`, async () => {
       await fillFolder(folder);
       rmSync(join(folder, 'server.boot'));
       symlinkSync(join(folder, 'no folder', 'server.boot'), join(folder, 'server.boot'));
@@ -327,14 +327,14 @@ describe('the check of a large database', () => {
         .that.includes('open');
     });
 
-    it('tells of damage where the file is no database', async () => {
+    it('reports damage where the file is not a database', async () => {
       writeFileSync(path, 'no database, but longer than a header of one'.repeat(100));
       expect(await outcomeOf(path))
         .to.have.property('fault')
         .that.includes('not a database');
     });
 
-    it('tells of damage where the disk cannot be read, and of nothing else otherwise', () => {
+    it('reports damage only where the disk cannot be read', () => {
       const withCode = (errcode: number) => Object.assign(new Error('disk I/O error'), { errcode });
       const [read, shortRead, corruptFileSystem, write, memory, lock] = [266, 522, 8_458, 778, 7, 3_850];
       expect([read, shortRead, corruptFileSystem].map(withCode).map(isUnreadable)).to.deep.equal([true, true, true]);

@@ -103,7 +103,7 @@ describe('openSqlite', () => {
     await tool.close();
   });
 
-  it('says that it is exclusive only where it holds the folder as its server', async () => {
+  it('claims to be exclusive only where it holds the folder as its server', async () => {
     const server = await openSqlite({ folder, role: 'server' });
     const others = [
       await openSqlite({ folder, role: 'tool' }),
@@ -114,7 +114,7 @@ describe('openSqlite', () => {
     for (const stores of [...others, server]) await stores.close();
   });
 
-  it('lets a tool write beside a server, each seeing what the other wrote', async () => {
+  it('allows a tool to write beside a server, each seeing what the other wrote', async () => {
     const server = await openSqlite({ folder, role: 'server' });
     const tool = await openSqlite({ folder, role: 'tool' });
     await Promise.all(

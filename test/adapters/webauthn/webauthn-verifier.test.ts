@@ -153,7 +153,7 @@ describe('passkeys checked with WebAuthn', () => {
     expect(await register(longer as SoftwareAuthenticator)).to.equal(undefined);
   });
 
-  it('keep few transports, and none that is no word', async () => {
+  it('keep few transports, and only those that are words', async () => {
     const attestation = new SoftwareAuthenticator().register(ASKED);
     const transports = ['usb', '<b>', 'x'.repeat(17), ...Array.from({ length: 20 }, () => 'hybrid')];
     const made = await verifier.readMade({ ...attestation, transports }, ASKED);

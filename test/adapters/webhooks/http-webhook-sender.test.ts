@@ -209,7 +209,7 @@ describe('addresses of webhooks', () => {
       expect(fault(url), url).to.match(/^must be https, and name a public host or one that the operator allows/);
   });
 
-  it('are nothing that is no address, or says more than where', () => {
+  it('exclude what is not an address, or contains more than one', () => {
     for (const url of [
       '',
       'receiver',

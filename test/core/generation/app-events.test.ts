@@ -243,7 +243,7 @@ describe('the events of an App', () => {
     );
   });
 
-  it('go on behind an id of the last day, and begin anew behind what is none', async () => {
+  it('resume after an id of the last day, and start over after anything else', async () => {
     const { generationId } = await harness.create();
     await CoreWorker.start(harness);
     await untilSettled(harness, generationId);
@@ -284,7 +284,7 @@ describe('the events of an App', () => {
     expect(types).to.deep.equal(['queued', 'running', 'ended']);
   });
 
-  it('lead back, by their first beat, to before what changed while the past was told', async () => {
+  it('start, with their first heartbeat, before what changed while the past was sent', async () => {
     const before = await harness.create();
     await CoreWorker.start(harness);
     await untilSettled(harness, before.generationId);
@@ -340,7 +340,7 @@ describe('the events of an App', () => {
     expect(given).to.deep.equal([{ type: 'beat' }, { type: 'beat' }, { type: 'beat' }]);
   });
 
-  it('end for a client that stays too slow, though it is told of some all the time', async () => {
+  it('end for a client that stays too slow, though it keeps receiving some', async () => {
     const template = await harness.create();
     const until = { isOver: false, onOver: () => () => undefined };
     const events = appEvents(harness.context, harness.caller, { beatMs: BEAT_MS, until });

@@ -373,13 +373,13 @@ describe('the credits that were approved for a create', () => {
     expect((await createApproved(20)).generation.reservedCredits).to.equal(20);
   });
 
-  it('are no concern of a replay, which reserves nothing', async () => {
+  it('do not apply to a replay, which reserves nothing', async () => {
     const { generation } = await createApproved(undefined);
     const again = await createApproved(0);
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, generation.generationId]);
   });
 
-  it('are looked at before the balance, so that no balance is told', async () => {
+  it('are checked before the balance, so that the balance is not revealed', async () => {
     const poor = await harness.newCaller(0);
     const body = harness.body({ count: 2 });
     expect(await codeOf(createGeneration(harness.context, poor, 'key', body, { approvedCredits: 1 }))).to.equal(

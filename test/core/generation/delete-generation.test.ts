@@ -114,7 +114,7 @@ describe('deleting a generation', () => {
     return calls;
   }
 
-  it('shows nobody anything once it has begun, and is completed by a repetition or by recovery, wherever it is cut', async () => {
+  it('hides the generation once it has started, and is completed by a retry or by recovery, wherever it is cut', async () => {
     const calls = await callsOfOne();
     expect(calls).to.include.members(['generations.replace', 'objects.remove']);
     for (const how of ['repetition', 'recovery'] as const)
@@ -182,7 +182,7 @@ describe('deleting a generation', () => {
     expect(await look(g.generationId)).to.equal('TASK_NOT_FOUND');
   });
 
-  it('of one without charge goes on counting for its account, and its record goes when that is over', async () => {
+  it('of one without charge keeps counting for its account, and its record is removed afterwards', async () => {
     const bound = 3 * 2_048;
     harness = await CoreHarness.open({ credits: 100 });
     const { unchargedContentRetentionMs } = harness.settings;
@@ -209,7 +209,7 @@ describe('deleting a generation', () => {
     for (const id of ids) expect(await harness.ports.generations.read(id)).to.include({ kind: 'expired' });
   });
 
-  it('by another process does not disturb the one that settles', async () => {
+  it('does not disturb a settlement in another process', async () => {
     const g = await (async () => {
       const { generationId } = await harness.create();
       await cancelGeneration(harness.context, harness.caller, generationId);

@@ -158,7 +158,7 @@ describe('readGenerationRequest', () => {
     expect(Array.from({ length: 0x110000 }, (_, point) => point).filter(isWrong)).to.deep.equal([]);
   });
 
-  it('says that an unknown field belongs in parameters, if the model has such a parameter', () => {
+  it('points to parameters for an unknown field that is a parameter of the model', () => {
     const model = imageModel({
       inputSchema: { type: 'object', additionalProperties: false, properties: { 'size': {}, 'a/b': {}, 'prompt': {} } },
     });

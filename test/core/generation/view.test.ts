@@ -279,7 +279,7 @@ describe('events of a generation', () => {
     return events;
   }
 
-  it('come in order, once, whatever is skipped, and go on behind any of them', async () => {
+  it('come in order, once, whatever is skipped, and resume after any of them', async () => {
     const step = fc.constantFrom<Partial<Generation>>(
       {},
       { progress: 0.25 },
@@ -375,7 +375,7 @@ describe('events of a generation', () => {
     expect(await harness.clock.run(ended)).to.deep.equal(['queued']);
   });
 
-  it("begin for nobody else, and from the start where the id is no event's", async () => {
+  it("begin for nobody else, and from the start where the id is not an event's", async () => {
     const other = await harness.newCaller(0);
     const options = { beatMs: BEAT_MS, until: new TestedCall() };
     const foreign = generationEvents(harness.context, other, generation.generationId, options);

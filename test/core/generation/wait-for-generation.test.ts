@@ -93,7 +93,7 @@ describe('waiting for a generation', () => {
     expect((await waiting).status).to.equal('cancelled');
   });
 
-  it('tells of each look while the generation goes on', async () => {
+  it('reports each look while the generation runs', async () => {
     const told: string[] = [];
     const waiting = wait(50_000, { onLook: ({ status }) => void told.push(status) });
     await harness.clock.advance(LOOK_EVERY_MS);
@@ -342,7 +342,7 @@ describe('writes of other processes', () => {
     expect(telling.followed).to.equal(0);
   });
 
-  it('are told to who follows the App at once', async () => {
+  it('reach followers of the App at once', async () => {
     const until = new TestedCall();
     const types: string[] = [];
     const all = (async () => {

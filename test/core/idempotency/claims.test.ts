@@ -101,7 +101,7 @@ describe('claim', () => {
     expect([...harness.effects.values()].filter((effect) => effect === 'effect')).to.have.length(1);
   });
 
-  it('lets one of many who find the lease lapsed take the key over', async () => {
+  it('hands the key to one of many who find the lease lapsed', async () => {
     const first = await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => harness.claim()));

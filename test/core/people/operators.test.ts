@@ -89,7 +89,7 @@ describe('operators', () => {
     expect((await stored()).passkeys).to.have.lengthOf(2);
   });
 
-  it('get no passkey that was begun by a password before they were made one', async () => {
+  it('get no passkey from a ceremony that a password started before they were promoted', async () => {
     await add('link');
     const who = await signIn('password');
     const challenge = await beginPasskey(ports(), who);

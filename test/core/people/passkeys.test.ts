@@ -96,7 +96,7 @@ describe('passkeys', () => {
       expect([(await passkeysOf()).length, (await passkeysOf(bob)).length]).to.deep.equal([1, 0]);
     });
 
-    it('by no challenge that is a sign-in’s, or nobody’s', async () => {
+    it('not with a challenge of a sign-in, or of nobody', async () => {
       for (const challenge of [await beginPasskeySignIn(ports()), 'A'.repeat(43)])
         expect(await codeOf(add(ada, challenge))).to.equal('PASSKEY_REFUSED');
     });
@@ -233,7 +233,7 @@ describe('passkeys', () => {
       expect(people.filter((person) => person === undefined)).to.have.lengthOf(11);
     });
 
-    it('by no challenge that an answer failed, that is an addition’s, nobody’s, or another one’s', async () => {
+    it('not with a challenge that failed before, is for an addition, or belongs to nobody or another person', async () => {
       const { personId } = ada.person;
       const [failed, other] = [await beginPasskeySignIn(ports()), await beginPasskeySignIn(ports())];
       const answer = (challenge: string, signed = challenge, wrong: Partial<Ceremony> = {}) =>
@@ -271,7 +271,7 @@ describe('passkeys', () => {
       expect(await signIn({}, ada.person.personId, new SoftwareAuthenticator('ES256', { id }))).to.equal(undefined);
     });
 
-    it('nobody whose counter stands still or goes back, which shows a copy', async () => {
+    it('not a person whose counter does not increase, which shows a copy', async () => {
       expect(await signIn({ counter: 10 })).to.equal(ada.person.personId);
       for (const counter of [10, 9, 0]) expect(await signIn({ counter }), `${counter}`).to.equal(undefined);
       expect(await signIn({ counter: 11 })).to.equal(ada.person.personId);

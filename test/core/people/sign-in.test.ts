@@ -319,14 +319,14 @@ describe('a session that has ended', () => {
     person = await createPerson(people(), { accountId, email: EMAIL, password: PASSWORD });
   });
 
-  it('stays the only one that goes on when it ends the others', async () => {
+  it('stays the only active one when it ends the others', async () => {
     const [here, there] = [await begin(), await begin()];
     await endOtherSessions(people(), here);
     expect((await findSession(people(), here.secret))?.session.sessionId).to.equal(here.session.sessionId);
     expect(await findSession(people(), there.secret)).to.equal(undefined);
   });
 
-  it('ends the others once only: of two that end each other at once, one goes on', async () => {
+  it('ends the others once only: of two that end each other at once, one stays', async () => {
     const [one, two] = [await begin(), await begin()];
     const codes = await Promise.all([codeOf(endOtherSessions(people(), one)), codeOf(endOtherSessions(people(), two))]);
     expect(codes).to.have.members(['OK', 'SESSION_REQUIRED']);
@@ -359,7 +359,7 @@ describe('a session that has ended', () => {
     });
   }
 
-  it('by sign-out does not go on because it has ended the others at that moment', async () => {
+  it('ends by sign-out although it has ended the others at that moment', async () => {
     const stale = await begin();
     await endSession(people(), person, stale.session.sessionId);
     await endOtherSessions(people(), stale);

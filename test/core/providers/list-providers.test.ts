@@ -106,7 +106,7 @@ describe('the list of providers', () => {
   });
 });
 
-describe('a worker whose clock was ahead when it was heard from last', () => {
+describe('a worker whose clock was ahead at its last renewal', () => {
   it('is not current', async () => {
     const { harness, limited } = await open();
     limited.newReport = () => ({ state: 'running' });

@@ -202,7 +202,7 @@ describe('the shares of a provider', () => {
     }
   });
 
-  it('keep the slots of a worker that is gone until none of its calls can go on, from when its renewal was seen', () => {
+  it('keep the slots of a lost worker until none of its calls can still run, from when its renewal was seen', () => {
     const limits = { maxConcurrent: 2 };
     const first = new Renewing('gone', limits).renew(newProviderUse('p', { limits, now: 0 }), 0, { wanted: 2 });
     expect(first.slots).to.equal(2);

@@ -155,7 +155,7 @@ describe('a start on stores that are exclusive', () => {
     for (const id of ids) expect((await harness.generation(id)).fence).to.equal(2);
   });
 
-  it('takes nothing when it is asked to stop before it has begun', async () => {
+  it('takes nothing when it is stopped before it has started', async () => {
     const { harness, ids } = await killed(2);
     const gate = new Gate();
     const worker = new Worker(

@@ -98,7 +98,7 @@ describe('addUpCosts', () => {
     );
   });
 
-  it('goes on with what a provider reports that is far too large', async () => {
+  it('continues when a provider reports far too large values', async () => {
     const harness = await CoreHarness.open();
     const money = { micros: Number.MAX_SAFE_INTEGER, currency: 'EUR' };
     const one: Made = {

@@ -166,7 +166,7 @@ describe('projectUsage', () => {
     );
   });
 
-  it('counts no entry twice and misses none when readers run beside each other and are cut anywhere', async () => {
+  it('counts each entry exactly once when readers run beside each other and are cut anywhere', async () => {
     const cuts = fc.array(fc.constantFrom('before' as const, 'after' as const, 'part' as const, 'not' as const), {
       maxLength: 8,
     });
@@ -212,7 +212,7 @@ describe('projectUsage', () => {
     );
   });
 
-  it('takes in no more entries than it may, keeps them, and goes on from there', async () => {
+  it('reads a bounded number of entries, keeps them, and continues from there', async () => {
     const harness = await CoreHarness.open({ credits: 50 });
     const hold = { do: 'hold', credits: 1, model: 'm', key: 'k' } as const;
     await play(
@@ -261,7 +261,7 @@ describe('projectUsage', () => {
 describe('readUsageRequest', () => {
   const now = Date.parse('2026-03-15T12:00:00Z');
 
-  it('has 31 days by day unless it is told', () => {
+  it('has 31 days by day by default', () => {
     expect(readUsageRequest({}, now)).to.deep.equal({ by: 'day', from: '2026-02-13', to: '2026-03-15' });
     expect(readUsageRequest({ from: '2026-01-01' }, now)).to.include({ from: '2026-01-01', to: '2026-01-31' });
     expect(readUsageRequest({ to: '2026-01-31' }, now)).to.include({ from: '2026-01-01', to: '2026-01-31' });
@@ -321,7 +321,7 @@ describe('UsageCatchUp', () => {
     await expectVerified(harness);
   });
 
-  it('takes in no more entries a pass than it may, and goes on where it stopped', async () => {
+  it('reads a bounded number of entries per pass, and continues where it stopped', async () => {
     const harness = await CoreHarness.open();
     const { accountId } = harness.caller;
     await addEntries(harness.context, accountId, 2_500);
@@ -333,7 +333,7 @@ describe('UsageCatchUp', () => {
     await expectVerified(harness);
   });
 
-  it('goes on with traces once they have been asked for, more of them than one write may have', async () => {
+  it('continues with traces once they were requested, also with more of them than one write may have', async () => {
     const harness = await CoreHarness.open();
     const { accountId } = harness.caller;
     await addEntries(harness.context, accountId, 6_000);

@@ -127,7 +127,7 @@ describe('decideDelivery', () => {
     }
   });
 
-  it('takes no second event of the same rank: a generation ends once', () => {
+  it('refuses a second event of the same rank: a generation ends once', () => {
     const ended = newDelivery('generation.succeeded');
     for (const later of ['generation.succeeded', 'generation.failed', 'generation.running'] as const)
       expect(refusal(ended, { event: 'announce', of: later, at: START, isDisabled: false })).to.equal('NOTHING_TO_DO');

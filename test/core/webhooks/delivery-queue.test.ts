@@ -137,7 +137,7 @@ describe('the queue of deliveries', () => {
     expect([...states]).to.deep.equal(['delivered']);
   });
 
-  it('lets nobody wait for an account whose endpoints all hang, however many deliveries that has', async () => {
+  it('keeps an account whose endpoints all hang from delaying others, however many deliveries it has', async () => {
     const hanging = await harness.core.newCaller(0);
     for (let hook = 0; hook < 10; hook += 1)
       void deliver(await harness.endpoint({ url: `https://slow.example/${hook}` }, hanging), 300, hanging);
@@ -242,7 +242,7 @@ describe('the queue of deliveries', () => {
     expect(harness.sender.received).to.have.length(10 * 6 * 4);
   });
 
-  it('lets what is being sent end while it stops, cuts it after a while, and leaves it to the next process', async () => {
+  it('finishes what is being sent while it stops, cuts it after a while, and leaves it to the next process', async () => {
     const slow = await harness.endpoint({ url: SLOW });
     const waiting = Promise.allSettled([deliver(slow, 6)]);
     await harness.core.clock.advance(1);

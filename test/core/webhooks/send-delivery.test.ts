@@ -78,7 +78,7 @@ describe('deliveries of webhooks', () => {
     expect(start?.messageId).not.to.equal(end?.messageId);
   });
 
-  it('skip a start that could not be told once the end has come', async () => {
+  it('skip a start that was not delivered before the end came', async () => {
     harness.sender.receive = ({ event }) => ({ status: event === 'generation.running' ? 500 : 200 });
     const { endpointId } = await harness.endpoint({ url: 'https://receiver.example/all', events: [...WEBHOOK_EVENTS] });
     await harness.ended();

@@ -126,7 +126,7 @@ describe('slow answers', () => {
     ]);
   });
 
-  it('are no requests that were never answered: their processes may be dead', () => {
+  it('exclude requests that were never answered: their processes may be dead', () => {
     expect(slowAnswers([{ sentAt: SENT_AT }])).to.deep.equal([]);
   });
 });

@@ -181,8 +181,8 @@ const STREAMS: Readonly<Record<string, (told: Told, draft: HistoryDraft) => void
   'one that follows a generation never hears of its end': ({ one }) => one.events.pop(),
 };
 
-describe('the history checker, of those who are told', () => {
-  it('finds nothing where everybody is told in time and in order', () => {
+describe('the history checker for receivers', () => {
+  it('finds nothing where everybody is notified in time and in order', () => {
     expect(found()).to.deep.equal([]);
   });
 
@@ -205,7 +205,7 @@ describe('the history checker, of those who are told', () => {
     expect(found(({ webhooks }) => void (the(webhooks.messages[0]).endpoint = 'nobody'))).to.deep.equal([27]);
   });
 
-  it('does not miss what a client asked for before it followed, nor what was told again on another connection', () => {
+  it('accepts what a client requested before it followed, and repetitions on another connection', () => {
     const late = ({ app, resumed }: Told) => {
       delete resumed.after;
       Object.assign(resumed, { openedAt: QUIET_AT, events: [] });

@@ -24,7 +24,7 @@ describe('the history checker', () => {
     });
   }
 
-  it('lets entries name no key where older processes took part, but no other key', () => {
+  it('accepts entries without a key where older processes took part, but with no other key', () => {
     const draft = cleanHistory();
     draft.facts.hasOlderProcesses = true;
     delete entry(draft, IDS.succeeded, 'hold').attribution;
@@ -62,7 +62,7 @@ describe('the history checker', () => {
     expect(checkHistory(draft).filter(({ invariant }) => invariant === 13)).to.deep.equal([]);
   });
 
-  it('lets trouble keep a request from arriving in time', () => {
+  it('accepts that trouble keeps a request from arriving in time', () => {
     const draft = cleanHistory();
     ask(
       draft,
@@ -75,7 +75,7 @@ describe('the history checker', () => {
     expect(checkHistory(draft)).to.deep.equal([]);
   });
 
-  it('lets trouble keep something from succeeding', () => {
+  it('accepts that trouble keeps something from succeeding', () => {
     const draft = cleanHistory();
     fail(draft, IDS.poor, 'TASK_TIMEOUT');
     draft.facts.bursts = [];
@@ -85,7 +85,7 @@ describe('the history checker', () => {
     expect(checkHistory(draft).filter(({ sentence }) => sentence.includes('asked for'))).to.deep.equal([]);
   });
 
-  it('lets outputs of one answer have several fences of the worker that stored them', () => {
+  it('accepts outputs of one answer with several fences of the worker that stored them', () => {
     const draft = cleanHistory();
     const g = spreadOverFences(draft, IDS.poor);
     expect(new Set(g.outputs.map(({ objectKey }) => objectKey.split('/')[2]))).to.have.lengthOf(2);

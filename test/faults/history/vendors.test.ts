@@ -113,7 +113,7 @@ describe('the history checker, of vendors', () => {
     expect(found({ submissions: [late, again()], notFound })).to.deep.equal([21]);
   });
 
-  it('lets a model that would rather have it twice guess, but only in trouble', () => {
+  it('allows a model that prefers a double submission to guess, but only in trouble', () => {
     const submissions = [{ ...FIRST, task: UNTOLD }, again()];
     const inTrouble = (draft: HistoryDraft) => draft.facts.troubles.push({ from: EARLIER, until: EARLIER + 1 });
     expect(found({ policy: 'resubmit', submissions }, inTrouble)).to.deep.equal([]);
@@ -156,7 +156,7 @@ describe('the history checker, of vendors', () => {
     expect(all(wasLost)).to.deep.equal([]);
   });
 
-  it('lets trouble keep some outputs from arriving, and finds it in calm, for all outputs, and of what no vendor made', () => {
+  it('accepts that trouble loses some outputs, and finds a loss in calm, of all outputs, or of what no vendor made', () => {
     const badEnds = (change: (draft: HistoryDraft) => void) => {
       const draft = seenBy({ submissions: [FIRST] });
       draft.facts.bursts = [];

@@ -221,7 +221,7 @@ describe('faults that were played', () => {
     ]);
   });
 
-  it('are told by what they hit', () => {
+  it('are named by what they hit', () => {
     expect(
       describeStruck([
         { kind: 'a link cut', action: 'links', hits: 3 },

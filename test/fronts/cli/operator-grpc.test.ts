@@ -222,7 +222,7 @@ describe("operators' commands with --grpc, when a call fails", () => {
     });
   });
 
-  it('says that nothing was done when no try has reached a server', async () => {
+  it('reports that nothing was done when no attempt has reached a server', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const stderr = `darkroom: ${address} cannot be reached: nothing listens there. Nothing was done.\n`;
     const commands = [

@@ -254,7 +254,7 @@ describe("the program with an operator's area", () => {
       .filter((line) => line.includes('"operator act"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('lets an operator work, and keeps a record of it', async () => {
+  it("performs an operator's commands, and keeps a record of them", async () => {
     await start({ DARKROOM_SIGN_IN_OPERATOR_AREA: 'true' });
     const { personId, olga } = await operator();
     const id = randomUUID();

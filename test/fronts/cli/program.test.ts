@@ -186,7 +186,7 @@ describe('a first start', () => {
     ['text', [], 'to have it saved'],
     ['JSON', ['--json'], '}\n'],
   ] as const) {
-    it(`writes the key to a private file where stdout is no terminal, and to no pipe: ${how}`, async () => {
+    it(`writes the key to a private file where stdout is not a terminal, and never to a pipe: ${how}`, async () => {
       const server = new CliRun(folder, ['serve', ...args], { environment });
       await server.until('stdout', until);
       server.signal('SIGTERM');

@@ -85,7 +85,7 @@ describe('darkroom providers check', () => {
     expect((await run('elsewhere')).stderr).to.include('the names are sdcpp, spare, own.');
   });
 
-  it('says what is wrong with options that cannot work, and checks the others', async () => {
+  it('reports options that cannot work, and checks the others', async () => {
     configure(fake.url, ', api_key_file: none.txt');
     const { code, stdout } = await run();
     configure(fake.url);
@@ -373,7 +373,7 @@ describe('darkroom init --provider', () => {
     );
   });
 
-  it('takes no key for the name of a file, and repeats it nowhere', async () => {
+  it('does not take a key for the name of a file, and does not repeat it', async () => {
     expect(await init(['replicate', '--model', 'flux-schnell'], 'r8_secret\n')).to.deep.equal({
       code: 2,
       stdout: '',
@@ -384,7 +384,7 @@ describe('darkroom init --provider', () => {
     expect(files()).to.deep.equal([]);
   });
 
-  it('says of an answer that it is no address', async () => {
+  it('reports an answer that is not an address', async () => {
     const { code, stderr } = await init(['cog'], '127.0.0.1:5000\n');
     expect({ code, files: files() }).to.deep.equal({ code: 2, files: [] });
     expect(stderr).to.include(

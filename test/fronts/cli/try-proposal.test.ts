@@ -88,7 +88,7 @@ describe('a proposal that is tried', () => {
     expect(readdirSync(folder)).to.include.members(['darkroom.yaml', 'catalog.yaml']);
   });
 
-  it('says what broke, with the node', async () => {
+  it('reports what broke, with the node', async () => {
     fake.queue.breakage = { node: '1', exceptionType: 'torch.OutOfMemoryError' };
     const ran = await importing('still.json').ended;
     expect(ran.code).to.equal(1);

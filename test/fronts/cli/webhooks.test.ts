@@ -141,7 +141,7 @@ describe('darkroom webhooks', () => {
     link.close();
   });
 
-  it('listen goes on where its stream was cut, with the ids of before', async () => {
+  it('listen continues where its stream was cut, with the same ids', async () => {
     const link = await CutLink.to(service.url);
     const run = await listening(['--forward-to', url, '--json', '--url', link.url]);
     const first = await make();
@@ -161,7 +161,7 @@ describe('darkroom webhooks', () => {
     link.close();
   });
 
-  it('listen tells of the wanted events alone, and of starts too', async () => {
+  it('listen prints the wanted events alone, starts included', async () => {
     const run = await listening(['--event', 'generation.running', '--event', 'generation.succeeded', '--json']);
     const other = await listening(['--event', 'generation.failed', '--json']);
     const id = await make();
@@ -213,7 +213,7 @@ describe('darkroom webhooks', () => {
     expect(await service.run(['webhooks', 'list'])).to.deep.include({ code: 3 });
   });
 
-  it('deliveries and replay show what a webhook was told, and send it again', async () => {
+  it('deliveries and replay show what a webhook received, and send it again', async () => {
     receiver.statuses = [503];
     const { webhook_id: id } = await service.json<{ webhook_id: string }>(['webhooks', 'create', url], managing);
     const generation = await make();

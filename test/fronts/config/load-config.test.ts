@@ -79,7 +79,7 @@ describe('configuration', () => {
     ]);
   });
 
-  it('lets variables override the file, and the file the defaults', async () => {
+  it('applies variables over the file, and the file over the defaults', async () => {
     writeFileSync(
       join(folder, 'mine.yaml'),
       'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsign_in:\n  enabled: false\noauth:\n  enabled: false\nmcp:\n  confirm_above_credits: 0\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
@@ -382,7 +382,7 @@ describe('configuration', () => {
     ).to.deep.equal(['fd00::/8', '192.0.2.1']);
   });
 
-  it("has no operator's area unless it is turned on, which takes a log that tells of it", async () => {
+  it('has no operator area unless it is turned on, which the log reports', async () => {
     const area = async (environment: Record<string, string>) =>
       (await loadConfig({ folder, environment })).signIn.operatorArea;
     expect(await area({})).to.equal(false);

@@ -78,7 +78,7 @@ describe('modules of the configuration', () => {
     expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
-  it('are told their options, the folder of the catalog and what a model makes with its settings', async () => {
+  it('receive their options, the folder of the catalog and what a model makes with its settings', async () => {
     write(
       'camera.mjs',
       `const camera = ${CAMERA}; export default [{ ...camera, settingsFault: (_, { options, catalogFolder, modality }) => modality + ' by ' + options.lens + ' in ' + catalogFolder }];`,

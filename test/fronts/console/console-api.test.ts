@@ -239,13 +239,13 @@ describe("the account page's API", () => {
       expect(await keysOf(ada)).to.deep.equal([]);
     });
 
-    it('a body beyond 16 KiB, and one that is no object', async () => {
+    it('a body beyond 16 KiB, and one that is not an object', async () => {
       expect(await ada.post('/keys', { name: 'x'.repeat(17_000) })).to.include({ code: 'BODY_TOO_LARGE' });
       expect(await ada.post('/keys', ['x'])).to.include({ status: 422 });
       expect(await ada.post('/sessions/end-others', { surprise: 1 })).to.include({ status: 422 });
     });
 
-    it('more than 60 changes of one person in a minute, and goes on for others', async () => {
+    it('more than 60 changes of one person in a minute, and serves others', async () => {
       const answers = [];
       for (let index = 0; index < 61; index += 1) answers.push(await ada.post(`/keys/${UNKNOWN}/revoke`));
       expect(new Set(answers.slice(0, 60).map(({ code }) => code))).to.deep.equal(new Set(['NOT_FOUND']));
@@ -554,7 +554,7 @@ describe('a person acting in an App on the account page', () => {
       expect((usage.data['usage'] as object[])[0]).to.include({ credential_name: 'ada@example.com', generations: 1 });
     });
 
-    it('not without enough credits, of which it is told how many there are', async () => {
+    it('not without enough credits, and shows how many there are', async () => {
       const dear = { ...PICTURE, parameters: { size: '96x64', n: 4 } };
       for (let index = 0; index < 24; index += 1) taskOf(await create(dear));
       taskOf(await create({ ...PICTURE, parameters: { size: '96x64', n: 2 } }));
@@ -565,7 +565,7 @@ describe('a person acting in an App on the account page', () => {
       expect(refused.headers.get('darkroom-credits-available')).to.equal('10');
     });
 
-    it('not with a bad field, which it is told by its pointer', async () => {
+    it('not with a bad field, which it names by its pointer', async () => {
       const refused = await create({ ...PICTURE, parameters: { size: '96x64', n: 9 } });
       expect(refused).to.include({ status: 422, code: 'FIELD_INVALID' });
       expect(JSON.parse(refused.text)).to.include({ pointer: '/parameters/n' });

@@ -121,7 +121,7 @@ describe("a person's own on the account page", () => {
   describe('the password', () => {
     const change = (client: ConsoleClient, body: object) => client.post('/password', { new_password: NEXT, ...body });
 
-    it('changes with the current one: a new session goes on here, and all others end', async () => {
+    it('changes with the current one: a new session continues here, and all others end', async () => {
       const before = new ConsoleClient(service.origin, ada.cookie);
       const elsewhere = await clientOf(service, service.person);
       expect(await change(ada, { current_password: PASSWORD })).to.include({ status: 200 });

@@ -63,7 +63,7 @@ describe("access to the operator's area", () => {
     it('is refused without a session', () =>
       expectRefused(new ConsoleClient(harness.service.origin, ''), 'SESSION_REQUIRED'));
 
-    it('is refused to people who are no operators, however they have signed in', async () => {
+    it('is refused to people who are not operators, however they have signed in', async () => {
       for (const method of ['passkey', 'password'] as const)
         await expectRefused(await clientOf(harness.service, harness.service.person, method), 'OPERATOR_REQUIRED');
     });
@@ -73,7 +73,7 @@ describe("access to the operator's area", () => {
         await expectRefused(await clientOf(harness.service, harness.operator, method), 'PASSKEY_SIGN_IN_REQUIRED');
     });
 
-    it('takes no change of an operator who has signed in more than 15 minutes ago, and still shows things', async () => {
+    it('refuses changes of an operator who signed in more than 15 minutes ago, and still shows things', async () => {
       const operator = await harness.signedIn();
       harness.service.harness.clock.advance(RECENT_MS + 1_000);
       const changes = OPERATOR_OPERATIONS.filter(({ method }) => method === 'POST');
@@ -88,7 +88,7 @@ describe("access to the operator's area", () => {
       await expectRefused(operator, 'OPERATOR_REQUIRED');
     });
 
-    it('takes no change that a page of another origin asks for, or in a type that a form can send', async () => {
+    it('refuses changes from a page of another origin, or in a type that a form can send', async () => {
       const operator = await harness.signedIn();
       for (const { method, path } of OPERATOR_OPERATIONS) {
         if (method === 'GET') continue;
@@ -133,7 +133,7 @@ describe("access to the operator's area", () => {
       expect(await context.people.read(person.personId)).not.to.have.property('operatorSince');
     });
 
-    it('has pages that lead others to sign in, and are unknown to people who are no operators', async () => {
+    it('has pages that lead visitors to sign in, and that people who are not operators cannot find', async () => {
       const statusesFor = async (cookie: string) =>
         Promise.all(
           OPERATOR_PAGES.map(async (path) => {
@@ -151,7 +151,7 @@ describe("access to the operator's area", () => {
       expect(await statusesFor((await harness.signedIn()).cookie)).to.deep.equal(each(200));
     });
 
-    it('is told of in the overview, to operators alone', async () => {
+    it('is listed in the overview, for operators alone', async () => {
       const about = async (client: ConsoleClient) => (await client.get('/overview')).data['has_operator_area'];
       expect(await about(await harness.signedIn())).to.equal(true);
       expect(await about(await clientOf(harness.service, harness.service.person))).to.equal(false);

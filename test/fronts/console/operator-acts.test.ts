@@ -210,7 +210,7 @@ describe('what operators do in a browser', () => {
       ]);
     });
 
-    it('refuses amounts, reasons and ids that no page sends, before anything has begun', async () => {
+    it('refuses amounts, reasons and ids that no page sends, before anything starts', async () => {
       const right = { operation_id: randomUUID(), credits: 5, reason: 'r' };
       const wrong: readonly object[] = [
         { ...right, credits: 1.5 },
@@ -422,7 +422,7 @@ describe('the check of the books in a browser', () => {
     while (!harness.told.some(({ outcome }) => outcome === 'stopped')) await olga.get('/overview');
   };
 
-  it('says that all is right, what it looked at, and the same as the command', async () => {
+  it('reports that all is right, what it checked, and the same as the command', async () => {
     const last = await (await begin()).last();
     expect(last).to.deep.equal({ ...(await verifyCredits(harness.service.harness.context)) });
     expect(last).to.include({ accounts: 1, entries: 1 }).and.deep.include({ findings: [] });
@@ -431,7 +431,7 @@ describe('the check of the books in a browser', () => {
     expect(harness.told[1]).to.include({ accounts: 1, findings: 0 });
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const read = store().read.bind(store()) as (...given: unknown[]) => Promise<{ readonly spent: number } | null>;
     store().read = (async (...given: unknown[]) => {
       const account = await read(...given);
@@ -441,7 +441,7 @@ describe('the check of the books in a browser', () => {
     expect(findings).to.be.an('array').with.lengthOf.at.least(1);
   });
 
-  it('says that it could not go on, and is free again', async () => {
+  it('reports that it could not continue, and is free again', async () => {
     const list = store().list.bind(store());
     store().list = () => Promise.reject(new StoreUnavailable('The store is away.'));
     expect(await (await begin()).last()).to.include({ fault: 'The service cannot answer right now.' });
@@ -480,7 +480,7 @@ describe('the check of the books in a browser', () => {
     expect(await listening.last()).to.deep.include({ is_stopped: true });
   });
 
-  it('lets others be answered between two pages of what it reads', async () => {
+  it('yields to other requests between two pages of what it reads', async () => {
     for (let index = 0; index < 40; index += 1)
       await createAccount(harness.service.harness.context, { name: 'one of many' });
     let pages = 0;

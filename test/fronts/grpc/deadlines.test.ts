@@ -273,7 +273,7 @@ describe('a call that is cancelled or past its deadline', () => {
     await grpc.close();
   });
 
-  it('completes a create that had begun: once, and its key replays it', async () => {
+  it('completes a started create once, and its key replays it', async () => {
     const stop = new Stop();
     const grpc = await StoppedStage.open(stop.at('generations.insert'));
     expect(await grpc.giveUpAt(stop, grpc.send(createGeneration, CREATE))).to.equal(Status.CANCELLED);

@@ -306,7 +306,7 @@ describe('the discovery of the MCP server', () => {
     expect((await read(address)).body).to.include({ resource: mcp.url });
   });
 
-  it('takes no address from a forged Host', async () => {
+  it('ignores the address in a forged Host', async () => {
     const { port } = new URL(mcp.origin);
     for (const path of [CATALOG, `${MCP}/server-card`]) {
       const text = await new Promise<string>((resolve, reject) => {

@@ -183,7 +183,7 @@ describe('requests to MCP clients', () => {
     expect(call.listeners).to.equal(0);
   });
 
-  it('are at most eight for a credential, which is no matter to others', async () => {
+  it('are at most eight for a credential, independent of others', async () => {
     const calls = Array.from({ length: 8 }, () => new TestedCall());
     const open = calls.map((call) => ask('ada', call));
     expect(await codeOf(ask('ada'))).to.equal('RATE_LIMITED');
@@ -195,7 +195,7 @@ describe('requests to MCP clients', () => {
     await Promise.all(open);
   });
 
-  it('are at most a hundred for an account, however many credentials it has, which is no matter to others', async () => {
+  it('are at most a hundred for an account, however many credentials it has, independent of others', async () => {
     const calls = Array.from({ length: 100 }, () => new TestedCall());
     const open = calls.map((call, index) => ask(`key ${index}`, call, undefined, 'one account'));
     expect(await codeOf(ask('another key', new TestedCall(), undefined, 'one account'))).to.equal('RATE_LIMITED');

@@ -88,7 +88,7 @@ for (const revision of REVISIONS)
       expect(textOf(answer)).to.match(/ failed and cost 0 credits: CONTENT_REJECTED_INPUT: The prompt was refused/);
     });
 
-    it('says that it goes on while it waits, and then how it stands', async () => {
+    it('reports progress while it waits, and then the state', async () => {
       const told: (string | undefined)[] = [];
       const onprogress = ({ message }: { readonly message?: string | undefined }): number => told.push(message);
       const args = picture('held', { model_key: 'picture-held', wait_seconds: 1 });
@@ -101,7 +101,7 @@ for (const revision of REVISIONS)
       expect(mcp.service.context.generationWatch.followed).to.equal(0);
     });
 
-    it('ends its wait when the client has gone, and the generation goes on', async () => {
+    it('ends its wait when the client has disconnected, and the generation continues', async () => {
       const gone = new AbortController();
       const other = await mcp.connect(revision, secret);
       const args = picture('left', { model_key: 'picture-held', wait_seconds: 50 });
@@ -134,7 +134,7 @@ for (const revision of REVISIONS)
         ]);
       });
 
-      it('refuses what is no picture, another type than was said and a role that the model does not take', async () => {
+      it('refuses a file that is not a picture, another type than declared and a role that the model does not take', async () => {
         const text = Buffer.from('no picture').toString('base64');
         const refusals = await Promise.all([
           withPicture('r1', { data: text }),
@@ -267,7 +267,7 @@ describe('spending over MCP', () => {
         expect([codeOf(answer), asked, await reserved()]).to.deep.equal(['OK', 0, 10]);
       });
 
-      it('asks a person above it, with the price, and goes on with a yes', async () => {
+      it('asks a person above it, with the price, and continues with a yes', async () => {
         const forms: JsonObject[] = [];
         const answer = await generate(picture('dear', DEAR), async (form) => {
           forms.push(form);
@@ -300,7 +300,7 @@ describe('spending over MCP', () => {
         expect(textOf(answer)).to.include('This would reserve 20 credits, and more than 15 need');
       });
 
-      it('goes on where nobody can be asked and there is a cap, up to the cap', async () => {
+      it('continues up to the cap where nobody can be asked', async () => {
         const capped = [await mcp.key(undefined, { monthlyCap: 30 }), await mcp.token('mcp', 30)];
         for (const credential of capped) {
           expect(codeOf(await generate(picture('capped', DEAR), undefined, credential))).to.equal('OK');
@@ -314,7 +314,7 @@ describe('spending over MCP', () => {
         expect(codeOf(await generate(picture('asked', DEAR), sayingNo, credential))).to.equal('SPENDING_NOT_CONFIRMED');
       });
 
-      it('asks nobody about what would be refused anyhow', async () => {
+      it('asks nobody about what would be refused anyway', async () => {
         const asked: JsonObject[] = [];
         const credential = await mcp.key(undefined, { monthlyCap: 18 });
         const answer = await generate(
@@ -411,7 +411,7 @@ describe('spending over MCP', () => {
       expect(await reserved()).to.equal(0);
     });
 
-    it('takes no yes of another request, another key, another price or another credential', async () => {
+    it('ignores a yes for another request, key, price or credential', async () => {
       const requestState = await stateFor(picture('own', DEAR));
       const given = { ...YES, requestState };
       const others: readonly (readonly [string, JsonObject])[] = [
@@ -425,14 +425,14 @@ describe('spending over MCP', () => {
       expect(await reserved()).to.equal(0);
     });
 
-    it('takes no yes after ten minutes', async () => {
+    it('ignores a yes after ten minutes', async () => {
       const requestState = await stateFor(picture('own', DEAR));
       mcp.service.clock.advance(600_000);
       const result = await send(secret, picture('own', DEAR), { ...YES, requestState });
       expect(result['resultType']).to.equal('input_required');
     });
 
-    it('takes no answer to the question of another credential, in the era of streams', async () => {
+    it('ignores answers to the question of another credential, with streams', async () => {
       let answered: (() => void) | undefined;
       const thinking = new Promise<void>((resolve) => (answered = resolve));
       let asked: (() => void) | undefined;
@@ -456,7 +456,7 @@ describe('spending over MCP', () => {
     });
   });
 
-  it('goes on being asked about after clients that left before they were asked', async () => {
+  it('keeps asking after clients that left before they were asked', async () => {
     await mcp.close();
     const options = { ports: { catalog: prices.catalog }, around: withSlowClaims };
     mcp = await McpHarness.open({ mcp: { confirmAboveCredits: THRESHOLD } }, options);

@@ -382,7 +382,7 @@ describe('the tasks extension of the MCP server', () => {
     }
   });
 
-  it('knows no task of another owner, of an unknown id and of what is no id', async () => {
+  it('does not find a task of another owner, of an unknown id or of a malformed id', async () => {
     const own = await newTask('own');
     const credential = await mcp.token('mcp');
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {

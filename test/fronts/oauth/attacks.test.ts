@@ -23,7 +23,7 @@ describe('attacks on the OAuth server', () => {
   afterEach(() => service.close());
   const grants = () => listGrants(service.harness.context, service.person.personId);
 
-  describe('by redirect addresses', () => {
+  describe('with other redirect addresses', () => {
     for (const uri of [
       'https://client.example/callback/',
       'https://client.example/callback?more=1',
@@ -38,14 +38,14 @@ describe('attacks on the OAuth server', () => {
       '//evil.example/callback',
       '',
     ])
-      it(`is no code sent to ${uri === '' ? 'an empty one' : uri}`, async () => {
+      it(`send no code to ${uri === '' ? 'an empty one' : uri}`, async () => {
         const page = await browser.open(service.request(clientId, { redirect_uri: uri }).path);
         expect(page.headers.get('location')).to.equal(null);
         expect(page.status).to.equal(400);
         expect(page.headers.get('content-type')).to.include('text/html');
       });
 
-    it('is the browser not sent away by a request that was refused, but to a program on its computer', async () => {
+    it('redirect the browser after a refusal only to a program on its computer', async () => {
       const refused = { prompt: 'none', redirect_uri: 'https://client.example/callback' };
       const { path, state } = service.request(clientId, refused);
       const page = await new TestBrowser(service.origin).open(path);
@@ -60,7 +60,7 @@ describe('attacks on the OAuth server', () => {
       expect(native.headers.get('location')).to.include(`${REDIRECT}?error=login_required`);
     });
 
-    it('are refusals told in sentences, and parameters named as they are spelled', async () => {
+    it('are refused in sentences that spell parameters as they are', async () => {
       const other = await browser.open(
         service.request(clientId, { redirect_uri: 'https://evil.example/callback' }).path,
       );
@@ -69,7 +69,7 @@ describe('attacks on the OAuth server', () => {
       expect(nobody.text).to.include('>Client is invalid.<');
     });
 
-    it('is a loopback address taken on any port, since programs take a free one', async () => {
+    it('may use a loopback address on any port, since programs take a free one', async () => {
       const page = await browser.open(
         service.request(clientId, { redirect_uri: 'http://127.0.0.1:51234/callback' }).path,
       );
@@ -77,7 +77,7 @@ describe('attacks on the OAuth server', () => {
     });
   });
 
-  describe('by weaker requests', () => {
+  describe('with weaker requests', () => {
     for (const [what, params, error] of [
       ['no proof key', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
       ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
@@ -91,14 +91,14 @@ describe('attacks on the OAuth server', () => {
       ['a signed request', { request: 'e30.e30.' }, 'request_not_supported'],
       ['no interaction', { prompt: 'none' }, 'login_required'],
     ] as const)
-      it(`is ${what} refused`, async () => {
+      it(`fail with ${what}`, async () => {
         const page = await browser.open(service.request(clientId, params).path);
         const location = page.headers.get('location') ?? page.text;
         expect(location).to.include(error);
         expect(location).not.to.include('code=');
       });
 
-    it('is no password taken at the token endpoint', async () => {
+    it('cannot use a password at the token endpoint', async () => {
       for (const grantType of ['password', 'client_credentials', 'implicit']) {
         const { body } = await service.token({
           grant_type: grantType,
@@ -110,19 +110,19 @@ describe('attacks on the OAuth server', () => {
       }
     });
 
-    it('is there no introspection', async () => {
+    it('find no introspection endpoint', async () => {
       expect((await service.token({ token: 'x', client_id: clientId }, '/oauth/introspect')).status).to.equal(404);
     });
 
-    it('is an unknown client shown no consent', async () => {
+    it('show no consent to an unknown client', async () => {
       const page = await browser.open(service.request('0199f0d2-6d1c-7c4e-9a53-3f2b8e1d7a60').path);
       expect(page.status).to.equal(400);
       expect(page.headers.get('location')).to.equal(null);
     });
   });
 
-  describe('by other pages', () => {
-    it('is consent refused that another page sends', async () => {
+  describe('from other pages', () => {
+    it('cannot send consent', async () => {
       const page = await browser.open(service.request(clientId).path);
       const path = new URL(page.url).pathname;
       const fields = { decision: 'allow', scope: 'credits:read' };
@@ -135,7 +135,7 @@ describe('attacks on the OAuth server', () => {
       expect(await grants()).to.deep.equal([]);
     });
 
-    it('are pages kept out of frames, and run no script of others', async () => {
+    it('cannot frame our pages, and run no script in them', async () => {
       const consent = await browser.open(service.request(clientId).path);
       const others = await Promise.all(
         ['/sign-in', '/oauth/device', '/oauth/authorize'].map((path) => new TestBrowser(service.origin).open(path)),
@@ -149,14 +149,14 @@ describe('attacks on the OAuth server', () => {
       }
     });
 
-    it('is the name of a client shown as text', async () => {
+    it('show the name of a client as text', async () => {
       const name = `<script>alert('x')</script>"&`;
       const other = await service.register({ client_name: name });
       const { text } = await browser.open(service.request(other).path);
       expect(text).to.include('&lt;script&gt;').and.not.include('<script>');
     });
 
-    it('are no cookies taken by the API', async () => {
+    it('cannot use cookies with the API', async () => {
       const { status } = await fetch(`${service.origin}/api/v1/developer/credits`, {
         headers: { Cookie: browser.cookieHeader('/') },
       });
@@ -164,8 +164,8 @@ describe('attacks on the OAuth server', () => {
     });
   });
 
-  describe('by other browsers', () => {
-    it('is a consent that began in one not finished in another', async () => {
+  describe('from other browsers', () => {
+    it('cannot finish a consent that started in another', async () => {
       const page = await browser.open(service.request(clientId).path);
       const victim = await service.signedIn();
       const path = new URL(page.url).pathname;
@@ -175,7 +175,7 @@ describe('attacks on the OAuth server', () => {
       expect(await grants()).to.deep.equal([]);
     });
 
-    it('is the person who consents the one who is signed in now', async () => {
+    it('consent as the person who is signed in now', async () => {
       const page = await browser.open(service.request(clientId).path);
       const { accountId } = service.person;
       await createPerson(service.harness.context, { accountId, email: 'bob@example.com', password: PASSWORD });
@@ -187,7 +187,7 @@ describe('attacks on the OAuth server', () => {
       expect(await grants()).to.deep.equal([]);
     });
 
-    it('is another person asked in a browser in which one has consented', async () => {
+    it('ask another person even after one has consented in it', async () => {
       await service.connect(browser, clientId);
       const { accountId } = service.person;
       const bob = await createPerson(service.harness.context, {
@@ -203,7 +203,7 @@ describe('attacks on the OAuth server', () => {
     });
   });
 
-  it('by a forged host change no address', async () => {
+  it('change no address with a forged host', async () => {
     const forged = {
       'Host': 'evil.example',
       'X-Forwarded-Host': 'evil.example',
@@ -222,7 +222,7 @@ describe('attacks on the OAuth server', () => {
     }
   });
 
-  it('by a secret of another kind give nothing', async () => {
+  it('get nothing with a secret of another kind', async () => {
     const { path, verifier } = service.request(clientId);
     const callback = await service.allow(browser, await browser.open(path));
     const code = callback.searchParams.get('code') ?? '';
@@ -316,7 +316,7 @@ describe('the bounds of the OAuth server', () => {
     expect(await context.artefacts.removeExpired(clock.now(), 100)).to.equal(0);
   });
 
-  it('take lives that are no whole number of seconds', async () => {
+  it('accept lifetimes that are not a whole number of seconds', async () => {
     const running = await open({}, { settings: { accessTokenMs: 61_500, grantIdleMs: 3_600_100 } });
     const tokens = await running.connect(await running.signedIn(), await running.register());
     expect(tokens.expires_in).to.equal(62);

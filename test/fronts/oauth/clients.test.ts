@@ -30,7 +30,7 @@ describe('the registration of OAuth clients', () => {
   afterEach(() => service.close());
   const register = (metadata: object) => service.post('/oauth/register', metadata);
 
-  it('answers what was registered: a public client with a code and a refresh token', async () => {
+  it('returns the registration: a public client with a code and a refresh token', async () => {
     const { status, body, headers } = await register({
       client_name: 'an editor',
       redirect_uris: [REDIRECT],

@@ -70,7 +70,7 @@ describe('an OAuth client', () => {
       else expect(text).to.match(written);
     });
 
-  it('is told that it was refused', async () => {
+  it('learns that it was refused', async () => {
     const { path, state } = service.request(clientId);
     const { searchParams } = await service.allow(browser, await browser.open(path), { decision: 'deny' });
     expect(Object.fromEntries(searchParams)).to.deep.include({ error: 'access_denied', state, iss: service.origin });
@@ -157,7 +157,7 @@ describe('an OAuth client', () => {
       expect(codeOf(await service.call(mcp.access_token))).to.equal('DEVELOPER_TOKEN_INVALID');
     });
 
-    it('is told apart whether one has expired, was revoked, or never was', async () => {
+    it('is refused with distinct reasons for expired, revoked and unknown ones', async () => {
       const { access_token: token, refresh_token: refresh } = await service.connect(browser, clientId);
       const { body } = await service.refresh(clientId, refresh);
       await service.token({ token, client_id: clientId }, '/oauth/revoke');
@@ -169,7 +169,7 @@ describe('an OAuth client', () => {
       expect(codeOf(await service.call(`svc_oauth_${'A'.repeat(43)}`))).to.equal('DEVELOPER_TOKEN_INVALID');
     });
 
-    it('is told of an ended one for a day, and then that there is none', async () => {
+    it('is refused as ended for a day, and then as unknown', async () => {
       const { access_token: token } = await service.connect(browser, clientId);
       const { artefacts, clock } = service.harness.context;
       service.harness.clock.advance(24 * HOUR_MS);
@@ -379,7 +379,7 @@ describe('a device', () => {
   const enter = async (fields: Record<string, string>): Promise<TestPage> =>
     browser.submit('/oauth/device', { ...hiddenFields(await browser.open('/oauth/device')), ...fields });
 
-  it('is told where its person enters the code', () => {
+  it('learns where its person enters the code', () => {
     expect(codes.verification_uri).to.equal(`${service.origin}/oauth/device`);
     expect(codes.user_code).to.match(/^[A-Z]{4}-[A-Z]{4}$/);
     expect(codes.expires_in).to.equal(600);

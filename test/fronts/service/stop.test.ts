@@ -68,7 +68,7 @@ describe('the stop of a service', () => {
     return [...told, end];
   }
 
-  it('lets the folder go once all runs have ended, and closes the probes last', async () => {
+  it('releases the folder lock after the last run, and closes the probes last', async () => {
     expect(await stopped()).to.deep.equal([
       'stopping',
       'not ready',

@@ -126,7 +126,7 @@ describe('sign-in through an outside provider', () => {
     expect((await comeBack(await signInThere())).status).to.equal(422);
   });
 
-  it('takes no answer that another browser got', async () => {
+  it('refuses an answer that another browser received', async () => {
     await link();
     const address = await signInThere();
     const victim = new TestBrowser(service.origin);
@@ -145,7 +145,7 @@ describe('sign-in through an outside provider', () => {
     expect((await comeBack(address, again)).status).to.equal(422);
   });
 
-  it('takes no answer that names another issuer', async () => {
+  it('refuses an answer that names another issuer', async () => {
     await link();
     const address = new URL(await signInThere());
     address.searchParams.set('iss', 'https://evil.example');
@@ -161,7 +161,7 @@ describe('sign-in through an outside provider', () => {
     expect([page.status, page.text.includes('was not completed')]).to.deep.equal([422, true]);
   });
 
-  it('takes no answer after ten minutes', async () => {
+  it('refuses an answer after ten minutes', async () => {
     await link();
     const address = await signInThere();
     service.harness.clock.advance(600_000);

@@ -164,7 +164,7 @@ describe('sign-in with a passkey', () => {
     expect(codeOf(form)).to.equal('MEDIA_TYPE_UNSUPPORTED');
   });
 
-  it('refuses what is no answer of a browser, and keeps the challenge for one that is', async () => {
+  it('refuses what is not an answer of a browser, and keeps the challenge for one that is', async () => {
     const { challenge } = await begin();
     const answer = answerTo(challenge);
     const { signature: _signature, ...unsigned } = answer;
@@ -175,7 +175,7 @@ describe('sign-in with a passkey', () => {
     expect((await browser.post(FINISH, answer)).status).to.equal(200);
   });
 
-  it('is slowed for one address, and told when to go on', async () => {
+  it('is rate limited for one address, with the time of the next try', async () => {
     const answers: TestPage[] = [];
     for (let tries = 0; tries < 30; tries += 1) answers.push(await browser.post(BEGIN, {}));
     const refused = answers.filter(({ status }) => status === 429);

@@ -302,7 +302,7 @@ describe('the sign-in page', () => {
       });
   });
 
-  it('takes no form that is too large, or of another type', async () => {
+  it('rejects an oversized form, and one of another type', async () => {
     expect((await signIn({ password: 'x'.repeat(20_000) })).status).to.equal(413);
     const json = await fetch(`${service.origin}/sign-in`, {
       method: 'POST',

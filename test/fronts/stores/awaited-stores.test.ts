@@ -31,7 +31,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('schedules in progress when a process stops', () => {
-  it('are completed first, including those begun meanwhile', async () => {
+  it('are completed first, including those started meanwhile', async () => {
     const gates = [new Gate(), new Gate()];
     let begun = 0;
     const waited = schedules(async (call) => {

@@ -84,7 +84,7 @@ for (const [name, start] of [
       expect(await sharp(picture).metadata()).to.include({ width: 128, height: 64 });
     });
 
-    it('takes no request that ends within its body', async () => {
+    it('refuses a request that ends within its body', async () => {
       const before = numberOf(await submit({}));
       await sendHalf(subject.url, JSON.stringify(SMALL));
       expect(numberOf(await submit({}))).to.equal(before + 1);
@@ -111,7 +111,7 @@ for (const [name, start] of [
       expect(marked((await send('GET', running)).text)).to.equal(JOB.generating);
     });
 
-    it('knows no job after a restart', async () => {
+    it('forgets its jobs after a restart', async () => {
       const path = await submit({});
       await subject.restart();
       expect(await send('GET', path)).to.include({ status: 404, text: '{"error":"job not found"}' });

@@ -91,7 +91,7 @@ describe('the checker of shares', () => {
     ],
     ['its worker hands it back', {}, 'yield'],
   ] as const) {
-    it(`counts no task once ${why}`, () => {
+    it(`stops counting a task once ${why}`, () => {
       const shown = new Shown({ maxConcurrent: 1 });
       shown.submit(1);
       shown.step(1, {}, 'yield', 'two');
@@ -102,7 +102,7 @@ describe('the checker of shares', () => {
     });
   }
 
-  it('counts no task that its provider said has ended', () => {
+  it('does not count a task that its provider reported as ended', () => {
     const shown = new Shown({ maxConcurrent: 1 });
     shown.submit(1);
     shown.poll(1, 'running');
@@ -147,7 +147,7 @@ describe('the checker of shares', () => {
 // never heard of, and use that is not the ledger's; it finds nothing where all is as it must be.
 // Method: the checker observes real core on memory adapters, and is then shown events and answers that core did not give.
 
-describe('the checker of what readers are told', () => {
+describe('the checker of events for readers', () => {
   let checked: CheckedService;
   let version: number;
   beforeEach(async () => {
@@ -173,7 +173,7 @@ describe('the checker of what readers are told', () => {
   }
   const rest = (): Promise<void> => checked.noting(() => checked.checker.atRest(checked.now));
 
-  it('finds nothing where each end is told, though it is told again by another stream', async () => {
+  it('finds nothing where each end is reported, also twice on two streams', async () => {
     await begins();
     const id = await checked.created('one');
     await checked.finished(id);
@@ -206,7 +206,7 @@ describe('the checker of what readers are told', () => {
     checked.expectFirst(23, 'which is of App');
   });
 
-  it('23: finds a start that is told after the end, and an older version after a newer one', async () => {
+  it('23: finds a start reported after the end, and an older version after a newer one', async () => {
     const id = await checked.created('one');
     await checked.finished(id);
     await tell(id, 'ended');

@@ -193,7 +193,7 @@ describe('the large strings of a JSON document', () => {
     expect(hasLeft).to.equal(true);
   });
 
-  it('are refused in what is no JSON', async () => {
+  it('are refused in a body that is not JSON', async () => {
     const options = { at: ['/*', '/data/*/b64_json'] };
     for (const document of [
       '',

@@ -123,7 +123,7 @@ describe('a try of the connection to Stable Diffusion web UI', () => {
     expect(await faultsAt('a1111', names.map(checkpoint))).to.deep.equal([]);
   });
 
-  it('says that a checkpoint is missing, as the server would use another one', async () => {
+  it('reports a missing checkpoint, as the server would use another one', async () => {
     expect(await faultsAt('a1111', [checkpoint('v1-5'), checkpoint('v1-5'), {}])).to.deep.equal([
       'The server has no checkpoint v1-5; it would use the one that it has loaded.',
     ]);
@@ -142,7 +142,7 @@ describe('a try of the connection to Stable Diffusion web UI', () => {
     expect(await faultsAt('sdnext', [known, schedule])).to.deep.equal([]);
   });
 
-  it('says that the server writes a format that cannot be delivered, and what is wrong with settings', async () => {
+  it('reports a format that cannot be delivered, and wrong settings', async () => {
     expect(await faultsAt('forge', [{ other: 1 }], 'tiff')).to.deep.equal([
       'The option samples_format of the server: "tiff" cannot be delivered: an image is delivered as PNG, JPEG or WebP.',
       'unknown field "other".',
@@ -360,7 +360,7 @@ describe('requests to Stable Diffusion web UI', () => {
     expect(fake.taken[0]?.route).to.equal('img2img');
   });
 
-  it('are refused for a reference that is no picture, or cannot be read to its end', async () => {
+  it('are refused for a reference that is not a picture, or cannot be read completely', async () => {
     expect(await submit({ references: [referenceOf(Buffer.from('no picture'))] })).to.have.nested.property(
       'failure.code',
       'INPUT_INVALID',

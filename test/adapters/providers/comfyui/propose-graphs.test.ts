@@ -443,7 +443,7 @@ describe('the model proposed for a graph', () => {
     expect(proposed(wordless).provider_settings.inputs['prompt']).to.deep.equal([]);
   });
 
-  it('takes no size of a loader that the latent does not come from', () => {
+  it('ignores the size of a loader that does not feed the latent', () => {
     const workflow: JsonObject = {
       ...STANDARD,
       1: n('KSampler (Efficient)', {

@@ -104,7 +104,7 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
     for (const workflow of [STILL, VIDEO, EDIT]) proposed(workflow);
   });
 
-  it('refuses what is no workflow in API format, or saves nothing that can be delivered', () => {
+  it('refuses a file that is not a workflow in API format, or saves nothing that can be delivered', () => {
     const webm = { 1: n('SaveWEBM', { images: ['1', 0], filename_prefix: 'x' }) };
     for (const [text, sentence] of [
       [
@@ -295,7 +295,7 @@ describe('the model proposed for a graph that computes', () => {
     expect(checks).to.include('the file of node 1 (LoadImage), as reference_image, as number 2 of 2;');
   });
 
-  it('says that a caption is joined to the prompt, and which lengths stay', () => {
+  it('reports that a caption is joined to the prompt, and which lengths stay', () => {
     const captioned = standardWith(
       { 2: { text: ['20', 0] } },
       {

@@ -107,7 +107,7 @@ function describeServer(
       }
     });
 
-    it('fails a task whose reference file is no image, for its input', async () => {
+    it('fails a task whose reference file is not an image, for its input', async () => {
       const submission = task({
         settings: EDIT_SETTINGS,
         references: [reference(Buffer.from(`no image ${randomUUID()}`))],

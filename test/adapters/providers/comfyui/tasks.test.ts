@@ -341,7 +341,7 @@ describe('tasks on ComfyUI servers', () => {
     expect(fake.server.requests).to.have.length(0);
   });
 
-  it('of unknown faults are told apart in the log by known names only', async () => {
+  it('of unknown faults are distinguished in the log by known names only', async () => {
     const { provider, fake, log } = studio;
     fake.queue.breakage = { node: '1', exceptionType: 'torch.OutOfMemoryError' };
     const submission = task();

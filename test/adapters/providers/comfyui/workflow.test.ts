@@ -395,7 +395,7 @@ const FAULTY: readonly { readonly of: string; readonly workflow: JsonObject; rea
 ];
 
 describe('the check of a ComfyUI workflow', () => {
-  it('has nothing against workflows that the server runs', () => {
+  it('accepts workflows that the server runs', () => {
     expect(faultsOf(STILL, STILL_SETTINGS)).to.deep.equal([]);
     expect(faultsOf(VIDEO, VIDEO_SETTINGS)).to.deep.equal([]);
     expect(faultsOf(EDIT, EDIT_SETTINGS), 'the file is uploaded').to.deep.equal([]);
@@ -404,7 +404,7 @@ describe('the check of a ComfyUI workflow', () => {
   for (const { of, workflow, faults } of FAULTY)
     it(`finds ${of} that is wrong or missing`, () => expect(faultsOf(workflow)).to.deep.equal(faults));
 
-  it('has nothing against what a server may take: any type, one of several, what it fills in, lists elsewhere', () => {
+  it('accepts what a server may accept: any type, one of several, filled-in inputs, lists elsewhere', () => {
     const workflow = {
       ...stillWith('9', 'Any', { source: ['2', 0], mixed: ['1', 0] }),
       10: { class_type: 'Dynamic', inputs: { file: 'not in the list' } },
@@ -437,7 +437,7 @@ describe('the check of ComfyUI servers', () => {
     await Promise.all([old.close(), stranger.close(), studio.close()]);
   });
 
-  it('says what is wrong with settings, and that a key is refused', async () => {
+  it('reports wrong settings, and that a key is refused', async () => {
     const studio = await openStudio({ key: 'right' }, { options: { api_key: 'wrong' } });
     const { faults } = await studio.provider.check([{ workflow: 'none.json', inputs: { prompt: [] } }], WANTED);
     expect(faults).to.deep.equal([

@@ -355,7 +355,7 @@ describe('results of fal', () => {
     );
   });
 
-  it('are none for a reference that is no path of a request, and nothing is asked', async () => {
+  it('are empty for a reference that is not a path of a request, and no call is made', async () => {
     for (const reference of ['no-such-task', 'fal-ai/flux/requests/../../admin', 'a/b/requests/c?x=1', 'a/b/requests/'])
       expect(await vendor.provider.poll(reference, SETTINGS, WANTED), reference).to.deep.equal({ state: 'unknown' });
     expect(vendor.fake.server.requests).to.have.length(0);

@@ -202,7 +202,7 @@ describe('the mapping of an API', () => {
       expect(said).to.match(/^\/[^\n]*: [^\n]+\.$/);
     });
 
-  it('lets no text of users go to a member for places, addresses or options', () => {
+  it('keeps text of users out of members for places, addresses and options', () => {
     for (const name of ['image_url', 'imageUrl', 'model_path', 'webhook', 'extra_args', 'lora', 'mask', 'input-file']) {
       const settings = changed(`submit/body/${name}`, '{parameters.words}');
       (settings['parameters'] as JsonObject)['words'] = TEXT;

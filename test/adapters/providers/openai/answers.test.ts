@@ -385,7 +385,7 @@ describe('answers of servers with the API of OpenAI', () => {
     await collected(await provider.output(answer.reference, 0, settings, WANTED));
   });
 
-  it('to a cancel that is under way are no failure', async () => {
+  it('to a cancel in progress are not failures', async () => {
     const { provider } = await open('vllm-omni');
     const answer = await provider.submit(video({ prompt: 'stubborn' }), WANTED);
     if (!('reference' in answer)) throw new Error('There is no reference.');

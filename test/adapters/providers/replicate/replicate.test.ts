@@ -501,7 +501,7 @@ describe('requests to Replicate', () => {
     }
   });
 
-  it('have an unknown outcome after any answer that is no prediction', async () => {
+  it('have an unknown outcome after any answer that is not a prediction', async () => {
     for (const trouble of [
       { type: 'status', status: 500, isHandled: true },
       { type: 'status', status: 201, isHandled: true, body: '{"id":"../x","status":"starting"}' },

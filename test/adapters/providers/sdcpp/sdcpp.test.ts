@@ -119,7 +119,7 @@ describe('a try of the connection to sd-server', () => {
     }
   };
 
-  it('says what answers', async () => {
+  it('reports which server answers', async () => {
     expect(await check(SETTINGS)).to.deep.equal({ about: 'sd-server with zero.safetensors', faults: [] });
   });
 
@@ -135,7 +135,7 @@ describe('a try of the connection to sd-server', () => {
     ]);
   });
 
-  it('says that the path of base_url is wrong', async () => {
+  it('reports that the path of base_url is wrong', async () => {
     expect((await check(SETTINGS, `${fake.url}/sdcpp`)).faults).to.deep.equal([
       `${fake.url}/sdcpp is not sd-server with its native routes (status 404); check base_url.`,
     ]);
@@ -419,7 +419,7 @@ describe('jobs of sd-server', () => {
     });
   });
 
-  it('deliver nothing of a picture that is no base64', async () => {
+  it('deliver nothing of a picture that is not base64', async () => {
     for (const text of ['AAAAA', 'A===', 'AAB', '!!!!', 'AAAA=AAA']) {
       fake.pictureText = text;
       const { reference } = await ended();

@@ -75,7 +75,7 @@ describe('the connection of a provider', () => {
     server.close();
   });
 
-  it('goes through the proxy of the environment only if it is told to', async () => {
+  it('uses the proxy of the environment only if it is configured to', async () => {
     const server = await listening((_, path = '') => path);
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     const proxy = await ConnectProxy.open();

@@ -276,7 +276,7 @@ describe('sentences of providers', () => {
 const ORIGIN = 'https://api.example.com';
 
 describe('a try of a connection', () => {
-  it('says what is wrong', () => {
+  it('reports what is wrong', () => {
     const faults: readonly (readonly [HttpErrorKind, HttpErrorDetails, string])[] = [
       ['not-connected', { requestSent: false, code: 'ECONNREFUSED' }, 'Nothing answers at'],
       ['timed-out', { requestSent: false, phase: 'connect' }, 'Nothing answers at'],

@@ -381,7 +381,7 @@ describe('pointers into an answer', () => {
     expect(valuesAt(document, '/many/*/*')).to.have.length(100);
   });
 
-  it('lead nowhere from what is no list or object, and to no inherited member', () => {
+  it('lead nowhere from a scalar, and never to an inherited member', () => {
     for (const document of [null, 'text', 7, [], { images: 'text' }])
       expect(valuesAt(document, '/images/*/url')).to.deep.equal([]);
     for (const pointer of ['/constructor', '/__proto__', '/length', '/-1', '/01', '/9999999999'])

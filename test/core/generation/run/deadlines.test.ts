@@ -433,14 +433,14 @@ async function expectSettledSoon(
 }
 
 describe('settling that failed is tried again soon', () => {
-  it('by a worker that lost every race for the account of a run', async () => {
+  it('after a worker lost every race for the account of a run', async () => {
     const harness = await CoreHarness.open();
     await CoreWorker.start(harness, 'worker', losing(RACES_LOST));
     const { generationId } = await harness.create({ count: 2 });
     await expectSettledSoon(harness, generationId, 20);
   });
 
-  it('by another worker, although the first one never wins', async () => {
+  it('in another worker, although the first one never wins', async () => {
     const harness = await CoreHarness.open();
     const first = await CoreWorker.start(harness, 'first', losing(Infinity));
     const { generationId } = await harness.create({ count: 2 });

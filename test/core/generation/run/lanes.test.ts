@@ -321,7 +321,7 @@ describe('the order of places of a model', () => {
     );
   });
 
-  it('lets those that submit nothing go first, whatever the providers of the others are short of', () => {
+  it('runs those that submit nothing first, whatever the providers of the others are short of', () => {
     const lane = new OpenLane(1, 1);
     lane.shut.add('p');
     lane.arrive('start', 'a', undefined);

@@ -323,7 +323,7 @@ function workerOf(context: Context, workerId: string): Worker {
 }
 
 describe('what a process accepts', () => {
-  it('is begun by its worker without a wake-up where no other process is, also behind others', async () => {
+  it('starts in its worker without a wake-up where there is no other process, also behind others', async () => {
     const both = await Both.start(ALONE);
     const ids = [];
     for (let made = 0; made < 8; made += 1) ids.push(await both.create());
@@ -331,7 +331,7 @@ describe('what a process accepts', () => {
     expect(both.scheduled).to.deep.equal([]);
   });
 
-  it('is begun so over shared stores as far as there are places, and left to all workers otherwise', async () => {
+  it('starts there over shared stores while there are slots, and is left to all workers otherwise', async () => {
     const both = await Both.start(SHARED);
     both.harness.provider.newReport = () => ({ state: 'running' });
     const ids = [];
@@ -381,7 +381,7 @@ describe('what a process accepts', () => {
     expect(both.scheduled.filter((id) => id !== running)).to.deep.equal([waiting, late]);
   });
 
-  it('is begun at once by the boot after one that died, also where no wake-up was stored', async () => {
+  it('starts at once in the boot after one that died, also where no wake-up was stored', async () => {
     const life = new Life();
     const both = await Both.start(ALONE, { interceptor: life.interceptor, concurrency: 1 });
     both.harness.provider.newReport = () => ({ state: 'running' });

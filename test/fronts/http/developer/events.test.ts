@@ -304,7 +304,7 @@ describe('the events of an App over REST', () => {
     return (await createGeneration(harness.context, caller, key, { ...PICTURE })).generation.generationId;
   }
 
-  it('come for each generation from its creation to its end, and go on where they were cut', async () => {
+  it('come for each generation from its creation to its end, and resume where they were cut', async () => {
     const first = await open();
     const one = await create('one');
     await until(() => first.received.length === 1);
@@ -403,7 +403,7 @@ describe('streams of events', () => {
       expect(followed()).to.equal(0);
     });
 
-  it('end when the key is revoked although the client reads nothing, and much is to be told', async () => {
+  it('end when the key is revoked although the client reads nothing, and many events wait', async () => {
     const stream = unread('/events');
     stream.socket.pause();
     await until(() => followed() === 1);

@@ -163,7 +163,7 @@ describe('routing', () => {
     '/files',
     '/v2/thingsx/7',
   ]) {
-    it(`refuses ${path}, which is no route`, async () => {
+    it(`refuses ${path}, which is not a route`, async () => {
       const response = await ask('GET', path);
       expect(response.status).to.equal(404);
       expect(await response.json()).to.deep.include({ code: 'ROUTE_NOT_FOUND' });
