@@ -1,5 +1,5 @@
 /**
- * `npm run test:openapi`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid,
+ * `node dist/test/openapi/main.js`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid,
  * and holds every answer to the document.
  */
 import { spawn } from 'node:child_process';

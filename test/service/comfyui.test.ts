@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import sharp from 'sharp';
 import { parse } from 'yaml';
-import { EDIT, STILL, VIDEO } from '../adapters/providers/comfyui/opened-comfyui.js';
+import { EDIT, STILL, VIDEO } from '../adapters/providers/comfyui/workflows.js';
 import { image } from '../fixtures/images.js';
 import { MARKER } from '../fixtures/tagged-images.js';
 import { CliRun } from '../harness/cli-run.js';

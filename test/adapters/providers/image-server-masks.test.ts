@@ -24,7 +24,8 @@ import {
 } from '../../providers/fakes/read-masks.js';
 import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { a1111At, SETTINGS as A1111_SETTINGS, task as a1111Task } from './a1111/opened-a1111.js';
-import { EDIT, openStudio, PROMPT, type Studio, task as comfyUiTask } from './comfyui/opened-comfyui.js';
+import { openStudio, type Studio, task as comfyUiTask } from './comfyui/opened-comfyui.js';
+import { EDIT, PROMPT } from './comfyui/workflows.js';
 import { openAiAt, task as openAiTask } from './openai/opened-openai.js';
 import { sdcppAt, SETTINGS as SDCPP_SETTINGS, task as sdcppTask } from './sdcpp/opened-sdcpp.js';
 import { referenceOf } from './vendor-subject.js';

@@ -4,7 +4,7 @@ import { asObject, textOf } from '../../history/values.js';
 import type { FakeAnswer, LoggedRequest } from '../../providers/fakes/fake-server.js';
 import { sha256Of } from '../clients/api-client.js';
 import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/history.js';
-import { vendorPicture } from './vendor-models.js';
+import { vendorPicture } from './vendor-picture.js';
 
 type Requests = readonly LoggedRequest[];
 

@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-import { deflateSync } from 'node:zlib';
-import { EDIT, STILL } from '../../adapters/providers/comfyui/opened-comfyui.js';
-import { pngChunk } from '../../fixtures/tagged-images.js';
+import { EDIT, STILL } from '../../adapters/providers/comfyui/workflows.js';
 import type { VendorTerms } from '../history/history.js';
 
 /** Each connected provider of the fault runs, by the kind that it is of. */
@@ -150,25 +147,4 @@ function entryOf(key: VendorModel): string {
     on_unknown_acceptance: ${policy}
     poll_interval_ms: ${pollIntervalMs}
 `;
-}
-
-const SIDE_PX = 8;
-const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
-const [COLOR_DEPTH_BITS, TRUE_COLOR] = [8, 2];
-
-/** A picture of its own for each maker and prompt, without metadata: what is delivered of it is the same bytes. */
-export function vendorPicture(maker: string, prompt: string): Uint8Array {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(SIDE_PX, 0);
-  header.writeUInt32BE(SIDE_PX, 4);
-  header.set([COLOR_DEPTH_BITS, TRUE_COLOR], 8);
-  const digest = createHash('sha256').update(`${maker}\n${prompt}`).digest();
-  const row = Buffer.concat([Buffer.of(0), digest.subarray(0, 3 * SIDE_PX)]);
-  const rows = Buffer.concat(Array.from({ length: SIDE_PX }, () => row));
-  return Buffer.concat([
-    SIGNATURE,
-    pngChunk('IHDR', header),
-    pngChunk('IDAT', deflateSync(rows)),
-    pngChunk('IEND', ''),
-  ]);
 }

@@ -6,7 +6,8 @@ import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
 import type { Link, Toxiproxy } from '../harness/toxiproxy.js';
 import type { VendorHistory } from '../history/history.js';
 import { comfyUiLog, imagesLog, predictionsLog, promptOf } from './vendor-log.js';
-import { VENDOR_NAMES, type VendorName, vendorPicture, type VendorPlace } from './vendor-models.js';
+import { VENDOR_NAMES, type VendorName, type VendorPlace } from './vendor-models.js';
+import { vendorPicture } from './vendor-picture.js';
 
 /** How long a node of a workflow takes: tasks are under way when faults begin, and when workers die. */
 const NODE_MS = 150;

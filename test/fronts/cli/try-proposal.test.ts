@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readImageHeader } from '../../../core/media/image-header.js';
-import { EDIT, folderWith, LONG, STILL, VIDEO } from '../../adapters/providers/comfyui/opened-comfyui.js';
+import { EDIT, folderWith, LONG, STILL, VIDEO } from '../../adapters/providers/comfyui/workflows.js';
 import { CliRun } from '../../harness/cli-run.js';
 import { ComfyUiFake } from '../../providers/fakes/comfyui-fake.js';
 

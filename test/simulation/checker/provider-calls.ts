@@ -3,7 +3,7 @@ import type { ProviderCost, Submission } from '../../../core/ports/provider.js';
 import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import type { Settings } from '../../../core/settings.js';
 import { same, textOf } from '../../history/values.js';
-import { SIMULATED_SETTLE_MS } from '../harness/scheduler.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 import type { Effect } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand } from './event-order.js';

@@ -7,7 +7,8 @@ import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { stepsOf } from '../../fixtures/stored-records.js';
 import type { RunContext } from '../harness/run-context.js';
-import { brief, SIMULATED_SETTLE_MS } from '../harness/scheduler.js';
+import { brief } from '../harness/scheduler.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 import { CALL_FAULTS, type CallFault, NO_FAULTS } from './fault-profile.js';
 

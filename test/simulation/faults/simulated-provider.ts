@@ -11,7 +11,7 @@ import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import { bytesOf, readableAgain, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import type { RunContext } from '../harness/run-context.js';
-import { SIMULATED_SETTLE_MS } from '../harness/scheduler.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 import { REFUSES_OTHER_SIZES } from '../harness/settings.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';

@@ -227,6 +227,3 @@ export class Scheduler {
 function isBefore(a: Happening, b: Happening): boolean {
   return a.at < b.at || (a.at === b.at && a.tie < b.tie);
 }
-
-/** How long after the end of a call its submission may still reach the simulated provider, in milliseconds. */
-export const SIMULATED_SETTLE_MS = 4_000;

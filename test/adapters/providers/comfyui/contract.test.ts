@@ -2,17 +2,8 @@ import { type OpenedProvider, providerContract } from '../../../contracts/provid
 import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { bytesOf } from '../../../fixtures/byte-streams.js';
 import { refusal } from '../../../providers/fakes/comfyui-nodes.js';
-import {
-  comfyUiAt,
-  EDIT_SETTINGS,
-  folderWith,
-  LONG_SETTINGS,
-  openStudio,
-  reference,
-  type Studio,
-  task,
-  WORKFLOWS,
-} from './opened-comfyui.js';
+import { comfyUiAt, openStudio, reference, type Studio, task } from './opened-comfyui.js';
+import { EDIT_SETTINGS, folderWith, LONG_SETTINGS, WORKFLOWS } from './workflows.js';
 
 /*
  * Goal: the provider for ComfyUI keeps the provider contract, with servers that have jobs and with older ones.

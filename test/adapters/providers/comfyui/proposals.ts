@@ -6,7 +6,7 @@ import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-dr
 import { proposeCatalog } from '../../../../adapters/providers/comfyui/propose-model.js';
 import { catalogTools } from '../../../../apps/wiring/catalog-tools.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import { folderWith } from './opened-comfyui.js';
+import { folderWith } from './workflows.js';
 
 export const n = (classType: string, inputs: Readonly<Record<string, Json>>): JsonObject => ({
   class_type: classType,

@@ -8,7 +8,7 @@ import { proposeCatalog } from '../../../../adapters/providers/comfyui/propose-m
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { ROOT } from '../../../docs/pages.js';
 import { CliRun } from '../../../harness/cli-run.js';
-import { EDIT, folderWith, STILL, VIDEO } from './opened-comfyui.js';
+import { EDIT, folderWith, STILL, VIDEO } from './workflows.js';
 import { at, checksOf, CONTROLLED, n, proposed, STANDARD, standardWith } from './proposals.js';
 
 /*

@@ -14,22 +14,17 @@ import { streamOf } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
 import type { WebSocketPeer } from '../../../providers/fakes/web-socket-peer.js';
+import { comfyUiAt, openStudio, postsTo, reference, type Studio, task } from './opened-comfyui.js';
 import {
-  comfyUiAt,
   EDIT_SETTINGS,
   folderWith,
   LONG_SETTINGS,
-  openStudio,
-  postsTo,
   PROMPT,
-  reference,
   STILL,
   STILL_SETTINGS,
-  type Studio,
-  task,
   VIDEO_SETTINGS,
   WORKFLOWS,
-} from './opened-comfyui.js';
+} from './workflows.js';
 
 /*
  * Goal: what the provider does with a server is right with a real one, and the fake that other tests use behaves like it.

@@ -9,7 +9,7 @@ import { loadConfig } from '../../../../apps/config/load-config.js';
 import type { Modality } from '../../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { SENDS_NOTHING } from '../../../fixtures/settings-place.js';
-import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './opened-comfyui.js';
+import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './workflows.js';
 
 const SIZES: JsonObject = { width: [{ node: '1', input: 'width' }], height: [{ node: '1', input: 'height' }] };
 

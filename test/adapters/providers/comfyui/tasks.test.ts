@@ -6,16 +6,8 @@ import { join } from 'node:path';
 import { AnswerUnreadable, jobOf, jobOfHistory } from '../../../../adapters/providers/comfyui/job.js';
 import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
-import {
-  LONG_SETTINGS,
-  openStudio,
-  postsTo,
-  PROMPT,
-  STILL_SETTINGS,
-  type Studio,
-  task,
-  WORKFLOWS,
-} from './opened-comfyui.js';
+import { openStudio, postsTo, type Studio, task } from './opened-comfyui.js';
+import { LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
 
 /*
  * Goal: a task reaches one server once, is found wherever it is, and delivers its own files only, whatever the servers do.

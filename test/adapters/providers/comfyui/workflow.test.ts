@@ -19,16 +19,8 @@ import type { Json, JsonObject } from '../../../../core/json.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
 import { NODE_CLASSES } from '../../../providers/fakes/comfyui-nodes.js';
-import {
-  EDIT,
-  EDIT_SETTINGS,
-  openStudio,
-  PROMPT,
-  STILL,
-  STILL_SETTINGS,
-  VIDEO,
-  VIDEO_SETTINGS,
-} from './opened-comfyui.js';
+import { openStudio } from './opened-comfyui.js';
+import { EDIT, EDIT_SETTINGS, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS } from './workflows.js';
 
 /*
  * Goal: the graph of a file is found wherever files have it, and what is not a graph is refused with one sentence.
