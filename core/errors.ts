@@ -101,6 +101,12 @@ export class ServiceError extends Error {
   }
 }
 
+/** The end of a use case: returns its result, or throws its refusal. Within core a refusal is a value. */
+export function orThrow<T>(outcome: T | ServiceError): T {
+  if (outcome instanceof ServiceError) throw outcome;
+  return outcome;
+}
+
 /**
  * Thrown by an adapter when its store or server does not answer, or not in time. The outcome of a write that throws it
  * is unknown: it may have happened.

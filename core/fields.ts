@@ -1,16 +1,11 @@
-import { ServiceError } from './errors.js';
+import { orThrow, ServiceError } from './errors.js';
 import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from './json.js';
 import type { Fault } from './ports/machine.js';
 import type { Ports } from './ports/ports.js';
 
-/** Throws the first fault: a missing field before an invalid one, then in document order. */
-export function refuseFaults(faults: readonly Fault[]): void {
-  const [first] = faults;
-  if (!first) return;
-  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, {
-    pointer: first.pointer,
-    field: first.field,
-  });
+/** Of several faults the first one is reported: a missing field comes before an invalid one, then in document order. */
+export function faultRefusal({ kind, message, pointer, field }: Fault): ServiceError {
+  return new ServiceError(kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', message, { pointer, field });
 }
 
 /** `field` is for pointers through names that the client or the catalog chose: see `ErrorDetails`. */
@@ -32,26 +27,28 @@ export const NOT_BLANK = '[^\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\
 
 export type BodySchema = JsonObject & { readonly properties: JsonObject };
 
+/** The same as `checkBody`, and throws the refusal. */
+export function readBody<T>(...args: Parameters<typeof checkBody>): T & JsonObject {
+  return orThrow(checkBody<T>(...args));
+}
+
 /**
  * Checks a request body against its schema and for values that no field may have. Returns it without the fields that
  * are null; the caller gives the type.
  */
-export function readBody<T>(
+export function checkBody<T>(
   ports: Pick<Ports, 'jsonSchemas'>,
   schema: BodySchema,
   sent: Json,
   wording: Wording = {},
-): T & JsonObject {
+): (T & JsonObject) | ServiceError {
   const body = withoutNullFields(schema, sent);
-  const { faults } = ports.jsonSchemas.check(schema, body);
-  refuseFaults(
-    faults.map((fault) => ({
-      ...fault,
-      message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message,
-    })),
-  );
-  refuseBadValues(body);
-  return body as T & JsonObject;
+  const [first] = ports.jsonSchemas.check(schema, body).faults;
+  if (first !== undefined) {
+    const worded = first.kind === 'invalid' ? wording[first.pointer] : undefined;
+    return faultRefusal({ ...first, message: worded ?? first.message });
+  }
+  return badValueRefusal(body) ?? (body as T & JsonObject);
 }
 
 /**
@@ -73,11 +70,11 @@ interface BadValue {
   readonly must: string;
 }
 
-function refuseBadValues(body: Json): void {
+function badValueRefusal(body: Json): ServiceError | undefined {
   const bad = firstBadValue(body);
-  if (bad === undefined) return;
+  if (bad === undefined) return undefined;
   const [pointer, field] = [pointerOf(bad.tokens), pathOf(bad.tokens)];
-  throw fieldInvalid(pointer, `${field || 'The value'} must ${bad.must}.`, field);
+  return fieldInvalid(pointer, `${field || 'The value'} must ${bad.must}.`, field);
 }
 
 /**

@@ -1,7 +1,15 @@
 import type { Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { findAccessToken, isAccessTokenShaped, noteGrantUse } from '../people/grants.js';
-import { accountSuspended, type ApiKey, type Audience, type Caller, isApiKeyShaped, type Scope } from './credential.js';
+import {
+  accountSuspended,
+  type ApiKey,
+  type Audience,
+  type Caller,
+  isApiKeyShaped,
+  type Scope,
+  scopeRefusal,
+} from './credential.js';
 
 const DAY_MS = 86_400_000;
 
@@ -178,10 +186,8 @@ function isCurrent({ readAt }: Cached, now: number): boolean {
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.scopes.includes(scope))
-    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
-      scope,
-    });
+  const refusal = scopeRefusal(caller, scope);
+  if (refusal !== undefined) throw refusal;
 }
 
 /**

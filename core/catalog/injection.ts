@@ -1,3 +1,4 @@
+import type { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from '../json.js';
 
@@ -56,11 +57,11 @@ const ASCII_ESCAPE = /%[0-7][0-9a-f]/i;
  * redirect a provider, a store or a request of ours. Each line is checked. The table in docs/catalog.md lists what is
  * refused and what passes.
  */
-export function refusePlaces(parameters: JsonObject, under: readonly FieldToken[]): void {
+export function placeRefusal(parameters: JsonObject, under: readonly FieldToken[]): ServiceError | undefined {
   const found = firstPlace(parameters);
-  if (found === undefined) return;
+  if (found === undefined) return undefined;
   const tokens = [...under, ...found];
-  throw fieldInvalid(pointerOf(tokens), `${pathOf(tokens)} must not be a URL, host, path or bucket.`, pathOf(tokens));
+  return fieldInvalid(pointerOf(tokens), `${pathOf(tokens)} must not be a URL, host, path or bucket.`, pathOf(tokens));
 }
 
 function firstPlace(value: Json): FieldToken[] | undefined {

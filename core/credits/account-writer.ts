@@ -51,7 +51,8 @@ export interface Pending {
   readonly acceptance?: Acceptance;
   /** Whether it may wait a little for others to be written with. */
   readonly mayWait?: boolean;
-  readonly resolve: (outcome: AcceptedOutcome) => void;
+  /** With a `ServiceError` where nothing was written for the command. */
+  readonly resolve: (outcome: AcceptedOutcome | ServiceError) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -153,7 +154,7 @@ export const SETTLE_WAIT_MS = 250;
  * commands wait and are then combined into one write. Another process may write the same account: the version shows it,
  * and the batch is decided again on the newer state, a bounded number of times.
  *
- * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
+ * Refuses with SERVICE_UNAVAILABLE when it lost that race too often. Throws `StoreUnavailable`: then the outcome is
  * unknown, and the same command may be given again. A command that may wait is written with the next one, or after
  * `waitMs`.
  */
@@ -165,18 +166,20 @@ export class AccountWriter {
     private readonly waitMs = 0,
   ) {}
 
+  /** Throws a refusal that is not the account's own: SERVICE_UNAVAILABLE, and NOT_FOUND for an unknown account. */
   execute(accountId: string, command: AccountCommand, mayWait = false): Promise<WriterOutcome> {
     return new Promise((resolve, reject) => {
-      this.give(accountId, { command, mayWait, resolve, reject });
+      const end: Pending['resolve'] = (outcome) =>
+        outcome instanceof ServiceError ? reject(outcome) : resolve(outcome);
+      this.give(accountId, { command, mayWait, resolve: end, reject });
     });
   }
 
   /**
    * Claims the key, holds the price and inserts the generation, in that order, together with what else waits for the
-   * account. After a refusal or SERVICE_UNAVAILABLE nothing is stored but the claim, and that only where the acceptance's
-   * `claimStands` is true.
+   * account. After a refusal nothing is stored but the claim, and that only where the acceptance's `claimStands` is true.
    */
-  accept(command: HoldCommand, acceptance: Acceptance): Promise<AcceptedOutcome> {
+  accept(command: HoldCommand, acceptance: Acceptance): Promise<AcceptedOutcome | ServiceError> {
     return new Promise((resolve, reject) => {
       this.give(acceptance.claim.accountId, { command, acceptance, resolve, reject });
     });
@@ -223,7 +226,10 @@ export class AccountWriter {
     do {
       const batch = nextBatch(lane.waiting);
       try {
-        await this.commit(accountId, lane, batch);
+        const refusal = await this.commit(accountId, lane, batch);
+        if (refusal === undefined) continue;
+        lane.cached = undefined;
+        for (const pending of batch) pending.resolve(refusal);
       } catch (error) {
         lane.cached = undefined;
         for (const pending of batch) pending.reject(error);
@@ -233,12 +239,14 @@ export class AccountWriter {
     if (lane.waiting.length > 0) this.begin(accountId, lane);
   }
 
-  private async commit(accountId: string, lane: Lane, all: readonly Pending[]): Promise<void> {
+  /** Answers every command, or returns why none could be written. */
+  private async commit(accountId: string, lane: Lane, all: readonly Pending[]): Promise<ServiceError | undefined> {
     let batch = all;
     for (let tries = 0; tries < MAX_TRIES;) {
       if (tries > 1) await pause(this.ports.clock, tries * 5);
       const isFresh = lane.cached === undefined;
       const account = lane.cached ?? (await this.read(accountId));
+      if (account === undefined) return new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       lane.cached = account;
 
       const decided = await this.decide(account, batch, isFresh);
@@ -266,10 +274,10 @@ export class AccountWriter {
         // No lost race: the state of the account is as good as before, and each round answers at least one.
         batch = withoutTaken(batch, written.taken);
         answerTwins(lane.waiting, written.taken);
-        if (batch.length === 0) return;
+        if (batch.length === 0) return undefined;
       }
     }
-    throw new ServiceError(
+    return new ServiceError(
       'SERVICE_UNAVAILABLE',
       'The account is being changed by too many processes at the same time; try again.',
       { retryAfterMs: 1_000 },
@@ -294,9 +302,9 @@ export class AccountWriter {
     return outcome;
   }
 
-  private async read(accountId: string): Promise<OwnedAccount> {
+  private async read(accountId: string): Promise<OwnedAccount | undefined> {
     const account = await this.ports.accounts.read(accountId);
-    if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+    if (!account) return undefined;
     const { capUses, ...rest } = account;
     return {
       ...rest,
@@ -359,7 +367,7 @@ function outcomeOf(decision: AccountDecision | { readonly failed: unknown }, ava
   return 'refused' in decision ? { refused: decision.refused, availableCredits } : {};
 }
 
-function answer(batch: readonly Pending[], outcomes: readonly Decided[]): void {
+function answer(batch: readonly Pending[], outcomes: readonly Decided[]): undefined {
   batch.forEach((pending, index) => {
     const outcome = outcomes[index] ?? {};
     if ('failed' in outcome) pending.reject(outcome.failed);

@@ -2,28 +2,185 @@ import { accountSuspended, type Caller } from '../access/credential.js';
 import { assert } from '../assert.js';
 import { measuredRateOf } from '../catalog/price.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
-import { Acceptance, type AcceptedOutcome, type WriterOutcome } from '../credits/account-writer.js';
+import { Acceptance, type WriterOutcome } from '../credits/account-writer.js';
 import { periodOf, usedIn } from '../credits/account.js';
 import type { HoldCommand } from '../credits/decide.js';
-import { type ErrorDetails, ServiceError } from '../errors.js';
-import type { Claim, ClaimKey } from '../idempotency/claim.js';
-import { claim, type ClaimTarget, freeClaim, freshClaim, takenOver } from '../idempotency/claims.js';
+import { type ErrorDetails, orThrow, ServiceError } from '../errors.js';
+import type { Claim } from '../idempotency/claim.js';
+import {
+  claim,
+  type ClaimRequest,
+  type ClaimTarget,
+  freshClaim,
+  refusedUnder,
+  takenOver,
+} from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { Settings } from '../settings.js';
 import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
 import { begun } from '../waiting.js';
-import { requireCallable } from '../webhooks/manage-endpoints.js';
+import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
 import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
 import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest } from './quote.js';
 import { wakeAccepted } from './wake.js';
 
-/** The generation a quote becomes once its price is held: queued, reserved, nothing charged. */
-export function acceptGeneration(
-  generationId: string,
+export interface Created {
+  readonly generation: Generation;
+  /** Whether the key had been used before, with this same request. */
+  readonly replayed: boolean;
+}
+
+export interface CreateOptions {
+  /** The most that may be reserved. A replay reserves nothing, and is never refused for it. */
+  readonly approvedCredits?: number;
+  /** URL that is told of the end, besides the webhooks of the App. The idempotency key covers it. */
+  readonly webhookUrl?: string | undefined;
+}
+
+/**
+ * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
+ * next, or all at once where the store can. What is refused is refused before the key is claimed, unless the store
+ * claims it in a step of its own and the refusal is decided after that. A create that is interrupted in between is
+ * completed or undone by a retry with the key or by recovery. Only the process that minted the generation's id ever
+ * holds or inserts under it. A replay answers with the generation as it is now.
+ *
+ * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), of a webhook URL DEVELOPER_SCOPE_INSUFFICIENT,
+ * FIELD_INVALID and CONFLICT (while the App has no default secret that signs for it), the three idempotency codes, FIELD_INVALID (of
+ * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
+ * upload that was deleted meanwhile),
+ * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
+ * leaves the key free. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
+ */
+export async function createGeneration(
+  context: Creating,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+  options: CreateOptions = {},
+): Promise<Created> {
+  return orThrow(await create(context, caller, idempotencyKey, body, options));
+}
+
+type Creating = Money & Work & Files & Models & Webhooks & Machine & Call;
+
+async function create(
+  context: Creating,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+  { approvedCredits = Infinity, webhookUrl }: CreateOptions,
+): Promise<Created | ServiceError> {
+  const read = readGenerationRequest(context, body);
+  if (read instanceof ServiceError) return read;
+  const refusedUrl = webhookUrl === undefined ? undefined : await webhookUrlRefusal(context, caller, webhookUrl);
+  if (refusedUrl !== undefined) return refusedUrl;
+  const request = webhookUrl === undefined ? read : { ...read, webhookUrl };
+  const digest = context.digests.ofJson(
+    webhookUrl === undefined ? request.content : { content: request.content, webhookUrl },
+  );
+  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
+
+  const planned = await plan(context, caller, request, approvedCredits);
+  const first = planned instanceof ServiceError ? planned : await acceptUnclaimed(context, planned, { key, digest });
+  if (first === 'overtaken') return takenOver();
+  if (first !== 'taken') {
+    if (!(first instanceof ServiceError)) return { generation: first, replayed: false };
+    // A request that has the key decides what this one is answered, even if this one would be refused on its own.
+    if ((await context.claims.read(key)) === null) return first;
+  }
+
+  const claimed = await claim(context, { key, digest }, generationTarget(context, caller));
+  if (claimed instanceof ServiceError) return claimed;
+  if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
+  if (planned instanceof ServiceError) return refusedUnder(context, claimed.mine, planned);
+  const accepted = await accept(context, planned, claimed.mine, true);
+  if (accepted === 'taken' || accepted === 'overtaken') return takenOver();
+  return accepted instanceof ServiceError ? accepted : { generation: accepted, replayed: false };
+}
+
+/** A request that nothing refuses so far. */
+interface Planned {
+  readonly caller: Caller;
+  readonly request: GenerationRequest;
+  readonly quote: Quote;
+}
+
+/** Everything that can be refused without the account. */
+async function plan(
+  context: Work & Files & Models & Machine,
   caller: Caller,
   request: GenerationRequest,
-  quote: Quote,
+  approvedCredits: number,
+): Promise<Planned | ServiceError> {
+  const { unchargedSums, settings } = context;
+  const uncharged = begun(unchargedSums.bytesFor(caller.accountId, settings.maxUnchargedContentBytesPerAccount));
+  const quote = await quoteGeneration(context, caller, request);
+  if (quote instanceof ServiceError) return quote;
+  const refusal = contentRefusal(await uncharged, settings) ?? approvalRefusal(quote.credits, approvedCredits);
+  return refusal ?? { caller, request, quote };
+}
+
+/** The sum was read before the claim: of many concurrent creates, none counts the others. */
+function contentRefusal(
+  bytes: number,
+  { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings,
+): ServiceError | undefined {
+  if (bytes < max) return undefined;
+  const message = `The content that the account stores of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
+  return new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
+}
+
+function approvalRefusal(credits: number, approvedCredits: number): ServiceError | undefined {
+  if (credits <= approvedCredits) return undefined;
+  const message = `This would reserve ${credits} credits, more than the ${approvedCredits} that were allowed for it.`;
+  return new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
+}
+
+/**
+ * `taken`: another request has the key. `overtaken`: another process took the key over while this one was slow; nothing is
+ * held any more.
+ */
+type Accepted = Generation | ServiceError | 'taken' | 'overtaken';
+
+/** Accepts under a key that nobody is known to have claimed. A replay must not mark uploads as used, so it is looked for first. */
+async function acceptUnclaimed(
+  context: Money & Work & Files & Machine,
+  planned: Planned,
+  request: ClaimRequest,
+): Promise<Accepted> {
+  if (planned.quote.uploads.length > 0 && (await context.claims.read(request.key)) !== null) return 'taken';
+  return accept(context, planned, freshClaim(context, request, context.ids.uuid()), false);
+}
+
+/** A hold of unknown outcome throws and keeps the key: only a retry under it, or recovery, may find out. */
+async function accept(
+  context: Money & Work & Files & Machine,
+  planned: Planned,
+  mine: Claim,
+  claimStands: boolean,
+): Promise<Accepted> {
+  const { accountWriter, clock, settings } = context;
+  const generation = newGeneration(mine.subjectId, planned, clock.now(), settings.recoveryGraceMs);
+  const acceptance = new Acceptance(mine, generation, claimStands);
+  const refuse = (refusal: ServiceError) => (acceptance.claimStands ? refusedUnder(context, mine, refusal) : refusal);
+  const unusable = await markUsed(context, planned.quote.uploads);
+  if (unusable !== undefined) return refuse(unusable);
+  const outcome = await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);
+  if (outcome instanceof ServiceError) return refuse(outcome);
+  if (outcome.refused !== undefined) return refuse(holdRefusal(outcome, planned));
+
+  // Nothing is refused from here on.
+  if ('taken' in outcome) return 'taken';
+  if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);
+  wakeAccepted(context, generation);
+  return generation;
+}
+
+/** The generation that a quote becomes once its price is held: queued, reserved, nothing charged. */
+function newGeneration(
+  generationId: string,
+  { caller, request, quote }: Planned,
   now: number,
   recoveryGraceMs: number,
 ): Generation {
@@ -81,208 +238,10 @@ function referenceTo(upload: Upload): Reference {
   };
 }
 
-/**
- * Takes a generation's id so that none can be created there, unless one exists: answers the record at the id
- * afterwards. The first insert wins, and the loser learns of it.
- */
-export async function voidGeneration(
-  { generations, clock, settings }: Work & Machine,
-  id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
-): Promise<GenerationRecord> {
-  const now = clock.now();
-  const tombstone: GenerationRecord = {
-    kind: 'void',
-    ...id,
-    version: 1,
-    createdAt: now,
-    dueAt: now + settings.tombstoneRetentionMs,
-  };
-  const outcome = await generations.insert(tombstone);
-  return outcome.inserted ? tombstone : outcome.existing;
-}
-
-export interface Created {
-  readonly generation: Generation;
-  /** Whether the key had been used before, with this same request. */
-  readonly replayed: boolean;
-}
-
-export interface CreateOptions {
-  /** The most that may be reserved without being asked for; a replay reserves nothing, and is never refused for it. */
-  readonly approvedCredits?: number;
-  /** Where the end is told, besides the webhooks of the App; part of what the idempotency key stands for. */
-  readonly webhookUrl?: string | undefined;
-}
-
-/**
- * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
- * next, or all at once where the store can. What is refused is refused before the key is claimed, unless the store
- * claims it in a step of its own and the refusal is decided after that. A create that is interrupted in between is
- * completed or undone by a retry with the key or by recovery. Only the process that minted the generation's id ever
- * holds or inserts under it. A replay answers with the generation as it is now.
- *
- * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), of a webhook URL DEVELOPER_SCOPE_INSUFFICIENT,
- * FIELD_INVALID and CONFLICT (while the App has no default secret that signs for it), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
- * upload that was deleted meanwhile),
- * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
- * leaves the key free. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
- */
-export async function createGeneration(
-  context: Money & Work & Files & Models & Webhooks & Machine & Call,
-  caller: Caller,
-  idempotencyKey: string,
-  body: Json,
-  { approvedCredits = Infinity, webhookUrl }: CreateOptions = {},
-): Promise<Created> {
-  const request = { ...readGenerationRequest(context, body), ...(webhookUrl === undefined ? {} : { webhookUrl }) };
-  if (webhookUrl !== undefined) await requireCallable(context, caller, webhookUrl);
-  const digest = context.digests.ofJson(
-    webhookUrl === undefined ? request.content : { content: request.content, webhookUrl },
-  );
-  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
-
-  const uncharged = begun(
-    context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount),
-  );
-  const planned = await plan(context, caller, request, { uncharged, approvedCredits });
-  const first = 'refusal' in planned ? planned : await acceptFirst(context, planned, { key, digest });
-  if (first !== 'taken' && 'generation' in first) return { generation: first.generation, replayed: false };
-
-  // A request that has the key already says what this one is answered, even if this one alone would be refused.
-  if (first !== 'taken' && (await context.claims.read(key)) === null) throw first.refusal;
-  const claimed = await claim(context, context.settings, { key, digest }, generationTarget(context, caller));
-  if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
-  const { mine } = claimed;
-  if ('refusal' in planned) throw await refusedUnder(context, mine, planned.refusal);
-  const next = await accept(context, planned, { claim: mine, claimStands: true });
-  if (next === 'taken') throw takenOver();
-  if ('refusal' in next) throw next.refusal;
-  return { generation: next.generation, replayed: false };
-}
-
-function generationTarget(context: Money & Work & Machine, caller: Caller): ClaimTarget {
-  return {
-    mint: () => context.ids.uuid(),
-    exists: async (id) => isTaken(await context.generations.read(id)),
-    preclude: async (id) => {
-      const standing = await voidGeneration(context, {
-        generationId: id,
-        accountId: caller.accountId,
-        appId: caller.appId,
-      });
-      if (isTaken(standing)) return 'exists';
-      await context.accountWriter.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
-      return 'precluded';
-    },
-  };
-}
-
-function isTaken(record: GenerationRecord | null): boolean {
-  return record !== null && record.kind !== 'void';
-}
-
-function replayed(record: GenerationRecord | null): Created {
-  if (record?.kind !== 'generation' || record.deletedAt !== undefined)
-    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
-  return { generation: record, replayed: true };
-}
-
-/** A request that nothing refuses so far. */
-interface Planned {
-  readonly caller: Caller;
-  readonly request: GenerationRequest;
-  readonly quote: Quote;
-}
-
-interface Refused {
-  readonly refusal: ServiceError;
-}
-
-/** What can be refused without a look at the account. */
-async function plan(
-  context: Files & Models & Machine,
-  caller: Caller,
-  request: GenerationRequest,
-  { uncharged, approvedCredits }: { readonly uncharged: Promise<number>; readonly approvedCredits: number },
-): Promise<Planned | Refused> {
-  try {
-    const quote = await quoteGeneration(context, caller, request);
-    refuseMoreContent(await uncharged, context.settings);
-    refuseUnapproved(quote.credits, approvedCredits);
-    return { caller, request, quote };
-  } catch (error) {
-    if (error instanceof ServiceError) return { refusal: error };
-    throw error;
-  }
-}
-
-/** Under a key that nobody has claimed, as far as is known; a replay must not mark uploads as used, so it is read then. */
-async function acceptFirst(
-  context: Money & Work & Files & Machine,
-  planned: Planned,
-  { key, digest }: { readonly key: ClaimKey; readonly digest: string },
-): Promise<Accepted> {
-  if (planned.quote.uploads.length > 0 && (await context.claims.read(key)) !== null) return 'taken';
-  const fresh = freshClaim(context, context.settings, { key, digest }, context.ids.uuid());
-  return accept(context, planned, { claim: fresh, claimStands: false });
-}
-
-type Accepted = { readonly generation: Generation } | Refused | 'taken';
-
-async function accept(
-  context: Money & Work & Files & Machine,
-  planned: Planned,
-  { claim: mine, claimStands }: { readonly claim: Claim; readonly claimStands: boolean },
-): Promise<Accepted> {
-  const { caller, request, quote } = planned;
-  const { clock, settings, accountWriter } = context;
-  const generation = acceptGeneration(mine.subjectId, caller, request, quote, clock.now(), settings.recoveryGraceMs);
-  const acceptance = new Acceptance(mine, generation, claimStands);
-  let outcome: AcceptedOutcome;
-  try {
-    await markUsed(context, quote.uploads);
-    outcome = await accountWriter.accept(holdOf(context, planned, generation.generationId), acceptance);
-    if (outcome.refused !== undefined) throw refusalOf(outcome, caller, quote.credits);
-  } catch (error) {
-    // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
-    if (!(error instanceof ServiceError)) throw error;
-    return { refusal: acceptance.claimStands ? await refusedUnder(context, mine, error) : error };
-  }
-  if ('taken' in outcome) return 'taken';
-  if ('existing' in outcome) return { generation: await adoptOrRelease(context, mine, outcome.existing) };
-  wakeAccepted(context, generation);
-  return { generation };
-}
-
-/**
- * Frees the key of a request that is refused. Where we were so slow that another process took the key over, and may have
- * answered under it, the refusal is not ours to give; nor is anything to be charged.
- */
-async function refusedUnder(context: Work, mine: Claim, refusal: ServiceError): Promise<ServiceError> {
-  return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
-}
-
-/** The sum was read before the claim: of many concurrent creates, none counts the others. */
-function refuseMoreContent(
-  bytes: number,
-  { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings,
-): void {
-  if (bytes < max) return;
-  const message = `The content that the account stores of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
-  throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
-}
-
-function refuseUnapproved(credits: number, approvedCredits: number): void {
-  if (credits <= approvedCredits) return;
-  const message = `This would reserve ${credits} credits, more than the ${approvedCredits} that were allowed for it.`;
-  throw new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
-}
-
 function holdOf(
-  { settings }: Machine,
   { caller, request: { clientTraceId }, quote }: Planned,
   generationId: string,
+  settings: Settings,
 ): HoldCommand {
   return {
     kind: 'hold',
@@ -298,10 +257,9 @@ function holdOf(
   };
 }
 
-function refusalOf(
+function holdRefusal(
   { refused, availableCredits }: Extract<WriterOutcome, { refused: string }>,
-  caller: Caller,
-  credits: number,
+  { caller, quote: { credits } }: Planned,
 ): ServiceError {
   if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
   if (refused === 'QUEUE_FULL')
@@ -337,17 +295,64 @@ function toldTo({ scopes }: Caller, availableCredits: number): Pick<ErrorDetails
 }
 
 /**
- * The generation that is stored under our id already, as an insert whose answer was lost. If the id was ruled out instead,
- * the hold is given back: we were so slow that another process took the key over.
+ * The generation that is stored under our id already, because the response of an insert was lost. If the id was ruled out
+ * instead, the hold is released.
  */
 async function adoptOrRelease(
   { accountWriter }: Money,
   { accountId, subjectId }: Claim,
   existing: GenerationRecord,
-): Promise<Generation> {
+): Promise<Generation | 'overtaken'> {
   if (existing.kind === 'generation') return existing;
   await accountWriter.execute(accountId, { kind: 'settle', generationId: subjectId, charge: 0 });
-  throw takenOver();
+  return 'overtaken';
+}
+
+function generationTarget(context: Money & Work & Machine, caller: Caller): ClaimTarget {
+  return {
+    mint: () => context.ids.uuid(),
+    exists: async (id) => isTaken(await context.generations.read(id)),
+    preclude: async (id) => {
+      const standing = await voidGeneration(context, {
+        generationId: id,
+        accountId: caller.accountId,
+        appId: caller.appId,
+      });
+      if (isTaken(standing)) return 'exists';
+      await context.accountWriter.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
+      return 'precluded';
+    },
+  };
+}
+
+function isTaken(record: GenerationRecord | null): boolean {
+  return record !== null && record.kind !== 'void';
+}
+
+function replayed(record: GenerationRecord | null): Created | ServiceError {
+  if (record?.kind !== 'generation' || record.deletedAt !== undefined)
+    return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  return { generation: record, replayed: true };
+}
+
+/**
+ * Takes a generation's id so that none can be created there, unless one exists: answers the record at the id
+ * afterwards. The first insert wins, and the loser learns of it.
+ */
+export async function voidGeneration(
+  { generations, clock, settings }: Work & Machine,
+  id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
+): Promise<GenerationRecord> {
+  const now = clock.now();
+  const tombstone: GenerationRecord = {
+    kind: 'void',
+    ...id,
+    version: 1,
+    createdAt: now,
+    dueAt: now + settings.tombstoneRetentionMs,
+  };
+  const outcome = await generations.insert(tombstone);
+  return outcome.inserted ? tombstone : outcome.existing;
 }
 
 export interface Estimate {
@@ -366,13 +371,23 @@ export async function estimateGeneration(
   caller: Caller,
   body: Json,
 ): Promise<Estimate> {
+  return orThrow(await estimate(context, caller, body));
+}
+
+async function estimate(
+  context: Money & Files & Models & Machine & Call,
+  caller: Caller,
+  body: Json,
+): Promise<Estimate | ServiceError> {
   const request = readGenerationRequest(context, body);
+  if (request instanceof ServiceError) return request;
   const quote = await quoteGeneration(context, caller, request);
+  if (quote instanceof ServiceError) return quote;
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
-  if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-  if (account.suspendedAt !== undefined) throw accountSuspended();
-  if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
-  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits, account.available);
+  if (!account) return new ServiceError('DEVELOPER_TOKEN_INVALID');
+  if (account.suspendedAt !== undefined) return accountSuspended();
+  if (account.available < quote.credits) return insufficientCredits(caller, quote.credits, account.available);
+  if (!(await isWithinCap(context, caller, quote.credits))) return capReached(caller, quote.credits, account.available);
   return {
     modelKey: quote.model.modelKey,
     operation: request.operation,

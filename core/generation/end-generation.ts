@@ -1,11 +1,11 @@
 import type { Caller } from '../access/credential.js';
 import { requireWanted } from '../cancellation.js';
 import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { orThrow, ServiceError } from '../errors.js';
 import { cancelDeliveries } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
 import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
-import { getGeneration, getRecord } from './read-generations.js';
+import { findOwn } from './read-generations.js';
 import { outputKey } from './run/collect-outputs.js';
 import {
   type Changed,
@@ -13,6 +13,7 @@ import {
   changeGeneration,
   settleGeneration,
   settleNowOrSoon,
+  tryChange,
 } from './settle-generation.js';
 import { wake } from './wake.js';
 
@@ -21,20 +22,16 @@ import { wake } from './wake.js';
  * and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
  * its retention: there is nothing left to cancel.
  */
-export function cancelGeneration(
+export async function cancelGeneration(
   context: Money & Work & Webhooks & Machine & Call,
   caller: Caller,
   generationId: string,
 ): Promise<Generation> {
-  return cancel(context, caller, generationId).catch(asTaskNotFound);
-}
-
-async function cancel(
-  context: Money & Work & Webhooks & Machine & Call,
-  caller: Caller,
-  generationId: string,
-): Promise<Generation> {
-  return cancelFound(context, await getGeneration(context, caller, generationId));
+  const found = await findOwn(context, caller, generationId);
+  const isKept = !(found instanceof ServiceError) && found.deletedAt === undefined;
+  const cancelled = isKept ? await tryCancel(context, found) : new ServiceError('TASK_NOT_FOUND');
+  const isGone = cancelled instanceof ServiceError && cancelled.code === 'GENERATION_JOB_NOT_FOUND';
+  return orThrow(isGone ? new ServiceError('TASK_NOT_FOUND') : cancelled);
 }
 
 /**
@@ -42,17 +39,20 @@ async function cancel(
  * been removed meanwhile.
  */
 export async function cancelFound(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation> {
-  const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
+  return orThrow(await tryCancel(context, found));
+}
+
+async function tryCancel(
+  context: Money & Work & Webhooks & Machine,
+  found: Generation,
+): Promise<Generation | ServiceError> {
+  const changed = await tryChange(context, found, { event: 'cancel' });
+  if (changed instanceof ServiceError) return changed;
+  const { generation, refused } = changed;
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
   if (generation.status !== 'cancelled') return generation;
   return settleNowOrSoon(context, generation);
-}
-
-function asTaskNotFound(error: unknown): never {
-  throw error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND'
-    ? new ServiceError('TASK_NOT_FOUND')
-    : error;
 }
 
 /** How many are cancelled concurrently; their settlements are then written together. */
@@ -138,7 +138,7 @@ export async function deleteGeneration(
   caller: Caller,
   generationId: string,
 ): Promise<void> {
-  const found = await getRecord(context, caller, generationId);
+  const found = orThrow(await findOwn(context, caller, generationId));
   if (!isTerminal(found.status))
     throw new ServiceError(
       'CONFLICT',

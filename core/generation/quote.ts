@@ -1,11 +1,11 @@
 import type { Caller } from '../access/credential.js';
 import { similarKeys } from '../catalog/find-model.js';
-import { refusePlaces } from '../catalog/injection.js';
+import { placeRefusal } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
 import { creditsByOutputs, requestedSize } from '../catalog/price.js';
 import type { Files, Machine, Models } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { fieldInvalid, NOT_BLANK, readBody, refuseFaults, type Wording } from '../fields.js';
+import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '../fields.js';
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
 import type { Upload } from '../uploads/upload.js';
@@ -113,14 +113,14 @@ function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
   );
 }
 
-/** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
-export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest {
-  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, requestWording(ports, body));
+/** Reads the body. Refuses with FIELD_REQUIRED or FIELD_INVALID for the first fault. */
+export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest | ServiceError {
+  const fields = checkBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, requestWording(ports, body));
+  if (fields instanceof ServiceError) return fields;
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
-  ids.forEach((id, index) => {
-    if (ids.indexOf(id) !== index)
-      throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');
-  });
+  const second = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+  if (second >= 0)
+    return fieldInvalid(`/reference_upload_ids/${second}`, 'reference_upload_ids must not name an upload twice.');
   return {
     content: fields,
     modelKey: fields.model_key,
@@ -144,37 +144,34 @@ export interface Quote {
   readonly credits: number;
 }
 
-/** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
+/** Checks a request against the model and the caller's uploads. Refuses with FIELD_INVALID or FIELD_REQUIRED. */
 export async function quoteGeneration(
-  ports: Files & Models & Machine,
+  context: Files & Models & Machine,
   caller: Caller,
   request: GenerationRequest,
-): Promise<Quote> {
-  const model = ports.catalog.find(request.modelKey);
-  if (!model) throw unknownModel(ports, request.modelKey);
+): Promise<Quote | ServiceError> {
+  const model = context.catalog.find(request.modelKey);
+  if (!model) return unknownModel(context, request.modelKey);
   if (!model.operations.includes(request.operation)) {
-    throw fieldInvalid(
+    return fieldInvalid(
       '/operation',
       `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`,
     );
   }
   if (request.negativePrompt !== undefined && !model.limits.negativePrompt) {
-    throw fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
+    return fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
   }
-  const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
-  refuseFaults(faults);
-  refusePlaces(request.parameters, ['parameters']);
-  refuseUnreadableSize(model, withDefaults as JsonObject);
+  const { faults, withDefaults } = context.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
+  const [fault] = faults;
+  if (fault !== undefined) return faultRefusal(fault);
+  const parameters = withDefaults as JsonObject;
+  const refusal = placeRefusal(request.parameters, ['parameters']) ?? sizeRefusal(model, parameters);
+  if (refusal !== undefined) return refusal;
+  const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
+  if (uploads instanceof ServiceError) return uploads;
 
-  const uploads = await readyUploads(ports, caller, model, request.referenceUploadIds);
-  const table = creditsByOutputs(model, withDefaults as JsonObject);
-  return {
-    model,
-    parameters: withDefaults as JsonObject,
-    uploads,
-    creditsByOutputs: table,
-    credits: table.at(-1) ?? 0,
-  };
+  const table = creditsByOutputs(model, parameters);
+  return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
 }
 
 function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
@@ -185,10 +182,10 @@ function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
 }
 
 /** A size that cannot be read could be neither priced nor checked against what is delivered. */
-function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
+function sizeRefusal(model: Model, parameters: JsonObject): ServiceError | undefined {
   const name = model.price.sizeParameter;
-  if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return;
-  throw fieldInvalid(
+  if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return undefined;
+  return fieldInvalid(
     `/parameters/${escapePointerToken(name)}`,
     `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`,
     `parameters.${name}`,
@@ -196,69 +193,66 @@ function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
 }
 
 async function readyUploads(
-  ports: Files & Models & Machine,
+  context: Files & Models,
   caller: Caller,
   model: Model,
   ids: readonly string[],
-): Promise<Upload[]> {
+): Promise<Upload[] | ServiceError> {
   const { maxReferenceUploads } = model.limits;
   if (ids.length > maxReferenceUploads) {
-    throw fieldInvalid(
+    return fieldInvalid(
       '/reference_upload_ids',
       `reference_upload_ids must have at most ${maxReferenceUploads} entries for ${model.modelKey}.`,
     );
   }
   const uploads: Upload[] = [];
   for (const [index, id] of ids.entries()) {
-    const record = await ports.uploads.read(id);
+    const record = await context.uploads.read(id);
     const pointer = `/reference_upload_ids/${index}`;
     const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
     // Another App's upload, an unfinished one and an unknown id get the same answer.
     if (!isOwn || record.status !== 'ready')
-      throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
-    refuseUnfit(record, model, uploads, pointer);
-    refuseMask(ports, record, model, uploads, pointer);
+      return fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
+    const message = fileFault(record, model, uploads) ?? maskFault(context, record, model, uploads);
+    if (message !== undefined) return fieldInvalid(pointer, message);
     uploads.push(record);
   }
   return uploads;
 }
 
-function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], pointer: string): void {
-  const { limits } = model;
-  if (!limits.referenceRoles.includes(upload.role))
-    throw fieldInvalid(pointer, `${model.modelKey} does not take a ${upload.role}.`);
+/** Why the model does not take the file, as a sentence. */
+function fileFault(upload: Upload, model: Model, before: readonly Upload[]): string | undefined {
+  const { limits, modelKey } = model;
+  if (!limits.referenceRoles.includes(upload.role)) return `${modelKey} does not take a ${upload.role}.`;
   if (!limits.uploadMediaTypes.includes(upload.mediaType))
-    throw fieldInvalid(pointer, `${model.modelKey} does not take ${upload.mediaType} files.`);
+    return `${modelKey} does not take ${upload.mediaType} files.`;
   if (upload.byteSize > limits.maxUploadBytes)
-    throw fieldInvalid(pointer, `${model.modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`);
+    return `${modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`;
   const isFrame = upload.role !== 'reference_image';
   if (isFrame && before.some((other) => other.role === upload.role))
-    throw fieldInvalid(pointer, `reference_upload_ids must have at most one ${upload.role}.`);
+    return `reference_upload_ids must have at most one ${upload.role}.`;
+  return undefined;
 }
 
 /**
- * Refuses a file with transparent areas if any provider of the model's route takes no mask, because the task may go to
- * any of them.
+ * Why a file with transparent areas is refused. The task may go to any provider of the model's route, so all of them
+ * must take masks.
  */
-function refuseMask(
+function maskFault(
   { providers }: Models,
   upload: Upload,
-  model: Model,
+  { modelKey, route }: Model,
   before: readonly Upload[],
-  pointer: string,
-): void {
-  if (upload.ready?.isMasked !== true) return;
+): string | undefined {
+  if (upload.ready?.isMasked !== true) return undefined;
   if (upload.role !== 'reference_image')
-    throw fieldInvalid(pointer, `The ${upload.role} must not have transparent areas; upload an opaque file.`);
-  const connected = model.route.flatMap(({ provider, settings }) => providers.find(provider)?.promises(settings) ?? []);
+    return `The ${upload.role} must not have transparent areas; upload an opaque file.`;
+  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.promises(settings) ?? []);
   const maxMasked = Math.min(...connected.map(({ maxMaskedReferences = 0 }) => maxMaskedReferences));
-  if (maxMasked === 0)
-    throw fieldInvalid(pointer, `${model.modelKey} takes no file with transparent areas; upload an opaque file.`);
+  if (maxMasked === 0) return `${modelKey} takes no file with transparent areas; upload an opaque file.`;
   if (before.filter(({ ready }) => ready?.isMasked === true).length >= maxMasked)
-    throw fieldInvalid(
-      pointer,
-      `${model.modelKey} takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`,
-    );
+    return `${modelKey} takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`;
+  return undefined;
 }
 
 const PROMPT = 'a lighthouse at dusk';
@@ -269,8 +263,10 @@ export async function exampleRequest(
   caller: Caller,
 ): Promise<JsonObject | undefined> {
   for (const model of context.catalog.models()) {
-    const request = requestFor(model);
-    if (request !== undefined && (await isTaken(context, caller, request))) return request;
+    const body = requestFor(model);
+    const request = body && readGenerationRequest(context, body);
+    if (request === undefined || request instanceof ServiceError) continue;
+    if (!((await quoteGeneration(context, caller, request)) instanceof ServiceError)) return body;
   }
   return undefined;
 }
@@ -300,14 +296,4 @@ function requiredParameters({ required = [], properties = {} }: JsonObject): Jso
 
 function plainValue({ default: byDefault, const: only, enum: choices, minimum }: JsonObject): Json | undefined {
   return byDefault ?? only ?? (Array.isArray(choices) ? choices[0] : undefined) ?? minimum;
-}
-
-async function isTaken(context: Files & Models & Machine, caller: Caller, request: JsonObject): Promise<boolean> {
-  try {
-    await quoteGeneration(context, caller, readGenerationRequest(context, request));
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Call, Files, Machine, Money, Work } from '../context.js';
 import type { Hold } from '../credits/account.js';
-import { ServiceError } from '../errors.js';
+import { orThrow, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
 import { extensionOf } from '../media/media-types.js';
@@ -16,18 +16,21 @@ import { type Generation, type GenerationStatus, type GenerationView, STATUSES }
  * deleted or is past its retention.
  */
 export async function getGeneration(context: Work & Call, caller: Caller, generationId: string): Promise<Generation> {
-  const generation = await getRecord(context, caller, generationId);
+  const generation = orThrow(await findOwn(context, caller, generationId));
   if (generation.deletedAt !== undefined) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
   return generation;
 }
 
-/** The same, also of one whose deletion is not complete, which nobody may be shown. */
-export async function getRecord(context: Work & Call, caller: Caller, generationId: string): Promise<Generation> {
-  const record = isUuid(generationId) ? await context.generations.read(generationId.toLowerCase(), context.call) : null;
+/** The caller's own record, even when its deletion is not complete, which no client may see. */
+export async function findOwn(
+  { generations, call }: Work & Call,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation | ServiceError> {
+  const record = isUuid(generationId) ? await generations.read(generationId.toLowerCase(), call) : null;
   const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
-  if (!isOwn || record.kind === 'void') throw new ServiceError('TASK_NOT_FOUND');
-  if (record.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
-  return record;
+  if (!isOwn || record.kind === 'void') return new ServiceError('TASK_NOT_FOUND');
+  return record.kind === 'generation' ? record : new ServiceError('GENERATION_JOB_NOT_FOUND');
 }
 
 /** Which of an App's generations are listed: those that match all that is given. */

@@ -1,6 +1,6 @@
 import { assert } from '../assert.js';
 import type { Machine, Money, Webhooks, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { orThrow, ServiceError } from '../errors.js';
 import { announceState } from '../webhooks/deliveries.js';
 import { decide, type GenerationCommand, type GenerationRefusal, retentionOf } from './decide.js';
 import { type Generation, isTerminal } from './generation.js';
@@ -12,27 +12,40 @@ export type Changed = { readonly generation: Generation; readonly refused?: Gene
 
 /**
  * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number
- * of times. Answers the resulting generation, with the reason if nothing was written.
+ * of times. Returns the resulting generation, with the reason if nothing was written. Throws GENERATION_JOB_NOT_FOUND for
+ * one that was removed meanwhile, and SERVICE_UNAVAILABLE.
  */
 export async function changeGeneration(
-  { generations, clock, boot }: Work & Machine,
+  context: Work & Machine,
   generation: Generation,
   command: GenerationCommand,
 ): Promise<Changed> {
+  return orThrow(await tryChange(context, generation, command));
+}
+
+/** The same, with the refusal as a value. */
+export async function tryChange(
+  { generations, clock, boot }: Work & Machine,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<Changed | ServiceError> {
   let current = generation;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const decision = decide(current, command, clock.now(), boot);
     if ('refused' in decision) {
       // What was read before may be old; only the newest version may refuse.
       const newest = tries === 0 ? await reload(generations, current) : current;
+      if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
       if (newest.version === current.version) return { generation: current, refused: decision.refused };
       current = newest;
       continue;
     }
     if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
-    current = await reload(generations, current);
+    const newest = await reload(generations, current);
+    if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
+    current = newest;
   }
-  throw changedTooOften();
+  return changedTooOften();
 }
 
 export function changedTooOften(): ServiceError {
@@ -57,10 +70,9 @@ export async function changeOnce(
   return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
 }
 
-async function reload(generations: Work['generations'], known: Generation): Promise<Generation> {
+async function reload(generations: Work['generations'], known: Generation): Promise<Generation | undefined> {
   const record = await generations.read(known.generationId);
-  if (record?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
-  return record;
+  return record?.kind === 'generation' ? record : undefined;
 }
 
 /** How long after a failed try a worker tries again to settle a generation, in milliseconds. */
@@ -87,9 +99,12 @@ export async function settleGeneration(
   );
   await Promise.all([paid, announceState(context, generation)]);
   const retention = retentionOf(generation, context.settings);
-  const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);
-  // Somebody else has settled it, and its client deleted it.
-  if (changed === undefined) return generation;
+  const changed = await tryChange(context, generation, { event: 'settle', ...retention });
+  if (changed instanceof ServiceError) {
+    // Another process has settled it, and its client deleted it.
+    if (changed.code === 'GENERATION_JOB_NOT_FOUND') return generation;
+    throw changed;
+  }
   const { generation: settled, refused } = changed;
   if (refused === undefined) logEnd(context, settled);
   return settled;
@@ -112,11 +127,6 @@ export async function settleNowOrSoon(
     wake(context, generationId, context.clock.now() + SETTLE_AGAIN_MS);
     return generation;
   }
-}
-
-function unlessRemoved(error: unknown): undefined {
-  if (error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND') return undefined;
-  throw error;
 }
 
 /**

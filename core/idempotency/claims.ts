@@ -1,6 +1,6 @@
-import { type Boot, isLeftByAnother } from '../boot.js';
+import { isLeftByAnother } from '../boot.js';
+import type { Machine, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { Ports } from '../ports/ports.js';
 import { isFarAhead, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
@@ -14,6 +14,13 @@ export interface ClaimTarget {
   preclude(subjectId: string): Promise<'precluded' | 'exists'>;
 }
 
+export interface ClaimRequest {
+  readonly key: ClaimKey;
+  readonly digest: string;
+}
+
+type Claiming = Pick<Work, 'claims'> & Pick<Machine, 'clock' | 'ids' | 'boot' | 'settings'>;
+
 export type Claimed = { readonly mine: Claim } | { readonly replayOf: string };
 
 const MAX_ROUNDS = 4;
@@ -24,48 +31,47 @@ const MAX_ROUNDS = 4;
  * lease has lapsed, or its process is known to be dead, its subject is precluded before a new id is minted, so that the
  * first one can have no effect, however late it continues.
  *
- * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
+ * Refuses with IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
 export async function claim(
-  ports: Pick<Ports, 'claims' | 'clock' | 'ids'> & { readonly boot: Boot },
-  settings: Settings,
-  request: { readonly key: ClaimKey; readonly digest: string },
+  context: Claiming,
+  request: ClaimRequest,
   target: ClaimTarget,
-): Promise<Claimed> {
+): Promise<Claimed | ServiceError> {
+  const { claims, settings } = context;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const fresh = freshClaim(ports, settings, request, target.mint());
+    const fresh = freshClaim(context, request, target.mint());
     const now = fresh.createdAt;
-    const outcome = await ports.claims.insert(fresh);
+    const outcome = await claims.insert(fresh);
     if (outcome.inserted) return { mine: fresh };
 
     const { existing } = outcome;
-    if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    if (existing.digest !== request.digest) return new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     if (await target.exists(existing.subjectId, existing)) return replay(existing, settings, now);
-    if (isLeased(existing, settings, now, ports.boot)) throw inProgress(existing.leaseExpiresAt - now);
+    if (isLeased(context, existing, now)) return inProgress(existing.leaseExpiresAt - now);
 
     if ((await target.preclude(existing.subjectId)) === 'exists') return replay(existing, settings, now);
     // The effect is only now to come, so its answer is replayed for a window that begins now.
     const next: Claim = { ...fresh, version: existing.version + 1 };
-    if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };
+    if ((await claims.replace(next, existing.version)) === 'applied') return { mine: next };
   }
-  throw inProgress(1_000);
+  return inProgress(1_000);
 }
 
 /** The first claim of a key: its lease begins now. */
 export function freshClaim(
-  ports: Pick<Ports, 'clock' | 'ids'> & { readonly boot: Boot },
-  settings: Settings,
-  { key, digest }: { readonly key: ClaimKey; readonly digest: string },
+  { clock, ids, boot, settings }: Omit<Claiming, 'claims'>,
+  { key, digest }: ClaimRequest,
   subjectId: string,
 ): Claim {
-  const now = ports.clock.now();
+  const now = clock.now();
   return {
-    version: firstVersion(ports),
+    version: firstVersion(ids),
     digest,
     subjectId,
     createdAt: now,
     leaseExpiresAt: now + settings.claimLeaseMs,
-    bootId: ports.boot.id,
+    bootId: boot.id,
     removeAt: now + settings.claimRetentionMs,
     // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
     ...key,
@@ -77,8 +83,33 @@ export function freshClaim(
  * and may have answered under it: then the refusal is not ours to give. Nor is it when the store does not say: throws
  * `StoreUnavailable` then, and the lease frees the key later.
  */
-export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
-  return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';
+export async function freeClaim({ claims }: Pick<Work, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
+  return (await claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';
+}
+
+/** Frees the key of a request that is refused. Returns the refusal that may be given. */
+export async function refusedUnder(
+  context: Pick<Work, 'claims'>,
+  mine: Claim,
+  refusal: ServiceError,
+): Promise<ServiceError> {
+  return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
+}
+
+/** Does work under a claim. The key is freed when the work is refused, and when it fails. */
+export async function orFree<T>(
+  context: Pick<Work, 'claims'>,
+  mine: Claim,
+  work: () => Promise<T | ServiceError>,
+): Promise<T | ServiceError> {
+  let outcome: T | ServiceError;
+  try {
+    outcome = await work();
+  } catch (failure) {
+    if ((await freeClaim(context, mine)) === 'taken-over') return takenOver();
+    throw failure;
+  }
+  return outcome instanceof ServiceError ? refusedUnder(context, mine, outcome) : outcome;
 }
 
 /**
@@ -87,11 +118,11 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
  * `finished`. The key is removed at `removeAt`. Throws `StoreUnavailable`.
  */
 export async function finishClaim(
-  ports: Pick<Ports, 'claims'>,
+  { claims }: Pick<Work, 'claims'>,
   mine: Claim,
   removeAt: number,
 ): Promise<'finished' | 'taken-over'> {
-  const outcome = await ports.claims.replace(
+  const outcome = await claims.replace(
     { ...mine, version: mine.version + 1, leaseExpiresAt: 0, removeAt },
     mine.version,
   );
@@ -106,19 +137,19 @@ export function isFinished({ leaseExpiresAt }: Claim): boolean {
  * A key that was freed can be claimed again. If versions started at 1 each time, a late process would mistake the new
  * claim for the old one, and free it or take it over.
  */
-function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
+function firstVersion(ids: Machine['ids']): number {
   return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
 }
 
 /** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */
-function isLeased({ leaseExpiresAt, bootId }: Claim, settings: Settings, now: number, boot: Boot): boolean {
+function isLeased({ boot, settings }: Claiming, { leaseExpiresAt, bootId }: Claim, now: number): boolean {
   return (
     !isLeftByAnother(boot, bootId) && leaseExpiresAt > now && !isFarAhead(leaseExpiresAt - settings.claimLeaseMs, now)
   );
 }
 
-function replay(existing: Claim, settings: Settings, now: number): Claimed {
-  if (now > existing.createdAt + settings.replayWindowMs) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+function replay(existing: Claim, settings: Settings, now: number): Claimed | ServiceError {
+  if (now > existing.createdAt + settings.replayWindowMs) return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { replayOf: existing.subjectId };
 }
 

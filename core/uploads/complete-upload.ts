@@ -1,87 +1,14 @@
 import type { Caller } from '../access/credential.js';
 import type { Files, Machine, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { orThrow, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import type { Claim } from '../idempotency/claim.js';
-import { claim, finishClaim, freeClaim, isFinished, takenOver } from '../idempotency/claims.js';
+import { claim, finishClaim, isFinished, orFree, takenOver } from '../idempotency/claims.js';
 import { isUuid } from '../ids.js';
 import type { Json } from '../json.js';
 import type { ObjectFacts, ObjectStore } from '../ports/object-store.js';
 import { ownUpload } from './manage-uploads.js';
 import { readCompleteRequest } from './prepare-upload.js';
 import { isUnfinished, type Upload, withAttention } from './upload.js';
-
-type ReadRange = Parameters<ObjectStore['read']>[1];
-
-export type Inspected = Omit<NonNullable<Upload['ready']>, 'mediaId' | 'at'>;
-
-/**
- * The object at the upload target now; FIELD_INVALID if there is none, or if its size differs from the declared one.
- */
-export async function stagedFacts(
-  { objects }: Files,
-  upload: Upload,
-): Promise<ObjectFacts | { readonly refusal: ServiceError }> {
-  const facts = await objects.stat(upload.stagingKey);
-  if (!facts) return { refusal: badBytes('No bytes have been sent to the upload target yet.') };
-  return facts.byteSize === upload.byteSize ? facts : { refusal: otherLength(upload, facts.byteSize) };
-}
-
-/**
- * Looks at a copy of what was sent, which must not be able to change any more. Throws FIELD_INVALID when it is not
- * exactly what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes
- * within limits, the memory that decoding the rest would take among them.
- */
-export async function inspectCopy(
-  context: Files & Machine,
-  upload: Upload,
-  objectKey: string,
-  sha256: string | undefined,
-): Promise<Inspected> {
-  const { digests, mediaProbe, settings } = context;
-  const digest = await digests.ofBytes(await open(context, objectKey));
-  if (digest.byteSize !== upload.byteSize) throw otherLength(upload, digest.byteSize);
-  for (const declared of [upload.declaredSha256, sha256]) {
-    if (declared !== undefined && declared !== digest.sha256)
-      throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
-  }
-  const file = {
-    byteSize: upload.byteSize,
-    read: async (range?: ReadRange) => open(context, objectKey, range),
-  };
-  const media = await mediaProbe.probe(file, {
-    maxPixels: settings.maxUploadPixels,
-    maxDecodeBytes: settings.maxUploadDecodeBytes,
-    decode: 'header',
-    findsTransparency: true,
-    kind: 'image',
-  });
-  if ('invalid' in media) throw badBytes(media.invalid);
-  if (media.mediaType !== upload.mediaType)
-    throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
-  const { widthPx, heightPx, contentBytes } = media;
-  return {
-    sha256: digest.sha256,
-    widthPx,
-    heightPx,
-    ...(contentBytes < upload.byteSize ? { contentBytes } : {}),
-    ...(media.kind === 'image' && media.isTransparent === true ? { isMasked: true } : {}),
-  };
-}
-
-function otherLength(upload: Upload, byteSize: number): ServiceError {
-  return badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
-}
-
-async function open({ objects }: Files, key: string, range?: ReadRange): Promise<AsyncIterable<Uint8Array>> {
-  const bytes = await objects.read(key, range);
-  if (!bytes) throw badBytes('Another request is completing this upload; complete it again.');
-  return bytes;
-}
-
-function badBytes(message: string): ServiceError {
-  return fieldInvalid('/upload_id', message);
-}
 
 export interface Completed {
   readonly upload: Upload & { readonly ready: NonNullable<Upload['ready']> };
@@ -106,15 +33,25 @@ export async function completeUpload(
   uploadId: string,
   body: Json,
 ): Promise<Completed> {
+  return orThrow(await complete(context, caller, idempotencyKey, uploadId, body));
+}
+
+async function complete(
+  context: Work & Files & Machine,
+  caller: Caller,
+  idempotencyKey: string,
+  uploadId: string,
+  body: Json,
+): Promise<Completed | ServiceError> {
   const request = readCompleteRequest(context, body);
+  if (request instanceof ServiceError) return request;
   // What is not an id can be no claim's subject either: some stores have no place for it.
-  if (!isUuid(uploadId)) throw noSuchUpload();
+  if (!isUuid(uploadId)) return noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
   const digest = context.digests.ofJson({ upload_id: id, body: request.content });
   const claimed = await claim(
     context,
-    context.settings,
     { key, digest },
     {
       mint: () => id,
@@ -124,29 +61,15 @@ export async function completeUpload(
       preclude: () => Promise.resolve('precluded'),
     },
   );
-  if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
-  const upload = await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine);
-  return { upload: asReady(upload), replayed: false };
-}
-
-async function makeReadyOrFree(
-  context: Work & Files & Machine,
-  caller: Caller,
-  uploadId: string,
-  sha256: string | undefined,
-  mine: Claim,
-): Promise<Upload> {
-  let outcome: { readonly upload: Upload; readonly isNew: boolean };
-  try {
-    outcome = await makeReady(context, caller, uploadId, sha256);
-  } catch (error) {
-    if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
-    throw error;
-  }
+  if (claimed instanceof ServiceError) return claimed;
+  if ('replayOf' in claimed) return completed(await ownUpload(context, caller, id), true);
+  const { mine } = claimed;
+  const made = await orFree(context, mine, () => makeReady(context, caller, id, request.sha256));
+  if (made instanceof ServiceError) return made;
   // A key that changed nothing is kept for its replays alone: an upload may be completed under any number of keys.
-  const removeAt = outcome.isNew ? mine.removeAt : mine.createdAt + context.settings.replayWindowMs;
-  if ((await finishClaim(context, mine, removeAt)) === 'taken-over') throw takenOver();
-  return outcome.upload;
+  const removeAt = made.isNew ? mine.removeAt : mine.createdAt + context.settings.replayWindowMs;
+  if ((await finishClaim(context, mine, removeAt)) === 'taken-over') return takenOver();
+  return completed(made.upload, false);
 }
 
 async function makeReady(
@@ -154,19 +77,20 @@ async function makeReady(
   caller: Caller,
   uploadId: string,
   sha256: string | undefined,
-): Promise<{ readonly upload: Upload; readonly isNew: boolean }> {
+): Promise<{ readonly upload: Upload; readonly isNew: boolean } | ServiceError> {
   const { uploads, objects, ids, clock, settings } = context;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const upload = await ownUpload(context, caller, uploadId);
-    if (!upload) throw noSuchUpload();
-    if (upload.status === 'ready') return { upload: sameDigest(upload, sha256), isNew: false };
-    if (!isUnfinished(upload) || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
+    if (!upload) return noSuchUpload();
+    if (upload.status === 'ready')
+      return sha256 === undefined || sha256 === upload.ready?.sha256 ? { upload, isNew: false } : otherDigest();
+    if (!isUnfinished(upload) || clock.now() > upload.expiresAt) return new ServiceError('UPLOAD_URL_EXPIRED');
 
     const staged = await stagedFacts(context, upload);
-    if ('refusal' in staged) {
+    if (staged instanceof ServiceError) {
       // The bytes sent are removed once another request has completed the upload.
       if ((await ownUpload(context, caller, uploadId))?.version !== upload.version) continue;
-      throw staged.refusal;
+      return staged;
     }
     // The key of the copy is recorded before the copy is made, so that a crash in between leaves no unrecorded bytes.
     const objectKey = `media/${uploadId}/${ids.uuid()}`;
@@ -176,10 +100,13 @@ async function makeReady(
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
     // The copy is what is checked: it cannot change between the check and its use.
-    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) =>
-      dropCopy(context, copying, objectKey, error),
-    );
-    if (inspected === 'changed') continue;
+    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: Error) => error);
+    if (inspected instanceof Error) {
+      // The refusal or failure stands unless the upload changed meanwhile.
+      if ((await dropCopy(context, copying, objectKey)) === 'conflict') continue;
+      if (inspected instanceof ServiceError) return inspected;
+      throw inspected;
+    }
     const now = clock.now();
     const ready = withAttention(
       {
@@ -200,7 +127,7 @@ async function makeReady(
       .catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
     return { upload: ready, isNew: true };
   }
-  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', {
+  return new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', {
     retryAfterMs: 1_000,
   });
 }
@@ -214,31 +141,95 @@ function withAbandoned(upload: Upload): Upload {
   return { ...upload, abandonedKeys: [...(upload.abandonedKeys ?? []), upload.objectKey].slice(-MAX_ABANDONED) };
 }
 
-/** Removes the bytes and the record of a refused copy. The refusal stands unless the upload changed meanwhile. */
+/** Removes the bytes and the record of a copy that is not used. */
 async function dropCopy(
   { uploads, objects }: Files,
   copying: Upload,
   objectKey: string,
-  refusal: unknown,
-): Promise<'changed'> {
+): Promise<'applied' | 'conflict'> {
   await objects.remove(objectKey);
   const { objectKey: _dropped, ...rest } = copying;
-  if ((await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version)) === 'conflict')
-    return 'changed';
-  throw refusal;
+  return uploads.replace({ ...rest, version: copying.version + 1 }, copying.version);
 }
 
-function sameDigest(upload: Upload, sha256: string | undefined): Upload {
-  if (sha256 !== undefined && sha256 !== upload.ready?.sha256)
-    throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
-  return upload;
-}
-
-function asReady(upload: Upload | null): Completed['upload'] {
-  if (upload?.status !== 'ready' || !upload.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
-  return { ...upload, ready: upload.ready };
+function completed(upload: Upload | null, replayed: boolean): Completed | ServiceError {
+  if (upload?.status !== 'ready' || !upload.ready) return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  return { upload: { ...upload, ready: upload.ready }, replayed };
 }
 
 function noSuchUpload(): ServiceError {
   return fieldInvalid('/upload_id', 'upload_id must be the id of a prepared upload of this App.');
+}
+
+/**
+ * The object at the upload target now; FIELD_INVALID if there is none, or if its size differs from the declared one.
+ */
+async function stagedFacts({ objects }: Files, upload: Upload): Promise<ObjectFacts | ServiceError> {
+  const facts = await objects.stat(upload.stagingKey);
+  if (!facts) return badBytes('No bytes have been sent to the upload target yet.');
+  return facts.byteSize === upload.byteSize ? facts : otherLength(upload, facts.byteSize);
+}
+
+type ReadRange = Parameters<ObjectStore['read']>[1];
+
+type Inspected = Omit<NonNullable<Upload['ready']>, 'mediaId' | 'at'>;
+
+/**
+ * Looks at a copy of what was sent, which must not be able to change any more. Refuses with FIELD_INVALID when it is not
+ * exactly what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes
+ * within limits, the memory that decoding the rest would take among them.
+ */
+async function inspectCopy(
+  context: Files & Machine,
+  upload: Upload,
+  objectKey: string,
+  sha256: string | undefined,
+): Promise<Inspected | ServiceError> {
+  const { digests, mediaProbe, settings } = context;
+  const digest = await digests.ofBytes(await open(context, objectKey));
+  if (digest.byteSize !== upload.byteSize) return otherLength(upload, digest.byteSize);
+  for (const declared of [upload.declaredSha256, sha256]) {
+    if (declared !== undefined && declared !== digest.sha256) return otherDigest();
+  }
+  const file = {
+    byteSize: upload.byteSize,
+    read: async (range?: ReadRange) => open(context, objectKey, range),
+  };
+  const media = await mediaProbe.probe(file, {
+    maxPixels: settings.maxUploadPixels,
+    maxDecodeBytes: settings.maxUploadDecodeBytes,
+    decode: 'header',
+    findsTransparency: true,
+    kind: 'image',
+  });
+  if ('invalid' in media) return badBytes(media.invalid);
+  if (media.mediaType !== upload.mediaType)
+    return badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
+  const { widthPx, heightPx, contentBytes } = media;
+  return {
+    sha256: digest.sha256,
+    widthPx,
+    heightPx,
+    ...(contentBytes < upload.byteSize ? { contentBytes } : {}),
+    ...(media.kind === 'image' && media.isTransparent === true ? { isMasked: true } : {}),
+  };
+}
+
+function otherDigest(): ServiceError {
+  return fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
+}
+
+function otherLength(upload: Upload, byteSize: number): ServiceError {
+  return badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
+}
+
+/** Throws the refusal, through the reader of the bytes. */
+async function open({ objects }: Files, key: string, range?: ReadRange): Promise<AsyncIterable<Uint8Array>> {
+  const bytes = await objects.read(key, range);
+  if (!bytes) throw badBytes('Another request is completing this upload; complete it again.');
+  return bytes;
+}
+
+function badBytes(message: string): ServiceError {
+  return fieldInvalid('/upload_id', message);
 }

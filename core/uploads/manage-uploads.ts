@@ -118,29 +118,40 @@ const MAX_TRIES_MARKUSED = 10;
 /**
  * Marks uploads as used before anything is held for a generation that refers to them: then nobody can delete them, and
  * retention leaves them until well after the generation has run. One used within the last hour needs no new mark, and a
- * mark that another request set at the same time is as good as ours. Throws FIELD_INVALID for one that was deleted
- * meanwhile, and `StoreUnavailable`.
+ * mark that another request set at the same time is as good as ours. Refuses with FIELD_INVALID for one that was deleted
+ * meanwhile. Throws `StoreUnavailable`.
  */
-export async function markUsed(context: Files & Machine, uploads: readonly Upload[]): Promise<void> {
-  for (const [index, upload] of uploads.entries()) await markOne(context, upload, index);
+export async function markUsed(
+  context: Files & Machine,
+  uploads: readonly Upload[],
+): Promise<ServiceError | undefined> {
+  for (const [index, upload] of uploads.entries()) {
+    const refusal = await markOne(context, upload, index);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
-async function markOne({ uploads, clock, settings }: Files & Machine, seen: Upload, index: number): Promise<void> {
+async function markOne(
+  { uploads, clock, settings }: Files & Machine,
+  seen: Upload,
+  index: number,
+): Promise<ServiceError | undefined> {
   const now = clock.now();
   let upload = seen;
   for (let tries = 0; tries < MAX_TRIES_MARKUSED; tries += 1) {
-    if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) return;
+    if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) return undefined;
     const used = withAttention({ ...upload, version: upload.version + 1, lastUsedAt: now }, settings);
-    if ((await uploads.replace(used, upload.version)) === 'applied') return;
+    if ((await uploads.replace(used, upload.version)) === 'applied') return undefined;
     const record = await uploads.read(upload.uploadId);
     if (record?.kind !== 'upload' || record.status !== 'ready')
-      throw fieldInvalid(
+      return fieldInvalid(
         `/reference_upload_ids/${index}`,
         'reference_upload_ids must name completed uploads of this App.',
       );
     upload = record;
   }
-  throw new ServiceError('SERVICE_UNAVAILABLE', 'An upload is being changed by too many requests; try again.', {
+  return new ServiceError('SERVICE_UNAVAILABLE', 'An upload is being changed by too many requests; try again.', {
     retryAfterMs: 1_000,
   });
 }

@@ -1,19 +1,16 @@
 import type { Caller } from '../access/credential.js';
 import type { Model } from '../catalog/model.js';
 import type { Files, Machine, Models, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
-import { fieldInvalid, readBody } from '../fields.js';
+import { orThrow, ServiceError } from '../errors.js';
+import { checkBody, fieldInvalid } from '../fields.js';
 import { REFERENCE_ROLES, type ReferenceRole } from '../generation/generation.js';
-import type { Claim } from '../idempotency/claim.js';
-import { claim, type ClaimTarget, freeClaim, takenOver } from '../idempotency/claims.js';
+import { claim, type ClaimTarget, orFree, takenOver } from '../idempotency/claims.js';
 import type { Json, JsonObject } from '../json.js';
 import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
-import type { Ports } from '../ports/ports.js';
-import type { Settings } from '../settings.js';
 import { begun } from '../waiting.js';
 import { type Upload, type UploadRecord, withAttention } from './upload.js';
-import { requireRoom, type UploadUsage } from './usage.js';
+import { roomRefusal } from './usage.js';
 
 export const UPLOAD_MEDIA_TYPES = IMAGE_TYPES;
 
@@ -82,16 +79,20 @@ interface PrepareBody {
   role: ReferenceRole;
 }
 
-/** Throws FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
-export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: Settings, body: Json): PrepareRequest {
-  const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body, WORDING);
+/** Refuses with FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
+export function readPrepareRequest(
+  { jsonSchemas, settings }: Pick<Machine, 'jsonSchemas' | 'settings'>,
+  body: Json,
+): PrepareRequest | ServiceError {
+  const fields = checkBody<PrepareBody>({ jsonSchemas }, PREPARE_REQUEST_SCHEMA, body, WORDING);
+  if (fields instanceof ServiceError) return fields;
   if (fields.byte_size > settings.maxUploadBytes) {
-    throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, {
+    return new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, {
       pointer: '/byte_size',
     });
   }
   if (!UPLOAD_MEDIA_TYPES.some((type) => type === fields.media_type)) {
-    throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, {
+    return new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, {
       pointer: '/media_type',
     });
   }
@@ -112,18 +113,22 @@ export interface CompleteRequest {
   readonly sha256?: string;
 }
 
-/** Throws FIELD_INVALID. */
-export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): CompleteRequest {
-  const fields = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
+/** Refuses with FIELD_INVALID. */
+export function readCompleteRequest(ports: Pick<Machine, 'jsonSchemas'>, body: Json): CompleteRequest | ServiceError {
+  const fields = checkBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
+  if (fields instanceof ServiceError) return fields;
   return { content: fields, ...(fields.sha256 === undefined ? {} : { sha256: fields.sha256.toLowerCase() }) };
 }
 
 /**
  * Refuses a file that no model of the catalog could take. Role, type and size are checked in this order, each among the
- * models that passed the previous check, so that a remaining model takes all three. Throws FIELD_INVALID (of the role),
- * UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE.
+ * models that passed the previous check, so that a remaining model takes all three. The codes are FIELD_INVALID (of the
+ * role), UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE.
  */
-export function requireUsable(models: readonly Model[], { role, mediaType, byteSize }: PrepareRequest): void {
+export function fileRefusal(
+  models: readonly Model[],
+  { role, mediaType, byteSize }: PrepareRequest,
+): ServiceError | undefined {
   const limits = models.map((model) => model.limits).filter(({ maxReferenceUploads }) => maxReferenceUploads > 0);
   const ofRole = limits.filter(({ referenceRoles }) => referenceRoles.includes(role));
   if (ofRole.length === 0) {
@@ -132,12 +137,12 @@ export function requireUsable(models: readonly Model[], { role, mediaType, byteS
       roles.length === 0
         ? 'No model of the catalog takes reference files.'
         : `role must be one that a model of the catalog takes: ${roles.join(', ')}.`;
-    throw fieldInvalid('/role', message);
+    return fieldInvalid('/role', message);
   }
   const ofType = ofRole.filter(({ uploadMediaTypes }) => uploadMediaTypes.includes(mediaType));
   if (ofType.length === 0) {
     const types = distinct(ofRole.flatMap(({ uploadMediaTypes }) => uploadMediaTypes));
-    throw new ServiceError(
+    return new ServiceError(
       'UPLOAD_TYPE_NOT_ALLOWED',
       `media_type must be one that a model of the catalog takes as ${role}: ${types.join(', ')}.`,
       { pointer: '/media_type' },
@@ -145,12 +150,13 @@ export function requireUsable(models: readonly Model[], { role, mediaType, byteS
   }
   const maxBytes = Math.max(...ofType.map(({ maxUploadBytes }) => maxUploadBytes));
   if (byteSize > maxBytes) {
-    throw new ServiceError(
+    return new ServiceError(
       'UPLOAD_FILE_TOO_LARGE',
       `No model of the catalog takes more than ${maxBytes} bytes of ${mediaType} as ${role}.`,
       { pointer: '/byte_size' },
     );
   }
+  return undefined;
 }
 
 function distinct<T>(items: readonly T[]): readonly T[] {
@@ -176,42 +182,41 @@ export async function prepareUpload(
   idempotencyKey: string,
   body: Json,
 ): Promise<Prepared> {
-  const request = readPrepareRequest(context, context.settings, body);
+  return orThrow(await prepare(context, caller, idempotencyKey, body));
+}
+
+async function prepare(
+  context: Work & Files & Models & Machine,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+): Promise<Prepared | ServiceError> {
+  const request = readPrepareRequest(context, body);
+  if (request instanceof ServiceError) return request;
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
+  // Read before the claim: of many concurrent prepares, none counts the others.
   const usage = begun(context.uploads.usage(caller.accountId, caller.appId));
-  const claimed = await claim(context, context.settings, { key, digest }, uploadTarget(context, caller));
+  const claimed = await claim(context, { key, digest }, uploadTarget(context, caller));
+  if (claimed instanceof ServiceError) return claimed;
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
     if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt)
-      throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+      return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
     return { upload: record, target: await signTarget(context, record), replayed: true };
   }
-  await requireUsableOrFree(context, claimed.mine, request, usage);
+  const refusal = await orFree(
+    context,
+    claimed.mine,
+    async () =>
+      fileRefusal(context.catalog.models(), request) ?? roomRefusal(await usage, request.byteSize, context.settings),
+  );
+  if (refusal !== undefined) return refusal;
   const upload = newUpload(context, caller, claimed.mine.subjectId, request);
   const outcome = await context.uploads.insert(upload);
-  if (!outcome.inserted) throw takenOver();
+  if (!outcome.inserted) return takenOver();
   return { upload, target: await signTarget(context, upload), replayed: false };
-}
-
-/**
- * We may refuse only if the key was still ours. The usage was read before the claim: of many concurrent prepares, none
- * counts the others.
- */
-async function requireUsableOrFree(
-  context: Work & Models & Machine,
-  mine: Claim,
-  request: PrepareRequest,
-  usage: Promise<UploadUsage>,
-): Promise<void> {
-  try {
-    requireUsable(context.catalog.models(), request);
-    requireRoom(await usage, request.byteSize, context.settings);
-  } catch (error) {
-    if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
-    throw error;
-  }
 }
 
 function uploadTarget(context: Files & Machine, caller: Caller): ClaimTarget {

@@ -21,27 +21,28 @@ export function usageOf(record: UploadRecord): { readonly unfinished: 0 | 1; rea
 /** The Retry-After for a client at a bound, in milliseconds: something may be removed every minute. */
 export const ROOM_RETRY_MS = 60_000;
 
-/** Throws QUEUE_FULL when an App that stores this much may not prepare an upload of `byteSize` more. */
-export function requireRoom(usage: UploadUsage, byteSize: number, settings: Settings): void {
+/** QUEUE_FULL when an App that stores this much may not prepare an upload of `byteSize` more. */
+export function roomRefusal(usage: UploadUsage, byteSize: number, settings: Settings): ServiceError | undefined {
   const { maxUnfinishedUploadsPerApp, maxStoredUploadsPerApp, maxStoredUploadBytesPerApp } = settings;
   if (usage.unfinished >= maxUnfinishedUploadsPerApp) {
-    throw full(
+    return full(
       'unfinished_uploads',
       `The App has ${usage.unfinished} unfinished uploads, and may have ${maxUnfinishedUploadsPerApp}; complete some, or wait until their targets have expired.`,
     );
   }
   if (usage.uploads >= maxStoredUploadsPerApp) {
-    throw full(
+    return full(
       'stored_uploads',
       `The App has ${usage.uploads} uploads, and may have ${maxStoredUploadsPerApp}; wait until the retention of some is over.`,
     );
   }
   if (usage.bytes + byteSize > maxStoredUploadBytesPerApp) {
-    throw full(
+    return full(
       'stored_upload_bytes',
       `The App's uploads have ${usage.bytes} bytes, and may have ${maxStoredUploadBytesPerApp}; wait until the retention of some is over.`,
     );
   }
+  return undefined;
 }
 
 function full(bound: 'unfinished_uploads' | 'stored_uploads' | 'stored_upload_bytes', message: string): ServiceError {

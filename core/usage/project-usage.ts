@@ -1,7 +1,7 @@
 import { assert } from '../assert.js';
 import type { Call, Machine, Money } from '../context.js';
 import { type AccountTotals, type Entry, FAILED } from '../credits/account.js';
-import { ServiceError, StoreUnavailable } from '../errors.js';
+import { orThrow, ServiceError, StoreUnavailable } from '../errors.js';
 import type { UsageChange } from '../ports/stores.js';
 import {
   NO_USAGE,
@@ -43,8 +43,15 @@ const MAX_CONFLICTS = 100;
  */
 export async function projectUsage(
   ports: Pick<Money, 'accounts' | 'usage'> & Call,
-  { accountId, list, through, maxEntries = MAX_ENTRIES[list], maxConflicts = MAX_CONFLICTS }: Projection,
+  projection: Projection,
 ): Promise<'current' | 'behind'> {
+  return orThrow(await tryProject(ports, projection));
+}
+
+async function tryProject(
+  ports: Pick<Money, 'accounts' | 'usage'> & Call,
+  { accountId, list, through, maxEntries = MAX_ENTRIES[list], maxConflicts = MAX_CONFLICTS }: Projection,
+): Promise<'current' | 'behind' | ServiceError> {
   let budget = maxEntries;
   for (let conflicts = 0; conflicts < maxConflicts;) {
     const whole = await rowOf(ports, wholeAccount(accountId, list));
@@ -55,7 +62,7 @@ export async function projectUsage(
     budget -= batch.entries.length;
     if ((await takeIn(ports, whole, batch)) === 'conflict') conflicts += 1;
   }
-  throw busy();
+  return busy();
 }
 
 /** Entries in a row, with the rows that they belong to. */
@@ -271,20 +278,10 @@ export class UsageCatchUp {
     while (taken < Math.min(lacking, most) && !this.isStopped) {
       const maxEntries = Math.min(AT_ONCE, most - taken);
       const projection = { accountId, list, through: lastSequence, maxEntries, maxConflicts: 1 };
-      if (!(await isTakenIn(projectUsage({ accounts, usage, call: undefined }, projection)))) break;
+      // Another process projects the same account.
+      if ((await tryProject({ accounts, usage, call: undefined }, projection)) instanceof ServiceError) break;
       taken += maxEntries;
     }
     return taken;
-  }
-}
-
-/** False where another process was in the way. */
-async function isTakenIn(projecting: Promise<unknown>): Promise<boolean> {
-  try {
-    await projecting;
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE') return false;
-    throw error;
   }
 }

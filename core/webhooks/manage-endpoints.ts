@@ -1,5 +1,4 @@
-import { requireScope } from '../access/authenticate.js';
-import type { Caller } from '../access/credential.js';
+import { type Caller, scopeRefusal } from '../access/credential.js';
 import type { Call, Machine, Webhooks } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
@@ -294,20 +293,21 @@ export async function deliveredTo(
 }
 
 /**
- * Throws unless the caller may have the end of one generation told to this address: DEVELOPER_SCOPE_INSUFFICIENT,
- * FIELD_INVALID, and CONFLICT while the App has no default secret, which signs what is sent there.
+ * Why the end of one generation cannot be reported to this URL: DEVELOPER_SCOPE_INSUFFICIENT, FIELD_INVALID, and CONFLICT
+ * while the App has no default secret, which signs the message.
  */
-export async function requireCallable(
+export async function webhookUrlRefusal(
   { webhookEndpoints, webhookSender, call }: Webhooks & Call,
   caller: Caller,
   url: string,
-): Promise<void> {
-  requireScope(caller, 'webhooks:manage');
+): Promise<ServiceError | undefined> {
+  const lacksScope = scopeRefusal(caller, 'webhooks:manage');
+  if (lacksScope !== undefined) return lacksScope;
   const fault = webhookSender.addressFault(url);
-  if (fault !== undefined) throw fieldInvalid('/webhook_url', `The webhook URL of a generation ${fault}.`);
-  if ((await webhookEndpoints.read(caller.appId, call))?.defaultSecret === undefined)
-    throw new ServiceError(
-      'CONFLICT',
-      'The App has no default webhook secret, which signs what is sent to the webhook URL of a generation; make one first.',
-    );
+  if (fault !== undefined) return fieldInvalid('/webhook_url', `The webhook URL of a generation ${fault}.`);
+  if ((await webhookEndpoints.read(caller.appId, call))?.defaultSecret !== undefined) return undefined;
+  return new ServiceError(
+    'CONFLICT',
+    'The App has no default webhook secret, which signs what is sent to the webhook URL of a generation; make one first.',
+  );
 }

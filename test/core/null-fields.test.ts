@@ -3,7 +3,7 @@
 // Method: each field of each body set to null, compared with the same body without it; the use cases on memory
 // adapters.
 import { expect } from 'chai';
-import { ServiceError } from '../../core/errors.js';
+import { orThrow, ServiceError } from '../../core/errors.js';
 import { createGeneration, estimateGeneration } from '../../core/generation/create-generation.js';
 import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../core/json.js';
@@ -33,17 +33,17 @@ const BODIES: Readonly<Record<string, Body>> = {
   'a generation': {
     schema: GENERATION_REQUEST_SCHEMA,
     plain: { model_key: 'm', operation: 'image_generation', prompt: 'p' },
-    read: (body) => readGenerationRequest(STATELESS_PORTS, body),
+    read: (body) => orThrow(readGenerationRequest(STATELESS_PORTS, body)),
   },
   'prepare': {
     schema: PREPARE_REQUEST_SCHEMA,
     plain: UPLOAD,
-    read: (body) => readPrepareRequest(STATELESS_PORTS, DEFAULT_SETTINGS, body),
+    read: (body) => orThrow(readPrepareRequest({ ...STATELESS_PORTS, settings: DEFAULT_SETTINGS }, body)),
   },
   'complete': {
     schema: COMPLETE_REQUEST_SCHEMA,
     plain: {},
-    read: (body) => readCompleteRequest(STATELESS_PORTS, body),
+    read: (body) => orThrow(readCompleteRequest(STATELESS_PORTS, body)),
   },
 };
 
@@ -82,7 +82,7 @@ describe('a field that is null', () => {
 
   it('is kept inside the parameters, whose schema decides', async () => {
     const harness = await CoreHarness.open();
-    expect(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null })).content).to.deep.equal(
+    expect(orThrow(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null }))).content).to.deep.equal(
       harness.body({ style: null }),
     );
     expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({ style: null })))).to.equal(

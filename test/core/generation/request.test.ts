@@ -33,13 +33,8 @@ const body = (changes: JsonObject = {}): JsonObject => ({
 });
 
 function refusalOf(value: Json): { readonly code: string; readonly pointer: string | undefined } | undefined {
-  try {
-    readGenerationRequest({ jsonSchemas }, value);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    return { code: error.code, pointer: error.details.pointer };
-  }
+  const read = readGenerationRequest({ jsonSchemas }, value);
+  return read instanceof ServiceError ? { code: read.code, pointer: read.details.pointer } : undefined;
 }
 
 const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
@@ -140,9 +135,8 @@ describe('readGenerationRequest', () => {
 
   it('reads upper-case ids like lower-case ones', () => {
     expect(
-      readGenerationRequest({ jsonSchemas }, body({ reference_upload_ids: ['0190000A-BCDE-7000-8000-000000000001'] }))
-        .referenceUploadIds,
-    ).to.deep.equal(['0190000a-bcde-7000-8000-000000000001']);
+      readGenerationRequest({ jsonSchemas }, body({ reference_upload_ids: ['0190000A-BCDE-7000-8000-000000000001'] })),
+    ).to.have.deep.property('referenceUploadIds', ['0190000a-bcde-7000-8000-000000000001']);
   });
 
   it('refuses excessive nesting, without running out of stack', () => {
@@ -164,12 +158,8 @@ describe('readGenerationRequest', () => {
     });
     const catalog = catalogOf(() => [model]);
     const says = (sent: JsonObject): unknown => {
-      try {
-        return readGenerationRequest({ jsonSchemas, catalog }, sent);
-      } catch (error) {
-        const { code, message, details } = error as ServiceError;
-        return [code, details.pointer, message];
-      }
+      const read = readGenerationRequest({ jsonSchemas, catalog }, sent);
+      return read instanceof ServiceError ? [read.code, read.details.pointer, read.message] : read;
     };
     const sent = body({ model_key: model.modelKey });
     expect(says({ ...sent, size: 1 })).to.deep.equal([

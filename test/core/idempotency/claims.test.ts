@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import type { Boot } from '../../../core/boot.js';
-import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { orThrow, ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type ClaimKey, readIdempotencyKey } from '../../../core/idempotency/claim.js';
 import { claim, type Claimed, type ClaimTarget, freeClaim } from '../../../core/idempotency/claims.js';
 import type { ClaimStore } from '../../../core/ports/stores.js';
@@ -19,6 +19,7 @@ class ServiceHarness {
   readonly clock = new ManualClock();
   readonly claims = new MemoryClaimStore();
   readonly ids = new SeededIds();
+  readonly settings = DEFAULT_SETTINGS;
   boot: Boot = { id: 'first', isExclusive: false };
   /** What exists at each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
@@ -32,8 +33,8 @@ class ServiceHarness {
     },
   };
 
-  claim(digest = 'd', key = KEY): Promise<Claimed> {
-    return claim(this, DEFAULT_SETTINGS, { key, digest }, this.target);
+  async claim(digest = 'd', key = KEY): Promise<Claimed> {
+    return orThrow(await claim(this, { key, digest }, this.target));
   }
 
   /** As a process with a claim does: uses the id if it is free. */

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Model, ModelLimits } from '../../../core/catalog/model.js';
-import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import type { Settings } from '../../../core/settings.js';
-import { type PrepareRequest, prepareUpload, requireUsable } from '../../../core/uploads/prepare-upload.js';
+import { fileRefusal, type PrepareRequest, prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { imageModel } from '../../fixtures/models.js';
@@ -291,13 +291,8 @@ function* someRequests(): Generator<PrepareRequest> {
 }
 
 function prepareRefusal(models: readonly Model[], request: PrepareRequest): string {
-  try {
-    requireUsable(models, request);
-    return 'OK';
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    return `${error.code} ${error.details.pointer}`;
-  }
+  const refusal = fileRefusal(models, request);
+  return refusal === undefined ? 'OK' : `${refusal.code} ${refusal.details.pointer}`;
 }
 
 const takes = ({ limits }: Model, { role, mediaType, byteSize }: PrepareRequest): boolean =>

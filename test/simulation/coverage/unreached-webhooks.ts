@@ -17,8 +17,13 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
   },
   {
     file: 'core/generation/create-generation.ts',
-    begins: [': { webhookUrl }', 'await requireCallable(', ': { content: request.content, webhookUrl }'],
-    atMost: 3,
+    begins: [
+      ': await webhookUrlRefusal(',
+      'return refusedUrl;',
+      ': { ...read, webhookUrl }',
+      ': { content: request.content, webhookUrl }',
+    ],
+    atMost: 4,
     why: 'no client of a run has an address told of one generation',
   },
   {

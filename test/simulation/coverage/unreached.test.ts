@@ -20,14 +20,14 @@ describe('the branches that a long run need not take', () => {
 
   it('are named by their file and beginning, and no more of them than are meant', () => {
     const branch = (place: string, text: string) => ({ place, text });
-    const named = branch('core/uploads/manage-uploads.ts:36', 'return;');
+    const named = branch('core/uploads/manage-uploads.ts:36', 'return undefined;');
     const others = [
       branch('core/uploads/manage-uploads.ts:40', 'throw 1;'),
       branch('core/uploads/usage.ts:9', 'return;'),
     ];
     expect(unexpected([named])).to.deep.equal([]);
     expect(unexpected([named, ...others])).to.deep.equal(others);
-    const alike = [named, branch('core/uploads/manage-uploads.ts:50', 'return;')];
+    const alike = [named, branch('core/uploads/manage-uploads.ts:50', 'return undefined;')];
     expect(unexpected(alike)).to.deep.equal(alike);
     expect(unexpected([branch('core/fields.ts:1', 'return;')])).to.deep.equal([]);
   });

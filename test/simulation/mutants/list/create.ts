@@ -9,10 +9,10 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'no-hold',
     breaks: [4, 13],
     file: CREATE,
-    find: 'outcome = await accountWriter.accept(holdOf(context, planned, generation.generationId), acceptance);',
+    find: 'const outcome = await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);',
     replace:
       'if (!claimStands) { const claimed = await context.claims.insert(mine); if (!claimed.inserted) return "taken"; } ' +
-      'const made = await context.generations.insert(generation); outcome = made.inserted ? {} : { existing: made.existing };',
+      'const made = await context.generations.insert(generation); const outcome = made.inserted ? {} : { existing: made.existing };',
     why: 'The price is checked somewhere else, so the generation is inserted without holding it.',
   },
   {
@@ -64,17 +64,18 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'refused-before-the-key-is-read',
     breaks: [11],
     file: CREATE,
-    find: "if (first !== 'taken' && (await context.claims.read(key)) === null)",
-    replace: "if (first !== 'taken')",
+    find: 'if ((await context.claims.read(key)) === null) return first;',
+    replace: 'return first;',
     why: 'A repeated request is refused for what it would need if it were new.',
   },
   {
     name: 'claim-freed-after-a-lost-hold',
     breaks: [12],
     file: CREATE,
-    find: 'if (!(error instanceof ServiceError)) throw error; return { refusal:',
+    find: 'await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);',
     replace:
-      'if (!(error instanceof ServiceError)) { await freeClaim(context, mine).catch(() => undefined); throw error; } return { refusal:',
+      'await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance).catch(async (error) => { ' +
+      'await context.claims.remove(mine, mine.version).catch(() => undefined); throw error; });',
     why: 'A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.',
   },
   {
@@ -88,7 +89,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'refusal-after-a-takeover',
     breaks: [11],
-    file: CREATE,
+    file: 'core/idempotency/claims.js',
     find: "return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;",
     replace: 'await freeClaim(context, mine); return refusal;',
     why: 'A process so slow that its key was taken over still gives its own refusal.',
@@ -105,13 +106,13 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'goes-on-under-a-new-id',
     breaks: [11, 12],
     file: CREATE,
-    find: "if ('existing' in outcome) return { generation: await adoptOrRelease(context, mine, outcome.existing) };",
+    find: "if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);",
     replace:
-      "if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return { generation: outcome.existing }; " +
+      "if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return outcome.existing; " +
       'const again = { ...generation, generationId: context.ids.uuid() }; ' +
       "await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); " +
-      'await accountWriter.execute(mine.accountId, { ...holdOf(context, planned, again.generationId), maxOpenHolds: Infinity }); ' +
-      'await context.generations.insert(again); return { generation: again }; }',
+      'await accountWriter.execute(mine.accountId, { ...holdOf(planned, again.generationId, settings), maxOpenHolds: Infinity }); ' +
+      'await context.generations.insert(again); return again; }',
     why: 'A process whose id was ruled out goes on under a new one, as if the key were still its own.',
   },
   {

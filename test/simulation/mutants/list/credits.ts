@@ -103,7 +103,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     find:
       'await Promise.all([paid, announceState(context, generation)]); ' +
       'const retention = retentionOf(generation, context.settings); ' +
-      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
+      "const changed = await tryChange(context, generation, { event: 'settle', ...retention });",
     replace:
       'paid.catch(() => undefined); await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +

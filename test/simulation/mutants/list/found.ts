@@ -38,9 +38,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'key-freed-in-the-dark',
     breaks: [11],
     file: 'core/idempotency/claims.js',
-    find: "return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';",
+    find: "return (await claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';",
     replace:
-      "return (await ports.claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
+      "return (await claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
     why: 'A refusal is given though the store did not say whether the key was still its own.',
   },
   {

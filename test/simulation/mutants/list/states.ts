@@ -40,9 +40,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: 'conflict-keeps-the-old-state',
     breaks: [7, 10],
     file: 'core/generation/settle-generation.js',
-    find: 'return { generation: decision.next }; current = await reload(generations, current);',
-    replace:
-      'return { generation: decision.next }; current = { ...current, version: (await reload(generations, current)).version };',
+    find: 'current = newest; } return changedTooOften();',
+    replace: 'current = { ...current, version: newest.version }; } return changedTooOften();',
     why: 'After a lost race only the version is read anew, and what the other process wrote is overwritten.',
   },
   {

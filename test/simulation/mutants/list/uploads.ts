@@ -56,8 +56,8 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     name: 'use-not-marked',
     breaks: [16],
     file: 'core/generation/create-generation.js',
-    find: 'await markUsed(context, quote.uploads);',
-    replace: '',
+    find: 'await markUsed(context, planned.quote.uploads);',
+    replace: 'undefined;',
     why: 'An upload that a generation is about to use is removed when its own retention is over.',
   },
 ];

@@ -11,7 +11,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     find:
       'await Promise.all([paid, announceState(context, generation)]); ' +
       'const retention = retentionOf(generation, context.settings); ' +
-      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
+      "const changed = await tryChange(context, generation, { event: 'settle', ...retention });",
     replace:
       'await paid; const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
