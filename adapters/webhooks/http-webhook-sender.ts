@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import type { AbortSignalLike } from '../../core/cancellation.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { SendOutcome, WebhookMessage, WebhookSender } from '../../core/ports/outside.js';
@@ -8,38 +7,7 @@ import { AllowList, mayBeCalled, readTarget } from '../http/allow-list.js';
 import { byNameServers, type Resolver } from '../http/connections.js';
 import { HttpClient } from '../http/http-client.js';
 import { HttpError, readRetryAfter } from '../http/http-error.js';
-
-/** What a receiver shows to know that a message is from us: the headers of Standard Webhooks. */
-export interface SignedHeaders extends Readonly<Record<string, string>> {
-  'webhook-id': string;
-  'webhook-timestamp': string;
-  'webhook-signature': string;
-}
-
-/**
- * Signs a message by the scheme of Standard Webhooks: HMAC-SHA256 of the id, the time in seconds and the body, once for
- * each key, the keys in hex. A receiver accepts the message if one of the signatures is by its secret.
- */
-export function signedHeaders(
-  { messageId, sentAt, body }: { readonly messageId: string; readonly sentAt: number; readonly body: string },
-  keys: readonly string[],
-): SignedHeaders {
-  const timestamp = String(Math.floor(sentAt / 1_000));
-  const signatures = keys.map((key) => {
-    const digest = createHmac('sha256', Buffer.from(key, 'hex')).update(`${messageId}.${timestamp}.${body}`);
-    return `v1,${digest.digest('base64')}`;
-  });
-  return {
-    'webhook-id': messageId,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
-  };
-}
-
-/** A key in hex as its owner is shown it. */
-export function secretText(key: string): string {
-  return `whsec_${Buffer.from(key, 'hex').toString('base64')}`;
-}
+import { signedHeaders } from './signature.js';
 
 const MAX_URL_CHARACTERS = 2_048;
 const MAX_ANSWER_BYTES = 64 * 1024;

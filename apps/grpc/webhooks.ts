@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { secretText } from '../../adapters/webhooks/http-webhook-sender.js';
+import { secretText } from '../../adapters/webhooks/signature.js';
 import { ServiceError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { listDeliveries, replayDeliveries, replayDelivery } from '../../core/webhooks/deliveries.js';

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { signedHeaders } from '../../adapters/webhooks/http-webhook-sender.js';
+import { signedHeaders } from '../../adapters/webhooks/signature.js';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 

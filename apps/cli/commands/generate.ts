@@ -10,7 +10,8 @@ import { printable } from '../../logging/logged-fields.js';
 import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { type Cancelling, createFailure, cutShort, unheard, whereToFind } from '../client/failures.js';
-import { followGeneration, Interruption, type Progress } from '../client/follow-generation.js';
+import { followGeneration, Interruption } from '../client/follow-generation.js';
+import type { Progress } from '../client/progress.js';
 import {
   type GenerationInput,
   type GenerationOptions,
@@ -74,7 +75,7 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
   checkOutput(options, input.model.limits.max_outputs, io.folder);
   checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
   const interruption = new Interruption(io.signals);
-  const { openProgress } = await import('../client/follow-generation.js');
+  const { openProgress } = await import('../client/progress.js');
   const progress = openProgress(io, input.files.length + 6, options);
   try {
     const accepted = await accept(client, input, options, progress, interruption);

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { secretText, signedHeaders } from '../../../adapters/webhooks/http-webhook-sender.js';
+import { secretText, signedHeaders } from '../../../adapters/webhooks/signature.js';
 import {
   type Darkroom,
   type GenerationEvent,

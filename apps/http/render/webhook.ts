@@ -1,4 +1,4 @@
-import { secretText } from '../../../adapters/webhooks/http-webhook-sender.js';
+import { secretText } from '../../../adapters/webhooks/signature.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import {

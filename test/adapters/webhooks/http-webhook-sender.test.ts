@@ -5,11 +5,8 @@ import { expect } from 'chai';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import {
-  HttpWebhookSender,
-  secretText,
-  type WebhookSenderOptions,
-} from '../../../adapters/webhooks/http-webhook-sender.js';
+import { HttpWebhookSender, type WebhookSenderOptions } from '../../../adapters/webhooks/http-webhook-sender.js';
+import { secretText } from '../../../adapters/webhooks/signature.js';
 import { AbortSource } from '../../../core/cancellation.js';
 import type { GenerationView } from '../../../core/generation/generation.js';
 import type { SendOutcome, WebhookMessage } from '../../../core/ports/outside.js';

@@ -1,7 +1,17 @@
 import { expect } from 'chai';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,12 +31,45 @@ import { refusedStart } from '../../harness/refused-start.js';
 //  8. SIGTERM to a service, which logs to stderr as JSON where that is no terminal, and 9. a command beside that
 //     process;
 // 10. a second service over a folder that another process uses;
-// 11. a closed stdout, and 12. one that cannot be written, which is an unforeseen failure.
+// 11. --help and the start of a server with the coverage of V8, which names the packages that they load;
+// 12. a closed stdout, and 13. one that cannot be written, which is an unforeseen failure.
 // Elsewhere: a terminal (first-start.test.ts), connections that libraries leave open (operator-grpc-waits.test.ts),
 // `npm start` (service/npm-start.test.ts).
 
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
+
+/** The parser of commands, and what reads and checks a configuration. */
+const HELP_PACKAGES = [
+  'ajv',
+  'commander',
+  'fast-deep-equal',
+  'fast-uri',
+  'import-meta-resolve',
+  'ipaddr.js',
+  'json-schema-traverse',
+  'yaml',
+];
+const LOADED_WITH_FIRST_USE = [
+  '@grpc/grpc-js',
+  '@modelcontextprotocol/server',
+  'agenda',
+  'cli-progress',
+  'file-type',
+  'h264-mp4-encoder',
+  'mediabunny',
+  'minio',
+  'mongodb',
+  'oidc-provider',
+  'openid-client',
+];
+
+/** The names of the packages that a process with NODE_V8_COVERAGE loaded code of. */
+function packagesIn(coverage: string): readonly string[] {
+  const texts = readdirSync(coverage).map((file) => readFileSync(join(coverage, file), 'utf8'));
+  const names = texts.flatMap((text) => [...text.matchAll(/\/node_modules\/((?:@[^/"]+\/)?[^/"]+)\//g)]);
+  return [...new Set(names.map(([, name]) => name!))];
+}
 
 describe('the program as a process', () => {
   let service: CliService;
@@ -41,6 +84,20 @@ describe('the program as a process', () => {
   it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
     expect(await start(['--version']).ended).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('loads few packages for --help, and nothing for a server that it does not need', async () => {
+    const loaded = async (args: readonly string[]) => {
+      const coverage = join(service.folder, `coverage-${args[0]}`);
+      const { code } = await start(args, { NODE_V8_COVERAGE: coverage }).ended;
+      expect(code).to.equal(args[0] === '--help' ? 0 : 1);
+      return packagesIn(coverage);
+    };
+    expect(await loaded(['--help'])).to.have.members(HELP_PACKAGES);
+    // The folder has a server already: this one ends when it has loaded everything that a start needs.
+    const needed = await loaded(['serve']);
+    expect(needed).to.include('koa');
+    expect(needed.filter((name) => LOADED_WITH_FIRST_USE.includes(name))).to.deep.equal([]);
   });
 
   it('exits with the code of the run', async () => {

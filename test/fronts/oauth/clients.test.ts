@@ -7,7 +7,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
-import { disabledWhenIdle } from '../../../apps/http/oauth/authorization-server.js';
+import { disabledWhenIdle } from '../../../apps/http/oauth/oauth-front.js';
 import { ClientDocuments } from '../../../apps/http/oauth/client-documents.js';
 import { Authority } from '../../fixtures/authority.js';
 import { until } from '../../fixtures/clocks.js';
