@@ -23,7 +23,7 @@ export const agendaDriver: WakeUpsDriver = {
         minimum: 0.1,
         maximum: 60,
         default: 1,
-        description: 'How often to poll for wake-ups without change streams.',
+        description: 'How often to poll for due wake-ups.',
       },
     },
   },

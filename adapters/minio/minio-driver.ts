@@ -43,11 +43,16 @@ export const minioDriver: ObjectsDriver = {
       public_endpoint: { ...URL, description: "The S3 store's address for clients, if it differs." },
       region: { ...FILLED_TEXT, default: 'us-east-1' },
       bucket: { ...FILLED_TEXT, default: 'darkroom' },
-      access_key: { ...SECRET, description: 'The key of a user that may read, write, remove and list.' },
+      access_key: {
+        ...SECRET,
+        description:
+          'The key of a user that may read, write, remove and list. Preferably set by DARKROOM_MINIO_ACCESS_KEY and DARKROOM_MINIO_SECRET_KEY.',
+      },
       secret_key: { ...SECRET, description: 'The secret of access_key.' },
       upload_access_key: {
         ...SECRET,
-        description: 'The key of a user that may only put objects under staging/, for a store that needs one.',
+        description:
+          'The keys of a user that may only put objects under staging/. Required for a store that lets uploads copy objects and issues no temporary keys; the program reports this when it starts. Variables: DARKROOM_MINIO_UPLOAD_ACCESS_KEY and DARKROOM_MINIO_UPLOAD_SECRET_KEY.',
       },
       upload_secret_key: { ...SECRET, description: 'The secret of upload_access_key.' },
       timeout_seconds: {

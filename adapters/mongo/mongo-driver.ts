@@ -29,7 +29,8 @@ export const mongoDriver: DatabaseDriver = {
         pattern: '^mongodb(\\+srv)?://\\S+$',
         writeOnly: true,
         errorMessage: 'must be an address that begins with mongodb:// or mongodb+srv://',
-        description: 'The connection string. It may contain a password, percent-encoded.',
+        description:
+          'The connection string: mongodb://… or mongodb+srv://…. It may contain a password, in which @ : / ? # are percent-encoded (@ is %40). If this file is not private, set DARKROOM_MONGO_URL instead.',
       },
       database: { ...FILLED_TEXT, default: 'darkroom', description: 'The name of the database.' },
       pool_size: {

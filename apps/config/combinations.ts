@@ -1,51 +1,9 @@
 import type { DatabaseDriver, Driver, ObjectsDriver, WakeUpsDriver } from '../../adapters/driver.js';
-import { SIGNER_KEY, STORE_KEYS } from './config-keys.js';
 import type { Config, Configured } from './config.js';
-import { peopleFaults } from './front-config.js';
-import { isLoopback } from './loopback.js';
+import { SIGNER_KEY, STORE_KEYS } from './keys.js';
+import { isLoopback } from './network-address.js';
 
-/** One sentence for each setting that would let an unauthorised client call, or a third party read the traffic. */
-export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
-  if (grpc === undefined) return [];
-  const faults: string[] = [];
-  const isLocal = isLoopback(grpc.host);
-  const isAlone = role === 'all' && stores.database.driver.isInDataFolder === true;
-  if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
-    faults.push(
-      'grpc.port needs grpc.callers_file; without one, callers need not authenticate, which is allowed only for a process with its own data folder that listens on 127.0.0.1.',
-    );
-  }
-  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined))
-    faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined)
-    faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined)
-    faults.push(
-      'grpc.tls_client_ca_file needs grpc.callers_file, which defines what its services may do; without one, all of them may do everything.',
-    );
-  if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
-    faults.push(
-      `grpc.host ${grpc.host} is reachable from other machines, so tokens would travel in plain text: set grpc.tls_cert_file and grpc.tls_key_file, or grpc.plaintext: true if a proxy in front encrypts.`,
-    );
-  }
-  return faults;
-}
-
-type Choice = Pick<
-  Config,
-  | 'role'
-  | 'stores'
-  | 'signer'
-  | 'providers'
-  | 'internal'
-  | 'rest'
-  | 'worker'
-  | 'settings'
-  | 'grpc'
-  | 'signIn'
-  | 'oauth'
-  | 'log'
->;
+type Choice = Omit<Config, 'file'>;
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
@@ -140,13 +98,82 @@ function tooTight({
   return faults;
 }
 
-/** Of a process that has both listeners; what the system would say is that another process has the port. */
+/** A process with both listeners would fail with the system's message that another process has the port. */
 function samePort({ role, rest, internal }: Choice): string[] {
-  if (role === 'worker' || internal === undefined || internal.port === 0) return [];
+  if (role === 'worker' || internal.port === undefined || internal.port === 0) return [];
   const isSame = internal.port === rest.port && internal.host === rest.host;
   return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each its own port.`] : [];
 }
 
 function anyOf(drivers: readonly Driver[]): string {
   return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
+}
+
+/** One sentence for each setting that would let an unauthorised client call, or a third party read the traffic. */
+export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
+  if (grpc.port === undefined) return [];
+  const faults: string[] = [];
+  const isLocal = isLoopback(grpc.host);
+  const isAlone = role === 'all' && stores.database.driver.isInDataFolder === true;
+  if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
+    faults.push(
+      'grpc.port needs grpc.callers_file; without one, callers need not authenticate, which is allowed only for a process with its own data folder that listens on 127.0.0.1.',
+    );
+  }
+  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined))
+    faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined)
+    faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined)
+    faults.push(
+      'grpc.tls_client_ca_file needs grpc.callers_file, which defines what its services may do; without one, all of them may do everything.',
+    );
+  if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
+    faults.push(
+      `grpc.host ${grpc.host} is reachable from other machines, so tokens would travel in plain text: set grpc.tls_cert_file and grpc.tls_key_file, or grpc.plaintext: true if a proxy in front encrypts.`,
+    );
+  }
+  return faults;
+}
+
+/** The issuer of tokens, and the paths of pages and cookies, begin at the root of a host. */
+function peopleFaults(config: Choice): string[] {
+  const { signIn, oauth, rest } = config;
+  const path = new URL(rest.publicUrl ?? 'http://host').pathname;
+  return [
+    ...(oauth.enabled && !signIn.enabled
+      ? ['oauth.enabled needs sign_in.enabled: people must sign in to allow it.']
+      : []),
+    ...operatorFaults(config),
+    ...providerFaults(signIn),
+    ...(signIn.enabled && path !== '/'
+      ? [
+          'rest.public_url must have no path while people sign in; set sign_in.enabled and oauth.enabled to false to keep it.',
+        ]
+      : []),
+  ];
+}
+
+/** The actions of operators are recorded only in the log, so it must include them. */
+function operatorFaults({ role, signIn, log }: Choice): string[] {
+  if (!signIn.operatorArea || role === 'worker') return [];
+  return [
+    ...(signIn.enabled ? [] : ['sign_in.operator_area needs sign_in.enabled: operators must sign in.']),
+    ...(['trace', 'debug', 'info'].includes(log.level)
+      ? []
+      : [`sign_in.operator_area needs log.level info: at ${log.level} the log has no lines about what operators do.`]),
+  ];
+}
+
+function providerFaults({ providerIssuer, providerClientId, providerClientSecret }: Config['signIn']): string[] {
+  const parts = {
+    provider_issuer: providerIssuer,
+    provider_client_id: providerClientId,
+    provider_client_secret: providerClientSecret,
+  };
+  const absent = Object.entries(parts).filter(([, value]) => value === undefined);
+  if (absent.length === Object.keys(parts).length) return [];
+  return absent.map(
+    ([part]) => `sign_in.${part} is missing; an outside provider needs its issuer, a client id and a secret.`,
+  );
 }

@@ -2,53 +2,38 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
-import type {
-  DatabaseDriver,
-  Driver,
-  ObjectsDriver,
-  Options,
-  ProviderDriver,
-  SignerDriver,
-  StoreDriver,
-  WakeUpsDriver,
-} from '../../adapters/driver.js';
+import type { Driver, Options } from '../../adapters/driver.js';
 import { assert } from '../../core/assert.js';
-import type { Json } from '../../core/json.js';
+import { type Json, memberOf } from '../../core/json.js';
 import { type Settings, settingsFaults } from '../../core/settings.js';
 import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
 import { combinationFaults } from './combinations.js';
-import { type ConfigKey, valueOfText } from './config-key.js';
+import { type Config, ConfigInvalid, type Role } from './config.js';
 import {
-  configKeys,
-  NO_SIGNER_NAME,
-  optionsOf,
-  PROGRAM_KEYS,
-  type ProgramValues,
-  type ProviderKinds,
-  SETTING_KEYS,
-  SIGNER_KEY,
-  STORE_KEYS,
-  variableOf,
-} from './config-keys.js';
-import { type Config, ConfigInvalid, type Configured, type Role, type StoreChoice } from './config.js';
-import { grpcOf, mcpOf, peopleOf, restOf } from './front-config.js';
+  type ConfigFault,
+  type ConfigFile,
+  type Environment,
+  providerKinds,
+  readValues,
+  type Sources,
+} from './given-values.js';
+import { valuesOf } from './key.js';
+import { KEYS, keySchemas, NO_SIGNER_NAME, optionsOf, PROVIDER_KEYS, variableOf } from './keys.js';
 import { ModuleRefused, withModules } from './load-modules.js';
-import { providerKinds } from './provider-kinds.js';
-import { providerLimits } from './provider-limits.js';
-import { type ConfigFault, type Given, valuesOfEnvironment, valuesOfFile } from './read-values.js';
+import { accepts, valueOfText } from './option-schema.js';
 
 const DEFAULT_FILE = 'darkroom.yaml';
 const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', import.meta.url));
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from './given-values.js';
 
 export interface ConfigSource {
   /** The file named on the command line, which must then exist. */
   readonly file?: string | undefined;
-  /** The role named on the command line, which goes over the configured one. */
+  /** The role named on the command line, which overrides the configured one. */
   readonly role?: Role | undefined;
   readonly environment?: Environment;
-  /** Where relative paths begin; the folder the program was started in when absent. */
+  /** Where relative paths begin; the working directory when absent. */
   readonly folder?: string;
 }
 
@@ -63,31 +48,24 @@ export async function loadConfig({
   environment = process.env,
   folder = process.cwd(),
 }: ConfigSource = {}): Promise<Config> {
-  const faults: ConfigFault[] = [];
-  const file = fileOf({ file: named, environment, folder });
-  const name = file?.file;
-  const drivers = await driversOf(file, { environment, folder });
-  const providers = providerKinds({ yaml: file, environment, drivers, faults });
-  const keys = configKeys(drivers, providers);
-  const fromFile =
-    file === undefined ? new Map<string, Given>() : valuesOfFile(file.document, { file: file.file, keys, faults });
-  const fromEnvironment = valuesOfEnvironment(environment, { keys, faults });
-  const values = valuesOf(keys, (path) => fromEnvironment.get(path) ?? fromFile.get(path), faults);
-  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
-  const settings = settingsOf(values);
+  const file = fileOf(named, environment, folder);
+  const sources: Sources = { file, environment, faults: [] };
+  const drivers = await driversOf(sources, folder);
+  const kinds = providerKinds(drivers, sources);
+  const values = readValues(keySchemas(drivers, kinds), sources);
+  if (sources.faults.length > 0) throw new ConfigInvalid(inLineOrder(sources.faults), logOf(values));
   const config = {
-    ...(name === undefined ? {} : { file: resolve(folder, name) }),
-    ...configOf(values as ProgramValues, folder, role),
-    stores: storesOf(values, drivers),
-    ...signerOf(values, drivers),
-    providers: providersOf(values, providers, drivers),
-    settings,
+    ...(file === undefined ? {} : { file: resolve(folder, file.file) }),
+    ...configOf(values, drivers, folder),
+    providers: providersOf(values, drivers, [...kinds.keys()]),
+    ...(role === undefined ? {} : { role }),
   };
-  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map(
-    (sentence) => `${name ?? 'settings'}: ${sentence}`,
+  const contradictions = [...settingsFaults(config.settings), ...combinationFaults(config, drivers)];
+  if (contradictions.length === 0) return config;
+  throw new ConfigInvalid(
+    contradictions.map((sentence) => `${file?.file ?? 'settings'}: ${sentence}`),
+    config.log,
   );
-  if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
-  return config;
 }
 
 /**
@@ -97,82 +75,15 @@ export async function loadConfig({
 export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<
   readonly Driver[]
 > {
-  return driversOf(fileOf({ file, environment, folder }), { environment, folder });
+  return driversOf({ file: fileOf(file, environment, folder), environment }, folder);
 }
 
-interface ConfigFile {
-  /** As it was named. */
-  readonly file: string;
-  readonly document: LocatedYaml;
-}
-
-type SourcePlace = Required<Pick<ConfigSource, 'environment' | 'folder'>>;
-
-function fileOf({ file, environment, folder }: SourcePlace & Pick<ConfigSource, 'file'>): ConfigFile | undefined {
-  const name =
-    file ??
+function fileOf(named: string | undefined, environment: Environment, folder: string): ConfigFile | undefined {
+  const file =
+    named ??
     (environment['DARKROOM_CONFIG'] || undefined) ??
     (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  return name === undefined ? undefined : { file: name, document: new LocatedYaml(readFile(name, folder)) };
-}
-
-/**
- * The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the
- * file.
- */
-async function driversOf(
-  file: ConfigFile | undefined,
-  { environment, folder }: SourcePlace,
-): Promise<readonly Driver[]> {
-  const key = PROGRAM_KEYS.modules;
-  const variable = environment[variableOf('modules')];
-  const given = variable
-    ? valueOfText(key, variable)
-    : (file?.document.value as { readonly modules?: Json } | null | undefined)?.modules;
-  // What is no list of names is refused with the other values.
-  const names = given === undefined ? [] : (key.read(given) ?? []);
-  try {
-    return await withModules(
-      BUILT_IN_DRIVERS,
-      names,
-      file === undefined ? folder : dirname(resolve(folder, file.file)),
-    );
-  } catch (error) {
-    if (!(error instanceof ModuleRefused)) throw error;
-    throw new ConfigInvalid([
-      `${variable ? variableOf('modules') : `${file?.file}:${file?.document.lineOf('/modules')}`}: ${error.message}`,
-    ]);
-  }
-}
-
-function valuesOf(
-  keys: ReadonlyMap<string, ConfigKey<unknown>>,
-  find: (path: string) => Given | undefined,
-  faults: ConfigFault[],
-): Readonly<Record<string, unknown>> {
-  const values: Record<string, unknown> = {};
-  for (const [path, { read, wanted, byDefault, isSecret }] of keys) {
-    const given: Given = find(path) ?? { value: byDefault, where: '', name: path };
-    const value = read(given.value);
-    if (value === undefined) {
-      faults.push({
-        ...(given.line === undefined ? {} : { line: given.line }),
-        message: `${given.where}${given.name} ${wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.`,
-      });
-    }
-    values[path] = value;
-  }
-  return values;
-}
-
-function logOf(values: Readonly<Record<string, unknown>>): Config['log'] | undefined {
-  const [level, format] = [values['log.level'], values['log.format']];
-  return level === undefined || format === undefined ? undefined : ({ level, format } as Config['log']);
-}
-
-/** As the file has them; those of variables come last. */
-function inLineOrder(faults: readonly ConfigFault[]): string[] {
-  return faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0).map(({ message }) => message);
+  return file === undefined ? undefined : { file, document: new LocatedYaml(readFile(file, folder)) };
 }
 
 function readFile(file: string, folder: string): string {
@@ -187,94 +98,107 @@ function readFile(file: string, folder: string): string {
   }
 }
 
-function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
-  const numbers = Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]] as const);
-  const marks = {
-    isWritten: values['ai_marks.enabled'],
-    manifests: values['ai_marks.provider_manifests'],
-    namesModel: values['ai_marks.name_model'],
-  };
-  return { ...Object.fromEntries(numbers), marks } as unknown as Settings;
-}
-
-function configOf(
-  values: ProgramValues,
+/**
+ * The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the
+ * file.
+ */
+async function driversOf(
+  { file, environment }: Pick<Sources, 'file' | 'environment'>,
   folder: string,
-  role: Role | undefined,
-): Omit<Config, 'file' | 'settings' | 'stores' | 'providers'> {
-  const dataFolder = resolve(folder, values.data_folder);
-  const internalPort = values['internal.port'];
+): Promise<readonly Driver[]> {
+  const { schema } = KEYS.modules;
+  const variable = environment[variableOf('modules')];
+  const given = variable ? valueOfText(schema, variable) : (memberOf(file?.document.value, 'modules') ?? []);
+  // A value that is not a list of names is refused with the other values.
+  const names = accepts(schema, given) ? (given as readonly string[]) : [];
+  try {
+    return await withModules(
+      BUILT_IN_DRIVERS,
+      names,
+      file === undefined ? folder : dirname(resolve(folder, file.file)),
+    );
+  } catch (error) {
+    if (!(error instanceof ModuleRefused)) throw error;
+    throw new ConfigInvalid([
+      `${variable ? variableOf('modules') : `${file?.file}:${file?.document.lineOf('/modules')}`}: ${error.message}`,
+    ]);
+  }
+}
+
+/** In the order of the file; those of variables come last. */
+function inLineOrder(faults: readonly ConfigFault[]): string[] {
+  return faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0).map(({ message }) => message);
+}
+
+function logOf(values: ReadonlyMap<string, Json>): Config['log'] | undefined {
+  const { level, format } = valuesOf({ log: KEYS.log }, values).log as Partial<Config['log']>;
+  return level === undefined || format === undefined ? undefined : { level, format };
+}
+
+/** The configuration without its providers, of values that were all accepted. */
+function configOf(
+  values: ReadonlyMap<string, Json>,
+  drivers: readonly Driver[],
+  folder: string,
+): Omit<Config, 'file' | 'providers'> {
+  const { modules: _, stores, aiMarks, settings, secretFile, catalog, ...rest } = valuesOf(KEYS, values, { folder });
+  const chosen = <K extends Driver['kind']>(kind: K, name: string) => {
+    const driver = driverOf(drivers, kind, name);
+    return { driver, options: optionsFrom(values, name, driver) };
+  };
   return {
-    role: role ?? values.role,
-    dataFolder,
-    secretFile: values.secret_file === null ? join(dataFolder, 'secret') : resolve(folder, values.secret_file),
-    catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
-    rest: restOf(values),
-    ...peopleOf(values),
-    webhooks: { allow: [...values['webhooks.allowed_hosts'], ...values['webhooks.allowed_networks']] },
-    ...mcpOf(values),
-    ...grpcOf(values, folder),
-    ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
-    worker: {
-      enabled: values['worker.enabled'],
-      recoveryIntervalMs: values['worker.recovery_interval_seconds'],
-      stopGraceMs: values['worker.stop_grace_seconds'],
+    ...rest,
+    secretFile: secretFile ?? join(rest.dataFolder, 'secret'),
+    catalog: catalog ?? SHIPPED_CATALOG,
+    stores: {
+      database: chosen('database', stores.database),
+      objects: chosen('objects', stores.objects),
+      wakeUps: chosen('wake-ups', stores.wakeUps),
     },
-    images: { memoryBytes: values['images.memory_mib'] * 1024 * 1024 },
-    log: { level: values['log.level'], format: values['log.format'] },
+    ...(aiMarks.signer === NO_SIGNER_NAME ? {} : { signer: chosen('signer', aiMarks.signer) }),
+    settings: settingsOf(settings, aiMarks),
   };
 }
 
-function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly Driver[]): StoreChoice {
-  const chosen = <D extends StoreDriver>(kind: D['kind']): Configured<D> => {
-    const driver = drivers.find((known): known is D => known.kind === kind && known.name === values[STORE_KEYS[kind]]);
-    assert(driver !== undefined, 'a driver that was checked is there');
-    return { driver, options: optionsFrom(values, driver.name, driver) };
-  };
-  return {
-    database: chosen<DatabaseDriver>('database'),
-    objects: chosen<ObjectsDriver>('objects'),
-    wakeUps: chosen<WakeUpsDriver>('wake-ups'),
-  };
-}
+type Values = ReturnType<typeof valuesOf<typeof KEYS>>;
 
-function signerOf(values: Readonly<Record<string, unknown>>, drivers: readonly Driver[]): Pick<Config, 'signer'> {
-  const name = values[SIGNER_KEY];
-  if (name === NO_SIGNER_NAME) return {};
-  const driver = drivers.find((known): known is SignerDriver => known.kind === 'signer' && known.name === name);
-  assert(driver !== undefined, 'a driver that was checked is there');
-  return { signer: { driver, options: optionsFrom(values, driver.name, driver) } };
+function settingsOf(
+  { remnantRetentionMs: tombstoneRetentionMs, ...settings }: Values['settings'],
+  { enabled: isWritten, providerManifests: manifests, nameModel: namesModel }: Values['aiMarks'],
+): Settings {
+  return { ...settings, tombstoneRetentionMs, marks: { isWritten, manifests, namesModel } };
 }
 
 function providersOf(
-  values: Readonly<Record<string, unknown>>,
-  instances: ProviderKinds,
+  values: ReadonlyMap<string, Json>,
   drivers: readonly Driver[],
+  instances: readonly string[],
 ): Config['providers'] {
   return new Map(
-    [...instances.keys()].map((instance) => {
-      const driver = drivers.find(
-        (known): known is ProviderDriver =>
-          known.kind === 'provider' && known.name === values[`providers.${instance}.kind`],
-      );
-      assert(driver !== undefined, 'a kind that was checked is there');
-      const options = optionsFrom(values, `providers.${instance}`, driver);
-      return [instance, { driver, options, limits: providerLimits(values, instance) }] as const;
+    instances.map((instance) => {
+      const section = `providers.${instance}`;
+      const driver = driverOf(drivers, 'provider', values.get(`${section}.kind`));
+      const options = optionsFrom(values, section, driver);
+      return [instance, { driver, options, limits: valuesOf(PROVIDER_KEYS, values, { section }) }];
     }),
   );
 }
 
-/** The options under `section`; what was left out is absent, not null. */
-function optionsFrom(
-  values: Readonly<Record<string, unknown>>,
-  section: string,
-  { options }: Pick<Driver, 'options'>,
-): Options {
-  const given = optionsOf(options).map(([name]) => [name, values[`${section}.${name}`] as Json] as const);
-  return Object.fromEntries(given.filter(([, value]) => value !== null));
+/** A driver whose name was checked. */
+function driverOf<K extends Driver['kind']>(
+  drivers: readonly Driver[],
+  kind: K,
+  name: Json | undefined,
+): Extract<Driver, { kind: K }> {
+  const driver = drivers.find(
+    (known): known is Extract<Driver, { kind: K }> => known.kind === kind && known.name === name,
+  );
+  assert(driver !== undefined, 'a driver that was checked is there');
+  return driver;
 }
 
-function shown(value: Json): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text === '' ? 'empty text' : text.length > 60 ? `${text.slice(0, 60)}…` : text;
+/** The options in a section; what was left out is absent, not null. */
+function optionsFrom(values: ReadonlyMap<string, Json>, section: string, { options }: Driver): Options {
+  const given = optionsOf(options).map(([name]) => [name, values.get(`${section}.${name}`) ?? null] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== null));
 }

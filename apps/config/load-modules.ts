@@ -5,10 +5,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Driver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
-import { SECTIONS } from './config-keys.js';
-import { firstLine } from './first-line.js';
-import { isListOfText, optionsFault, takenOptionFault } from './options-fault.js';
-import { INSTANCE_KEYS } from './provider-limits.js';
+import { INSTANCE_KEYS, SECTIONS } from './keys.js';
+import { firstLine, isListOfText, optionsFault, takenOptionFault } from './option-schema.js';
 
 /** What a driver of each kind must be able to do. */
 const METHODS = {

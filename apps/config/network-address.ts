@@ -43,6 +43,16 @@ export class Networks {
   }
 }
 
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Whether a host is this machine only, so that no third party can read the traffic. */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return LOOPBACK.check(host, 'ipv4');
+  return isIPv6(host) ? LOOPBACK.check(host, 'ipv6') : host === 'localhost';
+}
+
 /** Without the zone of a link-local address; as IPv4 if it is an IPv4-mapped address. */
 function unmapped(address: string): string {
   const [plain = ''] = address.split('%', 1);

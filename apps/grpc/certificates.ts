@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { ConfigInvalid } from '../config/config.js';
-import { checkCertificates, readPem } from '../config/front-config.js';
+import { checkCertificates, readPem } from '../config/pem.js';
 
 /** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
 export interface CertificateFiles {

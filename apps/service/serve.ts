@@ -4,6 +4,7 @@ import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Config, runsWorker } from '../config/config.js';
+import { restLimits } from '../config/rest-limits.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
 import type { CallObserver } from '../grpc/serve-call.js';
 import type { HttpHost } from '../http/host/server.js';
@@ -181,7 +182,7 @@ const LEFT_BEHIND_MS = 1_000;
 /** Starts the parts of the configured role in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
-  const metrics = config.internal && new Metrics();
+  const metrics = config.internal.port === undefined ? undefined : new Metrics();
   const outages = new Outages({ logger, clock: new SystemClock({ keepsProcessAlive: false }) });
   const quiet = outages.quiet(logTo(logger));
   const log = metrics?.warnings.counted(quiet) ?? quiet;
@@ -262,11 +263,11 @@ async function createFront(
     context,
     authenticator,
     logger,
-    limits: config.rest.limits,
+    limits: restLimits(config.rest),
     trustedProxies: config.rest.trustedProxies,
     publicUrl,
     people: outgoing.options,
-    mcp: config.mcp,
+    mcp: config.mcp.enabled ? config.mcp : undefined,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
     requireStores: (wouldAsk) => program.requireStores(wouldAsk),
@@ -284,12 +285,12 @@ async function createFront(
 /** Only once the front listens, so that a process that takes no requests yet is not reported as ready. */
 async function openInternal(
   program: Program,
-  { internal }: Config,
+  { internal: { host, port } }: Config,
   metrics: Metrics | undefined,
 ): Promise<InternalServer | undefined> {
-  if (internal === undefined || metrics === undefined) return undefined;
+  if (port === undefined || metrics === undefined) return undefined;
   metrics.process.start();
-  return createInternalServer({ ...internal, readiness: () => program.isReady(), metrics });
+  return createInternalServer({ host, port, readiness: () => program.isReady(), metrics });
 }
 
 function createWorker(program: Program, config: Config, metrics: Metrics | undefined): Worker {
@@ -308,10 +309,10 @@ function createWorker(program: Program, config: Config, metrics: Metrics | undef
 /** The gRPC front, where it is configured and this process takes requests. */
 async function listenForServices(
   program: Program,
-  { grpc, role, signIn, oauth, rest: { limits } }: Config,
+  { grpc, role, signIn, oauth, rest }: Config,
   { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined },
 ): Promise<OpenGrpc | undefined> {
-  if (grpc === undefined || role === 'worker') return undefined;
+  if (grpc.port === undefined || role === 'worker') return undefined;
   const [{ openGrpc }, { TokenCallers }] = await Promise.all([
     import('../grpc/open-grpc.js'),
     import('../grpc/callers/token-callers.js'),
@@ -324,7 +325,7 @@ async function listenForServices(
     observer,
     isReady: () => program.isReady(),
     requireStores: () => program.requireStores(),
-    tokens: givesTokens ? new TokenCallers(new Authenticator(context), limits) : undefined,
+    tokens: givesTokens ? new TokenCallers(new Authenticator(context), restLimits(rest)) : undefined,
   });
   const port = await server.listen(grpc.host, grpc.port);
   const isOpen = grpc.callersFile === undefined;

@@ -6,7 +6,7 @@ import { renderWebhookMessage } from '../http/render/webhook.js';
 /** Sends webhooks with the task as the REST front shows it. */
 export function openWebhookSender({ webhooks }: Pick<Config, 'webhooks'>, clock: Clock): HttpWebhookSender {
   return new HttpWebhookSender({
-    allow: webhooks.allow,
+    allow: [...webhooks.allowedHosts, ...webhooks.allowedNetworks],
     clock,
     render: (message) => JSON.stringify(renderWebhookMessage(message)),
   });

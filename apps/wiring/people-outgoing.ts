@@ -16,7 +16,7 @@ export class PeopleOutgoing {
 
   /** Loads what sends requests only where something is configured that needs it. */
   static async open({ signIn, oauth }: Pick<Config, 'signIn' | 'oauth'>, needs: Needs): Promise<PeopleOutgoing> {
-    const outsideProvider = signIn.provider && (await openProvider(signIn.provider, needs));
+    const outsideProvider = await openProvider(signIn, needs);
     const clientDocuments = oauth.clientDocuments.length > 0 ? await openDocuments(oauth.clientDocuments) : undefined;
     return new PeopleOutgoing(
       {
@@ -36,9 +36,26 @@ export class PeopleOutgoing {
   }
 }
 
-async function openProvider(provider: NonNullable<Config['signIn']['provider']>, { publicUrl, log }: Needs) {
+/** The parts of a provider are configured all or none. */
+async function openProvider(
+  {
+    providerIssuer: issuer,
+    providerClientId: clientId,
+    providerClientSecret: clientSecret,
+    providerName: name,
+  }: Config['signIn'],
+  { publicUrl, log }: Needs,
+) {
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
   const { OpenIdProvider } = await import('../../adapters/openid/openid-provider.js');
-  return new OpenIdProvider({ ...provider, redirectUri: () => `${publicUrl()}/sign-in/provider/callback`, log });
+  return new OpenIdProvider({
+    issuer,
+    clientId,
+    clientSecret,
+    name,
+    redirectUri: () => `${publicUrl()}/sign-in/provider/callback`,
+    log,
+  });
 }
 
 async function openDocuments(hosts: readonly string[]) {

@@ -27,16 +27,12 @@ export async function benchConfig(dataFolder: string): Promise<Config> {
       ...config.rest,
       host: '127.0.0.1',
       port: 0,
-      limits: {
-        ...config.rest.limits,
-        readsPerMinute: 0,
-        writesPerMinute: 0,
-        maxConnections: 20_000,
-        maxConnectionsPerAddress: 20_000,
-      },
+      maxConnections: 20_000,
+      maxConnectionsPerAddress: 20_000,
+      rateLimits: { ...config.rest.rateLimits, readsPerMinute: 0, createsPerMinute: 0 },
     },
     log: { level: 'info', format: 'json' },
-    webhooks: { ...config.webhooks, allow: ['127.0.0.1'] },
+    webhooks: { allowedHosts: [], allowedNetworks: ['127.0.0.1'] },
     settings: { ...config.settings, maxOpenGenerationsPerAccount: 100_000_000 },
   };
 }

@@ -1,3 +1,4 @@
+import { restLimits } from '../../apps/config/rest-limits.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';
@@ -52,7 +53,7 @@ const rest = createHttpFronts({
   context,
   authenticator: new Authenticator(context),
   logger: createLogger(config.log),
-  limits: config.rest.limits,
+  limits: restLimits(config.rest),
   ...(program.signedObjects ? { signedObjects: program.signedObjects } : {}),
   publicUrl: () => configuredUrl(config),
   readiness: () => Promise.resolve(true),

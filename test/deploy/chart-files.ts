@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import { CONFIG_KEYS, variableOf } from '../../apps/config/keys.js';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { ROOT } from '../docs/pages.js';

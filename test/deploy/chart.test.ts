@@ -6,7 +6,7 @@
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { CONFIG_KEYS } from '../../apps/config/config-keys.js';
+import { CONFIG_KEYS } from '../../apps/config/keys.js';
 import {
   CASES,
   CHART,
@@ -140,7 +140,8 @@ describe('values of the chart', () => {
       path
         .split('.')
         .reduce<Schema | undefined>((part, name) => part?.properties?.[name], schema.properties?.['config']);
-    for (const [path, { schema: known, byDefault }] of CONFIG_KEYS) {
+    for (const [path, known] of CONFIG_KEYS) {
+      const { default: byDefault = null } = known;
       const { type } = leafOf(path) ?? {};
       if (type === undefined || NOT_VALUES.includes(path)) continue;
       // The program checks bounds and integers, not the chart, because helm converts all numbers to floats.
@@ -151,7 +152,7 @@ describe('values of the chart', () => {
 
   it('accept every key with its default', () => {
     const fixed = ['stores.', 'rest.host', 'grpc.host', 'internal.'];
-    for (const [path, { byDefault }] of CONFIG_KEYS) {
+    for (const [path, { default: byDefault = null }] of CONFIG_KEYS) {
       if (NOT_VALUES.includes(path) || fixed.some((start) => path.startsWith(start))) continue;
       const given = path.split('.').reduceRight<Tree>((tree, name) => ({ [name]: tree }), byDefault as Tree) as Branch;
       expect(faultsOf({ config: given }), path).to.deep.equal([]);

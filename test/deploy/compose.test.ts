@@ -135,7 +135,7 @@ describe('deploy/compose.yaml', () => {
       const config = await loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
       expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
       expect(config.secretFile).to.equal('/run/secrets/installation_secret');
-      expect(config.internal?.port).to.equal(9090);
+      expect(config.internal.port).to.equal(9090);
       expect(config.rest.publicUrl).to.equal('http://localhost:8080');
       const {
         endpoint,

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import { variableOf } from '../../apps/config/config-keys.js';
+import { variableOf } from '../../apps/config/keys.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { driverNames } from '../fixtures/driver-names.js';
 import {
@@ -260,9 +260,12 @@ for (const name of CASES) {
       it(`probe ${metadata.name} at the port where it listens`, async () => {
         const { config } = await configOf(pod, role);
         const ports = Object.fromEntries((container?.ports ?? []).map((port) => [port.name, port.containerPort]));
-        const called = { http: config.rest.port, ...(config.grpc ? { grpc: config.grpc.port } : {}) };
-        expect(ports).to.deep.equal({ ...(role === 'rest' ? called : {}), internal: config.internal?.port });
-        expect(config.internal?.host).to.equal('0.0.0.0');
+        const called = {
+          http: config.rest.port,
+          ...(config.grpc.port === undefined ? {} : { grpc: config.grpc.port }),
+        };
+        expect(ports).to.deep.equal({ ...(role === 'rest' ? called : {}), internal: config.internal.port });
+        expect(config.internal.host).to.equal('0.0.0.0');
         const { startupProbe, livenessProbe, readinessProbe } = container ?? {};
         expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).to.deep.equal(
           ['/livez', '/livez', '/readyz'].map((path) => ({ path, port: 'internal' })),
@@ -322,11 +325,11 @@ for (const name of CASES) {
       const service = manifests.find(
         ({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc',
       );
-      if (name === 'least') return expect([grpc, service]).to.deep.equal([undefined, undefined]);
+      if (name === 'least') return expect([grpc.port, service]).to.deep.equal([undefined, undefined]);
       // Its type is not published, and it has no shared address for all pods.
       expect(service?.spec).to.deep.equal({
         clusterIP: 'None',
-        ports: [{ name: 'grpc', port: grpc?.port, targetPort: 'grpc' }],
+        ports: [{ name: 'grpc', port: grpc.port, targetPort: 'grpc' }],
         selector: rest.spec.selector.matchLabels,
       });
       const {
@@ -337,7 +340,7 @@ for (const name of CASES) {
         const folder = container?.volumeMounts.find((mount) => mount.name === volume)?.mountPath ?? '';
         return (secret?.items ?? []).map(({ path }) => `${folder}/${path}`);
       });
-      const { callersFile, tlsCertFile, tlsKeyFile, tlsClientCaFile, ...others } = grpc ?? {};
+      const { callersFile, tlsCertFile, tlsKeyFile, tlsClientCaFile, ...others } = grpc;
       expect(mounted).to.include.members([callersFile, tlsCertFile, tlsKeyFile, tlsClientCaFile]);
       return expect(others).to.deep.equal({ host: '0.0.0.0', port: 50_051, plaintext: false });
     });

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/wake-up-collection.js';
 import { schemaCollections } from '../../adapters/mongo/schema.js';
-import { configKeys, variableOf } from '../../apps/config/config-keys.js';
+import { keySchemas, variableOf } from '../../apps/config/keys.js';
 import { BUILT_IN_DRIVERS } from '../../apps/wiring/built-in-drivers.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
@@ -20,7 +20,7 @@ const EXAMPLE_INSTANCES: readonly (readonly [string, string])[] = ['veo', 'seeda
   'http-json',
 ]);
 /** With one instance of each built-in provider, named as its kind. */
-const CONFIG_KEYS = configKeys(
+const CONFIG_KEYS = keySchemas(
   BUILT_IN_DRIVERS,
   new Map([
     ...BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name] as const),
@@ -65,7 +65,7 @@ describe('docs/operating.md', () => {
     const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Kept')?.rows ?? [];
     for (const [what, kept = '', key] of rows) {
       const days = /(\d+) (day|hour)s/.exec(kept);
-      if (days) expect(CONFIG_KEYS.get(plain(key))?.byDefault, what).to.equal(Number(days[1]));
+      if (days) expect(CONFIG_KEYS.get(plain(key))?.['default'], what).to.equal(Number(days[1]));
     }
   });
 });

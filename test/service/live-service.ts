@@ -105,7 +105,7 @@ export class LiveService {
 
   /** Where gRPC is served, if it is. */
   get grpcAddress(): string {
-    return `127.0.0.1:${this.config.grpc?.port ?? 0}`;
+    return `127.0.0.1:${this.config.grpc.port ?? 0}`;
   }
 
   /** Ends it if it runs, and removes its folder and whatever its stores are on. */

@@ -10,10 +10,10 @@ import type { ProviderDriver } from '../../../adapters/driver.js';
 import { assert } from '../../../core/assert.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { keyOf, valueOfText } from '../../config/config-key.js';
-import { variableOf } from '../../config/config-keys.js';
+import { variableOf } from '../../config/keys.js';
 import { loadConfig } from '../../config/load-config.js';
-import { isLoopback } from '../../config/loopback.js';
+import { isLoopback } from '../../config/network-address.js';
+import { accepts, requirementOf, valueOfText } from '../../config/option-schema.js';
 import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
@@ -247,10 +247,11 @@ async function chooseAddress(instance: ExampleInstance, { flags, questions }: As
   const { driver, addressOption, address: shown } = instance;
   const given = flags.baseUrl ?? (shown === undefined ? undefined : await askAddress(shown, questions));
   if (given === undefined) return undefined;
-  const option = keyOf((driver.options['properties'] as Record<string, JsonObject>)[addressOption] ?? {});
+  const schema = (driver.options['properties'] as Record<string, JsonObject>)[addressOption] ?? {};
   // The value is not repeated: it may have a password in it.
-  if (!option.fits(valueOfText(option, given))) {
-    throw usageFailure(`${flags.baseUrl === undefined ? 'The address of the server' : '--base-url'} ${option.wanted}.`);
+  if (!accepts(schema, valueOfText(schema, given))) {
+    const name = flags.baseUrl === undefined ? 'The address of the server' : '--base-url';
+    throw usageFailure(`${name} ${requirementOf(schema)}.`);
   }
   return given;
 }

@@ -26,8 +26,8 @@ import type {
   ProviderReport,
   Submission,
 } from '../../../core/ports/provider.js';
-import { keyOf, valueOfText } from '../../config/config-key.js';
 import { loadConfig } from '../../config/load-config.js';
+import { accepts, requirementOf, valueOfText } from '../../config/option-schema.js';
 import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
@@ -104,9 +104,9 @@ export async function instanceAt(
 ): Promise<Pick<Trial, 'driver' | 'options'>> {
   const properties = driver.options['properties'] as Record<string, JsonObject>;
   const name = properties['servers'] === undefined ? 'base_url' : 'servers';
-  const option = keyOf(properties[name] ?? {});
+  const schema = properties[name] ?? {};
   // The value is not repeated: it may have a password in it.
-  if (!option.fits(valueOfText(option, baseUrl))) throw usageFailure(`--base-url ${option.wanted}.`);
+  if (!accepts(schema, valueOfText(schema, baseUrl))) throw usageFailure(`--base-url ${requirementOf(schema)}.`);
   const section = {
     kind: driver.name,
     [name]: name === 'servers' ? baseUrl.split(',').map((address) => address.trim()) : baseUrl,

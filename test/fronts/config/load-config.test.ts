@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
-import { CONFIG_KEYS, variableOf } from '../../../apps/config/config-keys.js';
+import { CONFIG_KEYS, variableOf } from '../../../apps/config/keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { isNetwork, networkOf, Networks } from '../../../apps/config/network-address.js';
@@ -13,12 +13,12 @@ import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import type { Json } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { driverNames } from '../../fixtures/driver-names.js';
+import { EXAMPLE_FILE, exampleText } from './example-file.js';
 
 // Goal: the configuration is read from file and environment, and every mistake is reported with its location.
 // Method: files in a fresh folder and made-up environments, with all messages compared; the example file is compared
 // with the code in both directions.
 
-const EXAMPLE = fileURLToPath(new URL('../../../../config/darkroom.example.yaml', import.meta.url));
 const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.example.yaml', import.meta.url));
 
 const PROVIDER_KINDS = BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider')
@@ -97,14 +97,14 @@ describe('configuration', () => {
     expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
     expect(config.settings.replayWindowMs).to.equal(1_800_000);
     expect(config.worker.enabled).to.equal(false);
-    expect(config.mcp).to.deep.equal({ confirmAboveCredits: 0 });
+    expect(config.mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 0 });
     expect(config.log.level).to.equal('info');
   });
 
   it('has an MCP server unless it is turned off', async () => {
     const read = (environment: Record<string, string>) => loadConfig({ folder, environment });
-    expect((await read({})).mcp).to.deep.equal({ confirmAboveCredits: 100 });
-    expect((await read({ DARKROOM_MCP_ENABLED: 'false' })).mcp).to.equal(undefined);
+    expect((await read({})).mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 100 });
+    expect((await read({ DARKROOM_MCP_ENABLED: 'false' })).mcp.enabled).to.equal(false);
   });
 
   const VECTORS: readonly {
@@ -424,11 +424,12 @@ describe('configuration', () => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) shown.set(path, value);
       else for (const [name, item] of Object.entries(value)) visit(item, path === '' ? name : `${path}.${name}`);
     };
-    visit(new LocatedYaml(readFileSync(EXAMPLE, 'utf8')).value, '');
+    visit(new LocatedYaml(readFileSync(EXAMPLE_FILE, 'utf8')).value, '');
     expect(Object.fromEntries(shown)).to.deep.equal(
-      Object.fromEntries([...CONFIG_KEYS].map(([path, { byDefault }]) => [path, byDefault])),
+      Object.fromEntries([...CONFIG_KEYS].map(([path, { default: byDefault = null }]) => [path, byDefault])),
     );
-    await loadConfig({ file: EXAMPLE, folder, environment: {} });
+    await loadConfig({ file: EXAMPLE_FILE, folder, environment: {} });
+    expect(readFileSync(EXAMPLE_FILE, 'utf8')).to.equal(exampleText());
   });
 });
 

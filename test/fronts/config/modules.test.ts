@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CatalogInvalid, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
-import { CONFIG_KEYS, configKeys, optionsOf } from '../../../apps/config/config-keys.js';
+import { CONFIG_KEYS, INSTANCE_KEYS, keySchemas, optionsOf } from '../../../apps/config/keys.js';
 import { type Config, ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
-import { takenOptionFault } from '../../../apps/config/options-fault.js';
-import { INSTANCE_KEYS } from '../../../apps/config/provider-limits.js';
+import { accepts, takenOptionFault } from '../../../apps/config/option-schema.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
 import { ROOT } from '../../docs/pages.js';
@@ -274,7 +273,7 @@ describe('modules of the configuration', () => {
 const LIST = 'apps/wiring/built-in-drivers.ts';
 
 /** With one instance of each built-in provider, named as its kind. */
-const KEYS = configKeys(
+const KEYS = keySchemas(
   BUILT_IN_DRIVERS,
   new Map(BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name])),
 );
@@ -296,8 +295,9 @@ describe('built-in drivers', () => {
       expect(checkSchema(plain)).to.deep.equal([]);
       expect(options).to.include({ type: 'object', additionalProperties: false });
       for (const [option] of optionsOf(options)) {
-        const key = KEYS.get(`${kind === 'provider' ? `providers.${name}` : name}.${option}`);
-        if (key?.byDefault !== null) expect(key?.read(key.byDefault), option).not.to.equal(undefined);
+        const { default: byDefault, ...schema } =
+          KEYS.get(`${kind === 'provider' ? `providers.${name}` : name}.${option}`) ?? {};
+        if (byDefault !== undefined) expect(accepts(schema, byDefault), option).to.equal(true);
       }
     });
   }
@@ -308,7 +308,7 @@ describe('built-in drivers', () => {
   });
 
   it('marks every option that holds a secret', () => {
-    const secrets = [...CONFIG_KEYS].filter(([, { isSecret }]) => isSecret).map(([path]) => path);
+    const secrets = [...CONFIG_KEYS].filter(([, { writeOnly }]) => writeOnly).map(([path]) => path);
     expect(secrets).to.deep.equal([
       'sign_in.provider_client_secret',
       'mongo.url',

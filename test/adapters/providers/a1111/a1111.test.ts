@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.js';
 import type { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
 import { type OpenedProvider, providerContract, WANTED } from '../../../contracts/provider.contract.js';

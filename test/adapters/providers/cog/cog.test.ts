@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
 import type { CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { type OpenedProvider, providerContract, WANTED } from '../../../contracts/provider.contract.js';

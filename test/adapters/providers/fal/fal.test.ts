@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
 import { requestFailure } from '../../../../adapters/providers/fal/request-failure.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import { TASK_ERRORS } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';

@@ -6,7 +6,7 @@ import {
   providerOn,
 } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import { Connection } from '../../../../adapters/providers/shared/connection.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';

@@ -5,7 +5,7 @@ import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-pro
 import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { HttpError } from '../../../../adapters/http/http-error.js';
 import { predictionFailure } from '../../../../adapters/providers/replicate/prediction-failure.js';
 import { replicateDriver } from '../../../../adapters/providers/replicate/replicate-driver.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import { TASK_ERRORS } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { hintsOf, type Submission } from '../../../../core/ports/provider.js';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpError } from '../../../../adapters/http/http-error.js';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
 import type { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { ProviderReport, Submission } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';

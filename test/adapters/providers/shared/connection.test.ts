@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectionOptions } from '../../../../adapters/providers/shared/connection-options.js';
 import { type Connection, openConnection } from '../../../../adapters/providers/shared/connection.js';
-import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { optionsFault } from '../../../../apps/config/option-schema.js';
 import { createLogger, logTo } from '../../../../apps/logging/logging.js';
 import type { Log } from '../../../../core/log.js';
 import type { Provider, Submission } from '../../../../core/ports/provider.js';
