@@ -5,7 +5,7 @@ import type { MemoryBudget } from '../core/memory-budget.js';
 import type { Clock } from '../core/ports/machine.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
 import type { OutputSigner } from '../core/ports/output-signer.js';
-import type { Provider, ProviderPromises } from '../core/ports/provider.js';
+import type { Provider, ProviderCapabilities } from '../core/ports/provider.js';
 import type { GenerationChanges } from '../core/ports/stores.js';
 import type { DatabasePort, Ports } from '../core/ports/ports.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
@@ -269,7 +269,7 @@ export interface ProviderDriver extends DriverBase {
    * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
    * `catalog check` cannot show it where it is absent. Paths in the settings begin in `catalogFolder`.
    */
-  promises?(settings: JsonObject, options: Options, catalogFolder: string): ProviderPromises;
+  capabilities?(settings: JsonObject, options: Options, catalogFolder: string): ProviderCapabilities;
   /** Of a built-in driver; absent where models are written by hand. */
   readonly imports?: CatalogImport;
   /**

@@ -1,4 +1,12 @@
-/** Of the call that work is done for. The caller may cancel, or set a deadline. */
+/** Throws `CallOver` if the call is over, and the reason of a signal that is aborted. */
+export function throwIfAborted(call: Cancellation | AbortSignalLike | undefined): void {
+  if (call === undefined) return;
+  if ('isOver' in call) {
+    if (call.isOver) throw new CallOver();
+  } else if (call.aborted) throw call.reason instanceof Error ? call.reason : new Error('The call was aborted.');
+}
+
+/** Whether the caller still waits for the work that is done for it. The caller may cancel, or set a deadline. */
 export interface Cancellation {
   /** Milliseconds since the epoch, by this machine's clock; `Infinity` without a deadline. */
   readonly deadline: number;
@@ -14,11 +22,6 @@ export class CallOver extends Error {
     super('The caller no longer waits for the answer.');
     this.name = 'CallOver';
   }
-}
-
-/** Throws `CallOver` when the call is over. */
-export function requireWanted(call: Cancellation | undefined): void {
-  if (call?.isOver === true) throw new CallOver();
 }
 
 /** The part of the platform's `AbortSignal` that core uses. A real `AbortSignal` is one. */
@@ -42,12 +45,6 @@ export class AbortSource {
   abort(reason: Error): void {
     this.own.abort(reason);
   }
-}
-
-/** Throws the reason of a signal that is aborted. */
-export function throwIfAborted(signal: AbortSignalLike | undefined): void {
-  if (signal?.aborted !== true) return;
-  throw signal.reason instanceof Error ? signal.reason : new Error('The call was aborted.');
 }
 
 class OwnSignal implements AbortSignalLike {

@@ -10,24 +10,24 @@ export function pause(clock: Clock, delayMs: number): Promise<void> {
  * Starts a read beside other work. A failure reaches only a caller that awaits it; without one it is not an unhandled
  * rejection.
  */
-export function begun<T>(read: Promise<T>): Promise<T> {
+export function inFlight<T>(read: Promise<T>): Promise<T> {
   read.catch(() => undefined);
   return read;
 }
 
-/** Lets others run in the middle of long work. */
-export type Rest = () => Promise<void>;
+/** Lets other work of the process run. */
+export type Yield = () => Promise<void>;
 
 const AT_ONCE = 500;
 
-/** What a long loop gives, with a rest after every 500 items. */
-export async function* resting<T>(items: Iterable<T>, rest: Rest): AsyncGenerator<T> {
+/** The same items; yields to other work after every 500 of them. */
+export async function* withYields<T>(items: Iterable<T>, yieldNow: Yield): AsyncGenerator<T> {
   let left = AT_ONCE;
   for (const item of items) {
     yield item;
     left -= 1;
     if (left > 0) continue;
-    await rest();
+    await yieldNow();
     left = AT_ONCE;
   }
 }

@@ -1,5 +1,5 @@
 import { assert } from '../../core/assert.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, CapUse, Entry, Hold } from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
@@ -44,7 +44,7 @@ export class MemoryAccountStore implements AccountStore {
   read(accountId: string, call?: Cancellation): Promise<Account | null>;
   read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
   async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     const kept = this.accounts.get(accountId);
     if (kept === undefined) return null;
     return part === 'totals' ? kept.totals : accountOf(kept);
@@ -83,7 +83,7 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
-    requireWanted(call);
+    throwIfAborted(call);
     const entries = this.accounts.get(accountId)?.entries ?? [];
     // Entries are numbered from 1 without gaps, so the sequence number of one is the index of the next.
     const from = page.cursor === undefined ? 0 : Number(page.cursor);
@@ -95,7 +95,7 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
-    requireWanted(call);
+    throwIfAborted(call);
     const from = page.cursor === undefined ? 0 : this.accountIds.firstNotBefore(`${page.cursor}\0`);
     const ids = this.accountIds.slice(from, checkedLimit(page.limit) + 1);
     return pageOf(

@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
@@ -18,7 +18,7 @@ export class MemoryArtefactStore implements ArtefactStore {
   }
 
   async find(key: ArtefactKey, call?: Cancellation): Promise<Artefact | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.artefacts.get(keyOf(key)) ?? null;
   }
 

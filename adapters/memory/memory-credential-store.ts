@@ -1,5 +1,5 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
 import { AccountThings } from './account-things.js';
@@ -17,12 +17,12 @@ export class MemoryCredentialStore implements CredentialStore {
   }
 
   async readApp(appId: string, call?: Cancellation): Promise<App | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.apps.get(appId) ?? null;
   }
 
   async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.apps.list(accountId, page);
   }
 
@@ -46,7 +46,7 @@ export class MemoryCredentialStore implements CredentialStore {
   }
 
   async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.keys.list(accountId, page);
   }
 }

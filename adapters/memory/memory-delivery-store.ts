@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
@@ -19,7 +19,7 @@ export class MemoryDeliveryStore implements DeliveryStore {
   }
 
   async read(deliveryId: string, call?: Cancellation): Promise<Delivery | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.records.read(deliveryId);
   }
 
@@ -44,7 +44,7 @@ export class MemoryDeliveryStore implements DeliveryStore {
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Delivery>> {
-    requireWanted(call);
+    throwIfAborted(call);
     const limit = checkedLimit(page.limit) + 1;
     const places = this.byEndpoint.get(endpointId);
     const found = places === undefined ? [] : behind(places, placeBefore(page.cursor, createdBefore), limit);

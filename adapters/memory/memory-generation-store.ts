@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -29,7 +29,7 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.records.read(generationId);
   }
 
@@ -52,7 +52,7 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
-    requireWanted(call);
+    throwIfAborted(call);
     if (wanted.of === 'app') return this.listApp(wanted, page);
     const ids = this.byId.get(wanted.of === 'all' ? ALL : wanted.accountId);
     const limit = checkedLimit(page.limit) + 1;
@@ -76,7 +76,7 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
-    requireWanted(call);
+    throwIfAborted(call);
     const [generations = 0, bytes = 0] = this.unchargedOf.of(accountId);
     return { generations, bytes };
   }

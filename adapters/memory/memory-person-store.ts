@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
@@ -19,7 +19,7 @@ export class MemoryPersonStore implements PersonStore {
   }
 
   async read(personId: string, call?: Cancellation): Promise<Person | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.people.get(personId) ?? null;
   }
 
@@ -36,7 +36,7 @@ export class MemoryPersonStore implements PersonStore {
   }
 
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.people.list(accountId, page);
   }
 

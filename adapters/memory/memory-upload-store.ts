@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
@@ -45,7 +45,7 @@ export class MemoryUploadStore implements UploadStore {
   }
 
   async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
-    requireWanted(call);
+    throwIfAborted(call);
     const [uploads = 0, unfinished = 0, bytes = 0] = this.byApp.of(`${accountId}/${appId}`);
     return { uploads, unfinished, bytes };
   }

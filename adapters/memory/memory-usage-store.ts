@@ -1,5 +1,5 @@
 import { assert } from '../../core/assert.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import {
@@ -19,7 +19,7 @@ export class MemoryUsageStore implements UsageStore {
   private readonly rows = new Map<string, Map<string, UsageRow>>();
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
-    requireWanted(call);
+    throwIfAborted(call);
     assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
     return keys.flatMap((key) => this.rows.get(key.accountId)?.get(textOfKey(key)) ?? []);
   }
@@ -40,7 +40,7 @@ export class MemoryUsageStore implements UsageStore {
   }
 
   async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
-    requireWanted(call);
+    throwIfAborted(call);
     const found = this.within(accountId, { from, to })
       .flatMap((row) => (isTrace(row) ? [] : [[textOfKey(row), row] as const]))
       .filter(([key]) => page.cursor === undefined || key > page.cursor)
@@ -59,7 +59,7 @@ export class MemoryUsageStore implements UsageStore {
     { limit, after }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.within(accountId, range)
       .filter((row) => isTrace(row))
       .filter((row) => after === undefined || compareTraces(row, after) > 0)

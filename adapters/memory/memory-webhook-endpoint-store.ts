@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { WebhookEndpointStore } from '../../core/ports/stores.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { MemoryNamedRecords } from './memory-named-records.js';
@@ -8,7 +8,7 @@ export class MemoryWebhookEndpointStore implements WebhookEndpointStore {
   private readonly apps = new MemoryNamedRecords<AppWebhooks>(({ appId }) => appId);
 
   async read(appId: string, call?: Cancellation): Promise<AppWebhooks | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return this.apps.read(appId);
   }
 

@@ -22,7 +22,7 @@ import {
   ReadConcern,
   type UUID,
 } from 'mongodb';
-import { CallOver, type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { CallOver, type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
@@ -259,7 +259,7 @@ export class MongoConnection {
    */
   async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: Cancellation): Promise<T> {
     if (call === undefined) return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
-    requireWanted(call);
+    throwIfAborted(call);
     const maxTimeMS = Math.min(this.timeoutMs, Math.max(1, Math.ceil(call.deadline - Date.now())));
     return whileWanted(
       call,

@@ -1,9 +1,9 @@
 import { assert } from '../../core/assert.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, isUuid, totalsOf } from './rows.js';
@@ -68,7 +68,7 @@ export class SqliteAccountStore implements AccountStore {
   read(accountId: string, call?: Cancellation): Promise<Account | null>;
   read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
   async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     if (!isUuid(accountId)) return null;
     const row = (part === 'totals' ? this.totalsById : this.byId).get(accountId);
     if (row === undefined) return null;
@@ -80,7 +80,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const rows = this.ledger.all(accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1);
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
   }
@@ -91,7 +91,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const rows = this.all.all(page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(rows.map(accountOf), page, (account) => account.accountId);
   }

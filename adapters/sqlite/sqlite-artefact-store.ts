@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { JsonObject } from '../../core/json.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
@@ -46,7 +46,7 @@ export class SqliteArtefactStore implements ArtefactStore {
   }
 
   async find({ kind, id }: ArtefactKey, call?: Cancellation): Promise<Artefact | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return artefactOf(this.byKey.get(kind, id));
   }
 

@@ -1,8 +1,8 @@
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { Row } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid, uuidOfHex } from './rows.js';
@@ -39,13 +39,13 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async readApp(appId: string, call?: Cancellation): Promise<App | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     const row = isUuid(appId) ? this.appById.get(appId) : undefined;
     return row === undefined ? null : appOf(row);
   }
 
   async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     return pageOf(this.listed(this.appsByAccount, accountId, page).map(appOf), page, (app) => app.appId);
   }
 
@@ -118,7 +118,7 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     return pageOf(this.listed(this.keysByAccount, accountId, page).map(keyOf), page, (key) => key.keyId);
   }
 

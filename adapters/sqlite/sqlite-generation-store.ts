@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -11,7 +11,7 @@ import type {
 } from '../../core/ports/stores.js';
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { Row, SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { RecordCache } from './record-cache.js';
@@ -85,10 +85,10 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     if (!isUuid(generationId)) return null;
     return this.reader.soon(() => {
-      requireWanted(call);
+      throwIfAborted(call);
       return this.current(generationId);
     });
   }
@@ -134,7 +134,7 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     if (wanted.of === 'app') return this.listApp(wanted, page);
     const bounds = [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1] as const;
     const rows = wanted.of === 'all' ? this.all.all(...bounds) : this.byAccount.all(...bounds, wanted.accountId);
@@ -152,7 +152,7 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
-    requireWanted(call);
+    throwIfAborted(call);
     const { generations, bytes } = this.unchargedOf.get(accountId) as {
       readonly generations: number;
       readonly bytes: number;

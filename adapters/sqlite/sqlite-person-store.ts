@@ -1,8 +1,8 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { Row } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid, uuidOfHex } from './rows.js';
@@ -37,7 +37,7 @@ export class SqlitePersonStore implements PersonStore {
   }
 
   async read(personId: string, call?: Cancellation): Promise<Person | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     return isUuid(personId) ? personOf(this.byId.get(personId)) : null;
   }
 
@@ -51,7 +51,7 @@ export class SqlitePersonStore implements PersonStore {
   }
 
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const rows = this.byAccount.all(accountId, page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(
       rows.map((row) => personOf(row) as Person),

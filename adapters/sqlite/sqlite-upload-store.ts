@@ -1,4 +1,4 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
@@ -69,7 +69,7 @@ export class SqliteUploadStore implements UploadStore {
   }
 
   async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
-    requireWanted(call);
+    throwIfAborted(call);
     const { uploads, unfinished, bytes } = this.byApp.get(accountId, appId) as {
       readonly uploads: number;
       readonly unfinished: number;

@@ -1,9 +1,9 @@
 import { assert } from '../../core/assert.js';
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { Row, SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './rows.js';
@@ -38,7 +38,7 @@ export class SqliteUsageStore implements UsageStore {
   }
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
-    requireWanted(call);
+    throwIfAborted(call);
     assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
     return keys.flatMap((key): UsageRow[] => {
       const { accountId, day } = key;
@@ -57,7 +57,7 @@ export class SqliteUsageStore implements UsageStore {
   }
 
   async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const limit = checkedLimit(page.limit) + 1;
     const rows =
       page.cursor === undefined
@@ -74,7 +74,7 @@ export class SqliteUsageStore implements UsageStore {
     page: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const { limit, after } = page;
     const rows =
       after === undefined

@@ -1,11 +1,11 @@
-import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DeliveryStore, ListedDeliveries, WebhookEndpointStore } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { requireWantedBetweenTurns } from './between-turns.js';
+import { throwIfAbortedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './rows.js';
 import type { SqliteWriter } from './writer.js';
@@ -47,7 +47,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
   }
 
   async read(deliveryId: string, call?: Cancellation): Promise<Delivery | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     const row = isUuid(deliveryId) ? this.byId.get(deliveryId) : undefined;
     return row === undefined ? null : recordOf(row['doc']);
   }
@@ -72,7 +72,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Delivery>> {
-    await requireWantedBetweenTurns(call);
+    await throwIfAbortedBetweenTurns(call);
     const before = placeBefore(page.cursor, createdBefore);
     const limit = checkedLimit(page.limit) + 1;
     const rows = this.byEndpoint.all(endpointId, createdFrom, before.createdAt, before.id, limit);
@@ -101,7 +101,7 @@ export class SqliteWebhookEndpointStore implements WebhookEndpointStore {
   }
 
   async read(appId: string, call?: Cancellation): Promise<AppWebhooks | null> {
-    requireWanted(call);
+    throwIfAborted(call);
     const row = this.byApp.get(appId);
     return row === undefined ? null : (JSON.parse(row['doc'] as string) as AppWebhooks);
   }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AttemptCost } from '../../core/generation/generation.js';
-import type { ProviderPromises as CorePromises } from '../../core/ports/provider.js';
+import type { ProviderCapabilities as CoreCapabilities } from '../../core/ports/provider.js';
 import type { ConnectedProvider, ProviderWorker } from '../../core/providers/list-providers.js';
 import type { ProviderHealth } from '../../core/providers/provider-use.js';
 import type { ModelCosts, Usage, UsageBy as Word, UsageGroup } from '../../core/usage/read-usage.js';
@@ -28,7 +28,7 @@ export const CIRCUIT: Readonly<Record<ProviderHealth['circuit'], ProviderCircuit
   paused: ProviderCircuit.PAUSED,
 };
 
-export const CANCELS: Readonly<Record<CorePromises['cancels'], ProviderCancels>> = {
+export const CANCELS: Readonly<Record<CoreCapabilities['cancels'], ProviderCancels>> = {
   nothing: ProviderCancels.NOTHING,
   queued: ProviderCancels.QUEUED,
   running: ProviderCancels.RUNNING,
@@ -42,10 +42,10 @@ export function renderProvider(p: ConnectedProvider): MessageInitShape<typeof Co
     kind: p.kind,
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     ...(maxSubmissionsPerMinute === undefined ? {} : { maxSubmissionsPerMinute }),
-    models: p.models.map(({ modelKey, weight, promises }) => ({
+    models: p.models.map(({ modelKey, weight, capabilities }) => ({
       modelKey,
       weight,
-      promises: renderPromises(promises),
+      promises: renderCapabilities(capabilities),
     })),
     circuit: CIRCUIT[p.circuit],
     tasks: p.tasks,
@@ -72,7 +72,7 @@ export function renderCost({
   };
 }
 
-function renderPromises(p: CorePromises): MessageInitShape<typeof ProviderPromisesSchema> {
+function renderCapabilities(p: CoreCapabilities): MessageInitShape<typeof ProviderPromisesSchema> {
   return {
     answersWithOutputs: p.answersWithOutputs,
     askedByToken: p.isAskedBy === 'token',

@@ -11,7 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Scope } from '../../core/access/credential.js';
-import { CallOver, type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { CallOver, type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Context } from '../../core/context.js';
 import { type Bound, type ErrorCode, ServiceError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/machine.js';
@@ -279,7 +279,7 @@ async function admit(
 ): Promise<object> {
   const request: unknown = call.request;
   const ofThisCall: Context = { ...context, call: about.scope };
-  requireWanted(about.scope);
+  throwIfAborted(about.scope);
   if (scope === undefined) return { request: requireRequest(request), context: ofThisCall };
   const token = acts ? accessTokenOf(call.metadata) : undefined;
   if (token !== undefined && tokens !== undefined) {
@@ -290,7 +290,7 @@ async function admit(
     about.caller = caller.credentialId;
     about.accountId = caller.accountId;
     requireRequest(request);
-    requireWanted(about.scope);
+    throwIfAborted(about.scope);
     return { request, context: ofThisCall, caller };
   }
   const service = identify(callers, call);
@@ -303,7 +303,7 @@ async function admit(
   if (!acts) return { request, context: ofThisCall };
   const caller = await actingFor.caller(service, call.metadata);
   about.accountId = caller.accountId;
-  requireWanted(about.scope);
+  throwIfAborted(about.scope);
   return { request, context: ofThisCall, caller };
 }
 

@@ -12,9 +12,9 @@ import type { SeenProvider } from '../../core/providers/provider-gates.js';
 import { observedCalls } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-/** `promises` asks nobody, and only an operator calls `check`. */
+/** `capabilities` asks nobody, and only an operator calls `check`. */
 const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
-  promises: false,
+  capabilities: false,
   submit: true,
   poll: true,
   output: true,

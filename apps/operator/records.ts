@@ -1,7 +1,7 @@
 import type { App } from '../../core/access/credential.js';
 import type { AttemptCost } from '../../core/generation/generation.js';
 import type { Page } from '../../core/paging.js';
-import type { ProviderPromises } from '../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../core/ports/provider.js';
 import type { ConnectedProvider, ProviderWorker } from '../../core/providers/list-providers.js';
 import type {
   AccountStorage,
@@ -171,16 +171,16 @@ export function providerJson(p: ConnectedProvider) {
     waiting: p.waiting,
     ...(maxConcurrent === undefined ? {} : { max_concurrent: maxConcurrent }),
     ...(maxSubmissionsPerMinute === undefined ? {} : { max_submissions_per_minute: maxSubmissionsPerMinute }),
-    models: p.models.map(({ modelKey, weight, promises }) => ({
+    models: p.models.map(({ modelKey, weight, capabilities }) => ({
       model_key: modelKey,
       weight,
-      promises: promisesJson(promises),
+      promises: capabilitiesJson(capabilities),
     })),
     workers: p.workers.map(workerJson),
   };
 }
 
-export function promisesJson(p: ProviderPromises) {
+export function capabilitiesJson(p: ProviderCapabilities) {
   return {
     answers_with_outputs: p.answersWithOutputs,
     is_asked_by: p.isAskedBy,

@@ -3,7 +3,7 @@ import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Catalog } from '../../core/ports/catalog.js';
-import type { Provider, ProviderCheck, ProviderPromises } from '../../core/ports/provider.js';
+import type { Provider, ProviderCheck, ProviderCapabilities } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
 import { catalogTools } from './catalog-tools.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
@@ -18,7 +18,7 @@ export interface CheckedProvider extends ProviderCheck {
   /** Whether there was anything to try. */
   readonly isTried: boolean;
   /** The models whose routes have it, with what it promises of each. */
-  readonly models: readonly { readonly modelKey: string; readonly promises: ProviderPromises }[];
+  readonly models: readonly { readonly modelKey: string; readonly capabilities: ProviderCapabilities }[];
 }
 
 export interface CheckOptions {
@@ -85,7 +85,7 @@ async function tryConnection(provider: Provider, { catalog, name, timeoutMs }: C
 function modelsOf(provider: Provider, { catalog, name }: Checking): CheckedProvider['models'] {
   return entriesOf(catalog, name).map(({ modelKey, settings }) => ({
     modelKey,
-    promises: provider.promises(settings),
+    capabilities: provider.capabilities(settings),
   }));
 }
 

@@ -3,14 +3,14 @@ import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { ProviderDriver } from '../../adapters/driver.js';
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
-import type { ProviderPromises } from '../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
 
 /** One model at one provider of its route. */
 export interface ModelAtProvider extends Pick<RouteEntry, 'provider' | 'weight'> {
   readonly modelKey: string;
   /** Absent where the driver does not say it before it is opened. */
-  readonly promises?: ProviderPromises;
+  readonly capabilities?: ProviderCapabilities;
   /** The model's parameters that have no effect there. */
   readonly unsent: readonly string[];
 }
@@ -29,9 +29,15 @@ export function modelRoutes(
   return catalog.models().flatMap((model) =>
     model.route.map(({ provider, weight, settings }) => {
       const configured = config.providers.get(provider);
-      const promises = configured?.driver.promises?.(settings, configured.options, dirname(config.catalog));
+      const capabilities = configured?.driver.capabilities?.(settings, configured.options, dirname(config.catalog));
       const unsent = unsentParameters(model, settings, configured?.driver);
-      return { modelKey: model.modelKey, provider, weight, unsent, ...(promises === undefined ? {} : { promises }) };
+      return {
+        modelKey: model.modelKey,
+        provider,
+        weight,
+        unsent,
+        ...(capabilities === undefined ? {} : { capabilities }),
+      };
     }),
   );
 }
@@ -68,9 +74,9 @@ function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]
 /** Models that may be paid for several times, one warning for each policy that allows it. */
 function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
   return catalog.models().flatMap(({ modelKey, maxAttempts, onUnknownAcceptance, onInvalidOutput }) => {
-    const providersWhere = (holds: (promises: ProviderPromises) => boolean) =>
+    const providersWhere = (holds: (capabilities: ProviderCapabilities) => boolean) =>
       routes
-        .filter((at) => at.modelKey === modelKey && at.promises !== undefined && holds(at.promises))
+        .filter((at) => at.modelKey === modelKey && at.capabilities !== undefined && holds(at.capabilities))
         .map(({ provider }) => provider);
     const times = `may pay up to ${maxAttempts} times for one generation of ${modelKey}`;
     const lines = catalog.linesOf(modelKey);
@@ -99,6 +105,11 @@ function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider
   });
 }
 
-function isUnaccountable(promises: ProviderPromises | undefined): boolean {
-  return promises !== undefined && promises.isPaid && promises.isAskedBy === 'nothing' && !promises.takesTokenOnce;
+function isUnaccountable(capabilities: ProviderCapabilities | undefined): boolean {
+  return (
+    capabilities !== undefined &&
+    capabilities.isPaid &&
+    capabilities.isAskedBy === 'nothing' &&
+    !capabilities.takesTokenOnce
+  );
 }

@@ -69,7 +69,7 @@ function isWorking(): boolean {
 function recorded(provider: Provider | undefined): Provider | undefined {
   if (provider === undefined) return undefined;
   return {
-    promises: (...of) => provider.promises(...of),
+    capabilities: (...of) => provider.capabilities(...of),
     submit: (submission, call) => {
       submittedAtMicros.set(submission.generationId, machineMicros());
       return provider.submit(submission, call);

@@ -1,4 +1,4 @@
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import type { Account } from '../credits/account.js';
 import type { AccountCommand } from '../credits/decide.js';
@@ -42,7 +42,7 @@ export async function createAccount(
     lastSequence: 0,
     holds: new Map(),
   };
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   if ((await context.accounts.create(account)) === 'exists') throw new ServiceError('CONFLICT');
   return account;
 }
@@ -54,7 +54,7 @@ export async function createApp(
   if (!(await context.accounts.read(accountId, context.call)))
     throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
   return app;
 }
@@ -94,7 +94,7 @@ export async function createKey(
     createdAt: now,
     ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
   };
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   if ((await context.credentials.insertKey(key)) === 'exists') throw new ServiceError('CONFLICT');
   return { key, secret };
 }
@@ -119,7 +119,7 @@ async function changeKey(context: Identity & Call, keyId: string, edit: (key: Ap
     const edited = edit(key);
     if (edited === key) return key;
     const next = { ...edited, version: key.version + 1 };
-    requireWanted(context.call);
+    throwIfAborted(context.call);
     if ((await context.credentials.replaceKey(next, key.version)) === 'applied') return next;
   }
   throw new ServiceError('CONFLICT');
@@ -181,7 +181,7 @@ async function change(
   accountId: string,
   command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>,
 ): Promise<Account> {
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   await context.accountWriter.execute(accountId, command);
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);

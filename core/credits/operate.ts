@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
@@ -42,7 +42,7 @@ async function operate(
 ): Promise<Account> {
   const { accountId, kind, operationId, credits, reason } = operation;
   checkTexts(operation);
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   const { refused } = await context.accountWriter.execute(accountId, { kind, operationId, credits, reason });
   if (refused === 'CREDITS_INSUFFICIENT')
     throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');

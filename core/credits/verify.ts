@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
 import { UsageCheck } from '../usage/check-usage.js';
 import { type TraceRow, type UsageList, type UsageRow, wholeAccount } from '../usage/usage.js';
-import { type Rest, resting } from '../waiting.js';
+import { withYields, type Yield } from '../waiting.js';
 import { type Account, type Book, BOOKS, type Entry, type Hold } from './account.js';
 
 interface GenerationMoney {
@@ -84,7 +84,7 @@ export class Replay {
   }
 
   /**
-   * What differs between the sums and the account as it is stored. Something for each hold, so that its caller may rest in
+   * What differs between the sums and the account as it is stored. Something for each hold, so that its caller may yield in
    * between: undefined where they agree.
    */
   *compare(account: Account): Generator<string | undefined> {
@@ -194,15 +194,15 @@ export async function verifyCredits(
 ): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
   const findings: string[] = [];
-  const rest: Rest = async () => onVerified?.({ ...total });
+  const yieldNow: Yield = async () => onVerified?.({ ...total });
   const pages: Pages = async function* (read, from) {
     for await (const page of pagesOf(read, from)) {
       yield* page.items;
-      await rest();
+      await yieldNow();
     }
   };
   for await (const account of pages((page) => context.accounts.list(page, context.call))) {
-    const result = await verifyAccount({ context, accountId: account.accountId, pages, rest });
+    const result = await verifyAccount({ context, accountId: account.accountId, pages, yieldNow });
     total.accounts += 1;
     total.entries += result.entries;
     total.generations += result.generations;
@@ -220,7 +220,7 @@ interface Look {
   readonly context: Money & Work & Machine & Call;
   readonly accountId: string;
   readonly pages: Pages;
-  readonly rest: Rest;
+  readonly yieldNow: Yield;
 }
 
 /** What is kept of each generation of an account while its books are checked. */
@@ -245,7 +245,7 @@ async function verifyAccount(look: Look): Promise<AccountResult> {
   for (let looks = 1; looks < MAX_LOOKS && result.suspicions.size > 0; looks += 1) {
     const again = await lookOnce(look);
     const suspicions = new Set<string>();
-    for await (const suspicion of resting(again.suspicions, look.rest))
+    for await (const suspicion of withYields(again.suspicions, look.yieldNow))
       if (result.suspicions.has(suspicion)) suspicions.add(suspicion);
     result = { ...again, suspicions };
   }
@@ -253,7 +253,7 @@ async function verifyAccount(look: Look): Promise<AccountResult> {
 }
 
 async function lookOnce(look: Look): Promise<AccountResult> {
-  const { context, accountId, pages, rest } = look;
+  const { context, accountId, pages, yieldNow } = look;
   // Generations first: what has settled by then has its entries in the account that is read after.
   const generations: Seen[] = [];
   for await (const g of pages((page) => context.generations.list({ of: 'account', accountId }, page, context.call)))
@@ -275,16 +275,17 @@ async function lookOnce(look: Look): Promise<AccountResult> {
     for (const check of usage) await check.add(entry);
   }
   const ledger = [...replay.findings];
-  for await (const finding of resting(replay.compare(account), rest)) if (finding !== undefined) ledger.push(finding);
+  for await (const finding of withYields(replay.compare(account), yieldNow))
+    if (finding !== undefined) ledger.push(finding);
   for (const check of usage) ledger.push(...(await check.findings()).slice(0, MAX_FINDINGS_VERIFY));
 
   const suspicions = new Set<string>();
   const forgotten = oldHolds(context, account);
-  for await (const g of resting(generations, rest)) {
+  for await (const g of withYields(generations, yieldNow)) {
     forgotten.delete(g.generationId);
     for (const suspicion of checkGeneration(g, account, replay)) suspicions.add(suspicion);
   }
-  for await (const { generationId, credits } of resting(forgotten.values(), rest))
+  for await (const { generationId, credits } of withYields(forgotten.values(), yieldNow))
     suspicions.add(`Account ${accountId} holds ${credits} credits for ${generationId}, which is no generation.`);
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
 }
@@ -308,13 +309,13 @@ function entriesOf({ context, accountId, pages }: Look, behind = 0): AsyncGenera
 
 /** The row of the whole account first: the others have come at least as far. */
 async function usageCheck(look: Look, list: UsageList): Promise<UsageCheck> {
-  const { context, accountId, pages, rest } = look;
+  const { context, accountId, pages, yieldNow } = look;
   const [whole] = await context.usage.read([wholeAccount(accountId, list)], context.call);
   const rows = (range: DayRange): AsyncGenerator<UsageRow> =>
     list === 'traces'
       ? pages(tracesOf(context, accountId, range))
       : pages((page) => context.usage.list(accountId, range, page, context.call));
-  return new UsageCheck({ accountId, list, whole, rows, entries: (behind) => entriesOf(look, behind), rest });
+  return new UsageCheck({ accountId, list, whole, rows, entries: (behind) => entriesOf(look, behind), yieldNow });
 }
 
 /** Their list goes on behind a row, and has no cursors. */

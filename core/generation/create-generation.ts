@@ -19,7 +19,7 @@ import type { Json } from '../json.js';
 import type { Settings } from '../settings.js';
 import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
-import { begun } from '../waiting.js';
+import { inFlight } from '../waiting.js';
 import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
 import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
 import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest } from './quote.js';
@@ -114,7 +114,7 @@ async function plan(
   approvedCredits: number,
 ): Promise<Planned | ServiceError> {
   const { unchargedSums, settings } = context;
-  const uncharged = begun(unchargedSums.bytesFor(caller.accountId, settings.maxUnchargedContentBytesPerAccount));
+  const uncharged = inFlight(unchargedSums.bytesFor(caller.accountId, settings.maxUnchargedContentBytesPerAccount));
   const quote = await quoteGeneration(context, caller, request);
   if (quote instanceof ServiceError) return quote;
   const refusal = contentRefusal(await uncharged, settings) ?? approvalRefusal(quote.credits, approvedCredits);

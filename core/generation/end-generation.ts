@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js';
 import { orThrow, ServiceError } from '../errors.js';
 import { cancelDeliveries } from '../webhooks/deliveries.js';
@@ -84,7 +84,7 @@ export async function cancelOpenGenerations(
   const ids = [...account.holds.keys()];
   const done = { cancelled: 0, stopping: 0, unfinished: 0 };
   for (let at = 0; at < ids.length; at += AT_ONCE) {
-    requireWanted(context.call);
+    throwIfAborted(context.call);
     const outcomes = await Promise.all(
       ids.slice(at, at + AT_ONCE).map((generationId) => cancelOpen(context, generationId)),
     );

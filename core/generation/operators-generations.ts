@@ -1,4 +1,4 @@
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Machine, Money, Webhooks, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
@@ -31,7 +31,7 @@ export async function cancelAnyGeneration(
   generationId: string,
 ): Promise<Generation> {
   const found = await findGeneration(context, generationId);
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   return cancelFound(context, found);
 }
 

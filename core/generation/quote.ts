@@ -247,7 +247,7 @@ function maskFault(
   if (upload.ready?.isMasked !== true) return undefined;
   if (upload.role !== 'reference_image')
     return `The ${upload.role} must not have transparent areas; upload an opaque file.`;
-  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.promises(settings) ?? []);
+  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.capabilities(settings) ?? []);
   const maxMasked = Math.min(...connected.map(({ maxMaskedReferences = 0 }) => maxMaskedReferences));
   if (maxMasked === 0) return `${modelKey} takes no file with transparent areas; upload an opaque file.`;
   if (before.filter(({ ready }) => ready?.isMasked === true).length >= maxMasked)

@@ -1,6 +1,6 @@
 import { type App, type Audience, type Scope, SCOPES } from '../access/credential.js';
 import { readName } from '../access/manage.js';
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
@@ -65,7 +65,7 @@ export async function createGrant(context: Identity & Machine & Call, person: Pe
     createdAt: now,
     expiresAt: now + context.settings.grantIdleMs,
   };
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   await context.artefacts.put(artefactOf(grant));
   return grant;
 }
@@ -129,7 +129,7 @@ async function appOf(
   const known = await context.credentials.readApp(appId, context.call);
   if (known) return known;
   const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
-  requireWanted(context.call);
+  throwIfAborted(context.call);
   await context.credentials.insertApp(app);
   return app;
 }

@@ -1,4 +1,4 @@
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
@@ -35,7 +35,7 @@ export async function createPerson(ports: Ports, { accountId, email, password }:
     passkeys: [],
     sessionEpoch: ports.ids.uuid(),
   };
-  requireWanted(ports.call);
+  throwIfAborted(ports.call);
   if ((await ports.people.insert(person)) === 'exists')
     throw new ServiceError('CONFLICT', `There is a person with the address ${person.email} already.`);
   return person;
@@ -109,7 +109,7 @@ export async function changePerson(
     const edited = edit(person);
     if (edited === person) return person;
     const next = { ...edited, version: person.version + 1 };
-    requireWanted(call);
+    throwIfAborted(call);
     if ((await people.replace(next, person.version)) === 'applied') return next;
   }
   throw new ServiceError('CONFLICT');

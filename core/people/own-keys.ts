@@ -1,6 +1,6 @@
 import type { ApiKey, App } from '../access/credential.js';
 import { createKey, type NewKey, revokeKey } from '../access/manage.js';
-import { requireWanted } from '../cancellation.js';
+import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { derivedUuid, isDerivedUuid, isUuid } from '../ids.js';
@@ -43,7 +43,7 @@ async function derivedApp(
   const known = await ports.credentials.readApp(appId, ports.call);
   if (known) return known;
   const app: App = { appId, accountId, name, createdAt: ports.clock.now() };
-  requireWanted(ports.call);
+  throwIfAborted(ports.call);
   await ports.credentials.insertApp(app);
   return app;
 }

@@ -91,7 +91,7 @@ export interface SubmittedOutput extends ProviderOutput {
 }
 
 /**
- * The answer to a submission. A provider whose `promises` say so answers with the outputs of the finished task instead of
+ * The answer to a submission. A provider whose `capabilities` say so answers with the outputs of the finished task instead of
  * a reference. A refusal is certain: the provider does not work on the task and never will.
  */
 export type SubmitAnswer =
@@ -172,8 +172,8 @@ export function hintsOf(error: unknown): FailedCallHints {
 export const CANCELS = ['nothing', 'queued', 'running'] as const;
 export type Cancels = (typeof CANCELS)[number];
 
-/** What a provider promises of the tasks of one model. Data: it depends on the settings alone. */
-export interface ProviderPromises {
+/** The capabilities of a provider for the tasks of one model. They depend on the settings alone. */
+export interface ProviderCapabilities {
   /**
    * `submit` works until the task has ended and answers with its outputs. It may then take as long as the run may; any
    * other call takes `providerCallMs` of the settings at most.
@@ -212,7 +212,7 @@ export interface ProviderCheck {
  */
 export interface Provider {
   /** What holds for the tasks of a model with these settings. Never throws, and asks nobody. */
-  promises(settings: JsonObject): ProviderPromises;
+  capabilities(settings: JsonObject): ProviderCapabilities;
 
   /**
    * Submits the task. `reference` names it from then on. Throws when it is unknown whether it was taken, also when the

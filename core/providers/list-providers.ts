@@ -1,6 +1,6 @@
 import type { Machine, Models } from '../context.js';
 import { isFarAhead } from '../settings.js';
-import type { ProviderPromises } from '../ports/provider.js';
+import type { ProviderCapabilities } from '../ports/provider.js';
 import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
 
 /** A worker that was not heard from for so long, in milliseconds, may be gone. */
@@ -25,7 +25,7 @@ export interface RoutedModel {
   readonly modelKey: string;
   readonly weight: number;
   /** What holds for the tasks of this model. */
-  readonly promises: ProviderPromises;
+  readonly capabilities: ProviderCapabilities;
 }
 
 /** A connected provider, as operators see it. */
@@ -68,8 +68,8 @@ async function connected(context: Models & Machine, name: string): Promise<Conne
 function modelsAt({ catalog, providers }: Models, name: string): readonly RoutedModel[] {
   return catalog.models().flatMap(({ modelKey, route }) => {
     const entry = route.find(({ provider }) => provider === name);
-    const promises = entry === undefined ? undefined : providers.find(name)?.promises(entry.settings);
-    return entry === undefined || promises === undefined ? [] : [{ modelKey, weight: entry.weight, promises }];
+    const capabilities = entry === undefined ? undefined : providers.find(name)?.capabilities(entry.settings);
+    return entry === undefined || capabilities === undefined ? [] : [{ modelKey, weight: entry.weight, capabilities }];
   });
 }
 

@@ -661,7 +661,7 @@ export class ProviderGates {
     const connected = providers.find(provider);
     const submits = catalog.models().flatMap(({ route, runTimeoutMs }) => {
       const entry = route.find((one) => one.provider === provider);
-      return entry !== undefined && connected?.promises(entry.settings).answersWithOutputs === true
+      return entry !== undefined && connected?.capabilities(entry.settings).answersWithOutputs === true
         ? [runTimeoutMs]
         : [];
     });

@@ -8,7 +8,7 @@ import { claim, type ClaimTarget, orFree, takenOver } from '../idempotency/claim
 import type { Json, JsonObject } from '../json.js';
 import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
-import { begun } from '../waiting.js';
+import { inFlight } from '../waiting.js';
 import { type Upload, type UploadRecord, withAttention } from './upload.js';
 import { roomRefusal } from './usage.js';
 
@@ -197,7 +197,7 @@ async function prepare(
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
   // Read before the claim: of many concurrent prepares, none counts the others.
-  const usage = begun(context.uploads.usage(caller.accountId, caller.appId));
+  const usage = inFlight(context.uploads.usage(caller.accountId, caller.appId));
   const claimed = await claim(context, { key, digest }, uploadTarget(context, caller));
   if (claimed instanceof ServiceError) return claimed;
   if ('replayOf' in claimed) {

@@ -1,6 +1,6 @@
 import type { Entry } from '../credits/account.js';
 import type { DayRange } from '../ports/stores.js';
-import { type Rest, resting } from '../waiting.js';
+import { withYields, type Yield } from '../waiting.js';
 import { type Difference, UsageOfDay } from './project-usage.js';
 import type { UsageList, UsageRow } from './usage.js';
 
@@ -20,7 +20,7 @@ export interface CheckedUsage {
   rows(range: DayRange): AsyncGenerator<UsageRow>;
   /** The ledger behind an entry of this number. */
   entries(behind: number): AsyncGenerator<Entry>;
-  readonly rest: Rest;
+  readonly yieldNow: Yield;
 }
 
 /**
@@ -120,7 +120,7 @@ export class UsageCheck {
 
   private async findingsOf(day: UsageOfDay): Promise<readonly string[]> {
     const found: string[] = [];
-    for await (const difference of resting(day.differences(), this.checked.rest))
+    for await (const difference of withYields(day.differences(), this.checked.yieldNow))
       if (difference !== undefined && found.length < MAX_FINDINGS) found.push(this.sentence(difference));
     return found;
   }

@@ -1,7 +1,7 @@
 import type {
   Provider,
   ProviderCall,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   Submission,
 } from 'darkroom-server/core/ports/provider';
@@ -16,7 +16,7 @@ export class StillProvider implements Provider {
     private readonly mediaType: string,
   ) {}
 
-  promises(): ProviderPromises {
+  capabilities(): ProviderCapabilities {
     return {
       answersWithOutputs: false,
       isAskedBy: 'token',

@@ -138,7 +138,7 @@ function describeOutputsInAnswer(opened: Opened): void {
   it('answers a submission with at least one output, each with its bytes', async () => {
     const { provider, quick } = opened();
     const submission = quick(randomUUID());
-    expect(provider.promises(submission.settings).answersWithOutputs).to.equal(true);
+    expect(provider.capabilities(submission.settings).answersWithOutputs).to.equal(true);
     const answer = await provider.submit(submission, WANTED);
     if (!('outputs' in answer)) throw new Error('The answer has no outputs.');
     expect(answer.outputs).to.not.have.length(0);

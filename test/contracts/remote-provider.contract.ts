@@ -29,16 +29,16 @@ export function remoteProviderContract(subject: RemoteProviderSubject): void {
   const proves = casesOf(subject);
   describe(`Remote provider contract: ${subject.name}`, () => {
     proves('promises what its subject says, in every process', async ({ provider, settings, reopened }) => {
-      expect(provider.promises(settings)).to.deep.equal(supports.promises);
-      expect((await reopened()).promises(settings)).to.deep.equal(supports.promises);
-      expect(supports.promises.settleMs, 'a request may still be on its way').to.be.greaterThan(0);
+      expect(provider.capabilities(settings)).to.deep.equal(supports.capabilities);
+      expect((await reopened()).capabilities(settings)).to.deep.equal(supports.capabilities);
+      expect(supports.capabilities.settleMs, 'a request may still be on its way').to.be.greaterThan(0);
     });
 
     describe('submissions', () => describeSubmissions(proves, supports));
     describe('references', () => describeReferences(proves));
     describe('refusals', () => describeRefusals(proves, subject));
     describe('recovery', () => describeRecovery(proves, supports));
-    if (supports.promises.answersWithOutputs)
+    if (supports.capabilities.answersWithOutputs)
       describe('outputs in the answer', () => describeImmediateOutputs(proves, subject));
     else {
       describe('polls', () => describeFollowing(proves, subject));

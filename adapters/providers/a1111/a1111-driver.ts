@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { a1111Promises } from './a1111-promises.js';
+import { a1111Capabilities } from './a1111-capabilities.js';
 import { settingsFault } from './a1111-settings.js';
 
 /** Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next. */
@@ -19,7 +19,7 @@ export const a1111Driver: ProviderDriver = {
   parametersSent: parametersOfFields,
   sendsCount: true,
 
-  promises: a1111Promises,
+  capabilities: a1111Capabilities,
 
   async open({ options, instance, log, memory }) {
     const [{ openConnection }, { A1111Provider }] = await Promise.all([

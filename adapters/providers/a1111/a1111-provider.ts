@@ -5,7 +5,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReference,
   ProviderReport,
   RecoverAnswer,
@@ -22,7 +22,7 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './a1111-check.js';
 import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
-import { a1111Promises } from './a1111-promises.js';
+import { a1111Capabilities } from './a1111-capabilities.js';
 import { A1111_CONTRACT, refusalOf } from './a1111-refusal.js';
 import { requestOf } from './a1111-request.js';
 import { type A1111Settings, readSettings } from './a1111-settings.js';
@@ -56,8 +56,8 @@ interface Task {
 export class A1111Provider implements Provider {
   constructor(private readonly server: A1111Instance) {}
 
-  promises(settings: JsonObject): ProviderPromises {
-    return a1111Promises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return a1111Capabilities(settings);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { cogPromises } from './cog-promises.js';
+import { cogCapabilities } from './cog-capabilities.js';
 import { settingsFault } from './cog-settings.js';
 
 /** A model in a container of Cog, which Replicate's models are packed in. */
@@ -30,7 +30,7 @@ export const cogDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: cogPromises,
+  capabilities: cogCapabilities,
 
   async open(opening) {
     const { openCog } = await import('./cog-provider.js');

@@ -3,7 +3,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
@@ -17,7 +17,7 @@ import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';
-import { cogPromises } from './cog-promises.js';
+import { cogCapabilities } from './cog-capabilities.js';
 import { readSettings } from './cog-settings.js';
 import { answerOf } from './prediction-answer.js';
 
@@ -68,8 +68,8 @@ export class CogProvider implements Provider {
     private readonly context: CogContext,
   ) {}
 
-  promises(settings: JsonObject): ProviderPromises {
-    return cogPromises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return cogCapabilities(settings);
   }
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

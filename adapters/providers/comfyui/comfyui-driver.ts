@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { FILLED_TEXT, type Options, type ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
-import { comfyUiPromises, settleMsOf } from './comfyui-promises.js';
+import { comfyUiCapabilities, settleMsOf } from './comfyui-capabilities.js';
 import { planFault } from './read-workflow.js';
 
 const { base_url: _, ...CONNECTION } = connectionOptions();
@@ -62,9 +62,9 @@ ComfyUI with Workflow > Export (API).`,
     },
   },
 
-  promises(settings, options, catalogFolder) {
+  capabilities(settings, options, catalogFolder) {
     const { settle_seconds: settleSeconds } = options as { readonly settle_seconds: number };
-    return comfyUiPromises(settings, workflowFolderOf(options, catalogFolder), settleMsOf(settleSeconds));
+    return comfyUiCapabilities(settings, workflowFolderOf(options, catalogFolder), settleMsOf(settleSeconds));
   },
 
   async open({ options, catalogFolder, instance, log, clock, memory }) {

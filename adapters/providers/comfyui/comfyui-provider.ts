@@ -4,7 +4,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -13,7 +13,7 @@ import type {
 import { failure } from '../shared/sentences.js';
 import { CancelledTasks } from './cancelled-tasks.js';
 import { checkServers } from './check-servers.js';
-import { comfyUiPromises } from './comfyui-promises.js';
+import { comfyUiCapabilities } from './comfyui-capabilities.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import type { ComfyUiInstance } from './instance.js';
 import type { ExecutionError, Job } from './job.js';
@@ -42,9 +42,9 @@ export class ComfyUiProvider implements Provider {
     this.#options = options;
   }
 
-  promises(settings: JsonObject): ProviderPromises {
+  capabilities(settings: JsonObject): ProviderCapabilities {
     const { workflowFolder, settleMs } = this.#options;
-    return comfyUiPromises(settings, workflowFolder, settleMs);
+    return comfyUiCapabilities(settings, workflowFolder, settleMs);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

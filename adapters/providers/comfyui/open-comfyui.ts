@@ -3,7 +3,7 @@ import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/machine.js';
 import type { Options } from '../../driver.js';
 import { openConnection } from '../shared/connection.js';
-import { settleMsOf } from './comfyui-promises.js';
+import { settleMsOf } from './comfyui-capabilities.js';
 import { ComfyUiProvider } from './comfyui-provider.js';
 import { ComfyUiServer } from './comfyui-server.js';
 import { Progress } from './progress.js';

@@ -2,7 +2,7 @@ import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { falPromises } from './fal-promises.js';
+import { falCapabilities } from './fal-capabilities.js';
 import { settingsFault } from './fal-settings.js';
 
 /** Models that run at fal, by its queue. */
@@ -41,7 +41,7 @@ export const falDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: (settings, options) => falPromises(settings, options as { readonly keeps_payloads: boolean }),
+  capabilities: (settings, options) => falCapabilities(settings, options as { readonly keeps_payloads: boolean }),
 
   async open(opening) {
     const { openFal } = await import('./fal-provider.js');

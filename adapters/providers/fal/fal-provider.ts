@@ -3,7 +3,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   Submission,
   SubmitAnswer,
@@ -20,7 +20,7 @@ import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
-import { falPromises } from './fal-promises.js';
+import { falCapabilities } from './fal-capabilities.js';
 import { appOf, type FalSettings, readSettings } from './fal-settings.js';
 import { type FalOptions, platformHeaders } from './platform-headers.js';
 import { QueuedRequests } from './queued-requests.js';
@@ -62,8 +62,8 @@ export class FalProvider implements Provider {
     this.requests = new QueuedRequests(this.connection);
   }
 
-  promises(settings: JsonObject): ProviderPromises {
-    return falPromises(settings, this.options);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return falCapabilities(settings, this.options);
   }
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -2,7 +2,7 @@ import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { AUTH_OPTION, keyHeaderFault } from './auth-option.js';
-import { httpJsonPromises } from './http-json-promises.js';
+import { httpJsonCapabilities } from './http-json-capabilities.js';
 import { parametersSent, settingsFault } from './read-settings.js';
 
 /** Models behind an asynchronous HTTP API that the settings of each model describe. */
@@ -36,7 +36,7 @@ export const httpJsonDriver: ProviderDriver = {
 
   parametersSent,
 
-  promises: httpJsonPromises,
+  capabilities: httpJsonCapabilities,
 
   async open(opening) {
     const { openHttpJson } = await import('./http-json-provider.js');

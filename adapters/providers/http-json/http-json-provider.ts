@@ -3,7 +3,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -17,7 +17,7 @@ import { refusal } from '../shared/sentences.js';
 import { ApiCalls } from './api-calls.js';
 import { authOf } from './auth-option.js';
 import { checkPaths } from './check-paths.js';
-import { httpJsonPromises } from './http-json-promises.js';
+import { httpJsonCapabilities } from './http-json-capabilities.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { addressesIn } from './job-report.js';
 import { fileIn, readAnswer } from './read-answer.js';
@@ -95,8 +95,8 @@ export class HttpJsonProvider implements Provider {
     this.tasks = new RemoteTasks(calls, (settings) => this.filesOf(settings), about);
   }
 
-  promises(given: JsonObject): ProviderPromises {
-    return httpJsonPromises(given);
+  capabilities(given: JsonObject): ProviderCapabilities {
+    return httpJsonCapabilities(given);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,6 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
-import { openAiPromises } from './openai-promises.js';
+import { openAiCapabilities } from './openai-capabilities.js';
 import { modalityFault, parametersSent, settingsFault } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -27,7 +27,7 @@ export const openAiDriver: ProviderDriver = {
 
   parametersSent,
 
-  promises: openAiPromises,
+  capabilities: openAiCapabilities,
 
   async open({ options, instance, log, memory }) {
     const { openConnection } = await import('../shared/connection.js');

@@ -3,7 +3,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReference,
   ProviderReport,
   RecoverAnswer,
@@ -17,7 +17,7 @@ import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './check-server.js';
 import { submitImages } from './image-task.js';
 import type { OpenAiInstance } from './openai-instance.js';
-import { openAiPromises } from './openai-promises.js';
+import { openAiCapabilities } from './openai-capabilities.js';
 import { maskForm, readSettings } from './openai-settings.js';
 import type { ServerSettings } from './presets.js';
 import { taskRequest } from './task-request.js';
@@ -34,8 +34,8 @@ export class OpenAiProvider implements Provider {
     this.videos = new VideoJobs(instance);
   }
 
-  promises(settings: JsonObject): ProviderPromises {
-    return openAiPromises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return openAiCapabilities(settings);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

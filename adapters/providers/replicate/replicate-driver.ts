@@ -2,7 +2,7 @@ import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { replicatePromises } from './replicate-promises.js';
+import { replicateCapabilities } from './replicate-capabilities.js';
 import { settingsFault } from './replicate-settings.js';
 
 /** Models that run at Replicate, by its HTTP API. */
@@ -24,7 +24,7 @@ export const replicateDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: replicatePromises,
+  capabilities: replicateCapabilities,
 
   async open(opening) {
     const { openReplicate } = await import('./replicate-provider.js');

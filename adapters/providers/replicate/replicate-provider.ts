@@ -3,7 +3,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   Submission,
   SubmitAnswer,
@@ -24,7 +24,7 @@ import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
 import { placeOfResults, type Prediction, readPrediction, reportOf, resultsOf } from './prediction.js';
-import { replicatePromises } from './replicate-promises.js';
+import { replicateCapabilities } from './replicate-capabilities.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 import { refusalOf, waitInText } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
@@ -60,8 +60,8 @@ export class ReplicateProvider implements Provider {
     this.connection = files.connection;
   }
 
-  promises(settings: JsonObject): ProviderPromises {
-    return replicatePromises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return replicateCapabilities(settings);
   }
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { ProviderDriver } from '../../driver.js';
 import { settingsFault } from './plan.js';
-import { sandboxPromises } from './sandbox-promises.js';
+import { sandboxCapabilities } from './sandbox-capabilities.js';
 
 /** Paints in this process, for trying things. */
 export const sandboxDriver: ProviderDriver = {
@@ -22,7 +22,7 @@ export const sandboxDriver: ProviderDriver = {
   },
   settingsFault,
 
-  promises: sandboxPromises,
+  capabilities: sandboxCapabilities,
 
   async open({ options, clock, memory }) {
     const { SandboxProvider } = await import('./sandbox-provider.js');

@@ -6,7 +6,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderFailure,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   Submission,
   SubmitAnswer,
@@ -17,7 +17,7 @@ import { type Plan, PlanInvalid, readPlan } from './plan.js';
 import type { RenderOutcome } from './render-job.js';
 import { RenderPool } from './render-pool.js';
 import { toRenderJob } from './render-submission.js';
-import { sandboxPromises } from './sandbox-promises.js';
+import { sandboxCapabilities } from './sandbox-capabilities.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
 import { TASK_CACHE_LIMITS, TaskCache, type TaskCacheLimits } from './task-cache.js';
@@ -65,8 +65,8 @@ export class SandboxProvider implements Provider {
     return this.#tasks.byteSize;
   }
 
-  promises(settings: JsonObject): ProviderPromises {
-    return sandboxPromises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return sandboxCapabilities(settings);
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {

@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { sdcppPromises } from './sdcpp-promises.js';
+import { sdcppCapabilities } from './sdcpp-capabilities.js';
 import { settingsFault } from './sdcpp-settings.js';
 
 /** sd-server of stable-diffusion.cpp, by its native routes. */
@@ -19,7 +19,7 @@ export const sdcppDriver: ProviderDriver = {
   parametersSent: parametersOfFields,
   sendsCount: true,
 
-  promises: sdcppPromises,
+  capabilities: sdcppCapabilities,
 
   async open({ options, instance, log, memory }) {
     const [{ openConnection }, { SdcppProvider }] = await Promise.all([

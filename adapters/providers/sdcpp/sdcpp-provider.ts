@@ -5,7 +5,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReference,
   ProviderReport,
   RecoverAnswer,
@@ -24,7 +24,7 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
 import { JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
-import { sdcppPromises } from './sdcpp-promises.js';
+import { sdcppCapabilities } from './sdcpp-capabilities.js';
 import { refusalOf } from './sdcpp-refusal.js';
 import { requestOf } from './sdcpp-request.js';
 import { readSettings, type SdcppSettings } from './sdcpp-settings.js';
@@ -58,8 +58,8 @@ interface Task {
 export class SdcppProvider implements Provider {
   constructor(private readonly server: SdcppInstance) {}
 
-  promises(settings: JsonObject): ProviderPromises {
-    return sdcppPromises(settings);
+  capabilities(settings: JsonObject): ProviderCapabilities {
+    return sdcppCapabilities(settings);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,6 +1,6 @@
 import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises, ProviderReference, Submission } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities, ProviderReference, Submission } from '../../../core/ports/provider.js';
 import type { BodyFile } from '../../http/http-request.js';
 import { MASK_FORMS, type MaskForm } from './masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
@@ -100,7 +100,7 @@ function maskFault({ references, mask }: InputSettings): string | undefined {
 }
 
 /** The part of a model's promises about masks, from its `provider_settings`. */
-export function maskPromise(given: JsonObject): Pick<ProviderPromises, 'maxMaskedReferences'> {
+export function maskPromise(given: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences'> {
   return given['mask'] === undefined ? {} : { maxMaskedReferences: 1 };
 }
 

@@ -4,14 +4,14 @@ import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { CatalogImport } from '../../../adapters/catalog-import.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
-import { promisesJson } from '../../operator/records.js';
+import { capabilitiesJson } from '../../operator/records.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
 import { catalogWarnings, type ModelAtProvider, modelRoutes } from '../../wiring/model-routes.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { promisesLine } from '../operator/texts.js';
+import { capabilitiesLine } from '../operator/texts.js';
 import { counted, print, say, show, table } from '../terminal.js';
 import { examples } from './client-command.js';
 
@@ -47,21 +47,21 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
 function routesText(routes: readonly ModelAtProvider[]): string {
   return table(
     ['model', 'provider', 'weight', 'what the provider promises'],
-    routes.map(({ modelKey, provider, weight, promises }) => [
+    routes.map(({ modelKey, provider, weight, capabilities }) => [
       modelKey,
       provider,
       weight,
-      promises === undefined ? 'not known before it is opened' : promisesLine(promises),
+      capabilities === undefined ? 'not known before it is opened' : capabilitiesLine(capabilities),
     ]),
   );
 }
 
-function routeJson({ modelKey, provider, weight, promises }: ModelAtProvider) {
+function routeJson({ modelKey, provider, weight, capabilities }: ModelAtProvider) {
   return {
     model_key: modelKey,
     provider,
     weight,
-    ...(promises === undefined ? {} : { promises: promisesJson(promises) }),
+    ...(capabilities === undefined ? {} : { promises: capabilitiesJson(capabilities) }),
   };
 }
 

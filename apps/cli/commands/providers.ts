@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { nearKeys } from '../../../core/catalog/find-model.js';
 import { printable } from '../../logging/logged-fields.js';
-import { promisesJson, providerJson } from '../../operator/records.js';
+import { capabilitiesJson, providerJson } from '../../operator/records.js';
 import type { CheckedProvider } from '../../wiring/check-providers.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -73,6 +73,9 @@ function checkJson({ name, kind, isTried, about, faults, models }: CheckedProvid
     is_tried: isTried,
     ...(about === undefined ? {} : { about }),
     faults,
-    models: models.map(({ modelKey, promises }) => ({ model_key: modelKey, promises: promisesJson(promises) })),
+    models: models.map(({ modelKey, capabilities }) => ({
+      model_key: modelKey,
+      promises: capabilitiesJson(capabilities),
+    })),
   };
 }

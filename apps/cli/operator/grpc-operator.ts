@@ -6,7 +6,7 @@ import type { AttemptCost, TaskError } from '../../../core/generation/generation
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
 import type { NewPerson } from '../../../core/people/manage-people.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import type { ConnectedProvider, ProviderWorker } from '../../../core/providers/list-providers.js';
 import { type SentUsage, type Usage, USAGE_BY as WORDS, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
@@ -92,7 +92,11 @@ export function providerOf(p: ProviderMessage): ConnectedProvider {
       ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
       ...(maxSubmissionsPerMinute === undefined ? {} : { maxSubmissionsPerMinute }),
     },
-    models: p.models.map(({ modelKey, weight, promises }) => ({ modelKey, weight, promises: promisesOf(promises) })),
+    models: p.models.map(({ modelKey, weight, promises }) => ({
+      modelKey,
+      weight,
+      capabilities: capabilitiesOf(promises),
+    })),
     circuit: wordOf(CIRCUIT, p.circuit),
     tasks,
     waiting,
@@ -111,10 +115,10 @@ export function costOf({ attempt, provider, inputTokens, outputTokens, computeMs
   };
 }
 
-function promisesOf(message: PromisesMessage | undefined): ProviderPromises {
-  const promises = present(message);
-  const { answersWithOutputs, askedByToken, takesTokenOnce, settleTime, cancels, resultsKept, paid } = promises;
-  const { maxMaskedReferences } = promises;
+function capabilitiesOf(message: PromisesMessage | undefined): ProviderCapabilities {
+  const capabilities = present(message);
+  const { answersWithOutputs, askedByToken, takesTokenOnce, settleTime, cancels, resultsKept, paid } = capabilities;
+  const { maxMaskedReferences } = capabilities;
   return {
     answersWithOutputs,
     isAskedBy: askedByToken ? 'token' : 'nothing',

@@ -1,4 +1,4 @@
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import type { ConnectedProvider, ProviderWorker } from '../../../core/providers/list-providers.js';
 import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import {
@@ -17,14 +17,14 @@ import { usageFailure } from '../exit.js';
 import { counted, facts, isoTime, table } from '../terminal.js';
 import { moreText } from './operator-command.js';
 
-const CANCELS: Readonly<Record<ProviderPromises['cancels'], string>> = {
+const CANCELS: Readonly<Record<ProviderCapabilities['cancels'], string>> = {
   nothing: 'stops nothing',
   queued: 'stops waiting tasks',
   running: 'stops running tasks',
 };
 
 /** What a provider promises, as one short line. */
-export function promisesLine(p: ProviderPromises): string {
+export function capabilitiesLine(p: ProviderCapabilities): string {
   const { isAskedBy, takesTokenOnce, settleMs, cancels, keepsResultsMs, answersWithOutputs, isPaid } = p;
   const { maxMaskedReferences = 0 } = p;
   const lost =
@@ -61,15 +61,15 @@ export function providersText(providers: readonly ConnectedProvider[]): string {
 function aboutLines({ name, models, workers }: ConnectedProvider): string[] {
   return [
     `${name}:`,
-    ...(models.length === 0 ? ['  no model has it in its route'] : promisesByModel(models)),
+    ...(models.length === 0 ? ['  no model has it in its route'] : capabilitiesByModel(models)),
     ...(workers.length === 0 ? ['  not used in the last hour'] : workers.flatMap(workerLines)),
   ];
 }
 
-function promisesByModel(models: ConnectedProvider['models']): string[] {
+function capabilitiesByModel(models: ConnectedProvider['models']): string[] {
   const byLine = new Map<string, string[]>();
-  for (const { modelKey, promises } of models) {
-    const line = promisesLine(promises);
+  for (const { modelKey, capabilities } of models) {
+    const line = capabilitiesLine(capabilities);
     byLine.set(line, [...(byLine.get(line) ?? []), modelKey]);
   }
   return [...byLine].map(([line, keys]) => (byLine.size === 1 ? `  ${line}` : `  ${keys.join(', ')}: ${line}`));

@@ -254,7 +254,7 @@ export function rulesOf(
 ): RunRules & { readonly answersWithOutputs: boolean } {
   const { settings, boot } = context;
   const { model } = execution;
-  const { answersWithOutputs, settleMs, isPaid } = execution.provider.promises(execution.settings);
+  const { answersWithOutputs, settleMs, isPaid } = execution.provider.capabilities(execution.settings);
   return {
     mayResubmit: mayResubmit(model),
     mayReplaceOutputs: (model.onInvalidOutput ?? (isPaid ? 'fail' : 'resubmit')) === 'resubmit',

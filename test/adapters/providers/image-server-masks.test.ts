@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { comfyUiDriver } from '../../../adapters/providers/comfyui/comfyui-driver.js';
-import { openAiPromises } from '../../../adapters/providers/openai/openai-promises.js';
+import { openAiCapabilities } from '../../../adapters/providers/openai/openai-capabilities.js';
 import { settingsFault as openAiFault } from '../../../adapters/providers/openai/openai-settings.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
@@ -81,10 +81,10 @@ describe('masks for sd-server', () => {
 
   it('are promised for the picture to begin with alone', async () => {
     const provider = sdcppAt(fake.url);
-    expect(provider.promises(SDCPP_SETTINGS).maxMaskedReferences).to.equal(1);
+    expect(provider.capabilities(SDCPP_SETTINGS).maxMaskedReferences).to.equal(1);
     const settings = { ...SDCPP_SETTINGS, references: 'ref_images' };
-    expect(provider.promises(settings)).to.not.have.property('maxMaskedReferences');
-    expect(provider.promises({})).to.not.have.property('maxMaskedReferences');
+    expect(provider.capabilities(settings)).to.not.have.property('maxMaskedReferences');
+    expect(provider.capabilities({})).to.not.have.property('maxMaskedReferences');
     const file = await FILES['a PNG']!();
     const answer = await provider.submit(sdcppTask({ settings, references: [file] }), WANTED);
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
@@ -141,8 +141,8 @@ describe('masks for Stable Diffusion web UI', () => {
 
   it('are promised where the model takes references', () => {
     const provider = a1111At(fake.url);
-    expect(provider.promises(A1111_SETTINGS).maxMaskedReferences).to.equal(1);
-    expect(provider.promises({})).to.not.have.property('maxMaskedReferences');
+    expect(provider.capabilities(A1111_SETTINGS).maxMaskedReferences).to.equal(1);
+    expect(provider.capabilities({})).to.not.have.property('maxMaskedReferences');
   });
 });
 
@@ -213,7 +213,7 @@ describe('masks for servers with the API of OpenAI', () => {
 
   it('are promised where the server takes them', async () => {
     fake = await OpenAiFake.open('localai');
-    const promised = (settings: JsonObject) => openAiPromises(settings).maxMaskedReferences;
+    const promised = (settings: JsonObject) => openAiCapabilities(settings).maxMaskedReferences;
     expect(promised({ model: 'gpt-image-2' })).to.equal(1);
     expect(promised({ preset: 'sd-cpp' })).to.equal(1);
     expect(promised({ preset: 'sglang', mask: { form: 'white' } })).to.equal(1);
@@ -319,9 +319,9 @@ describe('masks for ComfyUI', () => {
     };
     const promised = async (workflow: JsonObject, ...nodes: readonly string[]) => {
       const settings = await settingsOf(workflow, ...nodes);
-      const { maxMaskedReferences } = studio.provider.promises(settings);
+      const { maxMaskedReferences } = studio.provider.capabilities(settings);
       const options = { servers: [], settle_seconds: 30, workflow_folder: '.' };
-      expect(comfyUiDriver.promises?.(settings, options, studio.folder).maxMaskedReferences).to.equal(
+      expect(comfyUiDriver.capabilities?.(settings, options, studio.folder).maxMaskedReferences).to.equal(
         maxMaskedReferences,
       );
       return maxMaskedReferences;
@@ -331,7 +331,7 @@ describe('masks for ComfyUI', () => {
     expect(await promised(two, '8', '10')).to.equal(2);
     expect(await promised(two, '8', '12'), 'a mask that no output needs').to.equal(1);
     expect(await promised(byChannel('alpha'), '8')).to.equal(1);
-    expect(studio.provider.promises({ workflow: 'missing.json', inputs: { prompt: PROMPT } })).to.not.have.property(
+    expect(studio.provider.capabilities({ workflow: 'missing.json', inputs: { prompt: PROMPT } })).to.not.have.property(
       'maxMaskedReferences',
     );
   });

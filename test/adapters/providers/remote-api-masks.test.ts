@@ -334,11 +334,11 @@ for (const [name, kind] of Object.entries(KINDS))
     it('is promised where the settings say how it is taken', () => {
       for (const [taking, most] of Object.entries({ 'white': 1, 'black': 1, 'alpha': 1, 'in the picture': 1 })) {
         const settings = kind.settings(taking as Taking);
-        expect(opened.provider.promises(settings)).to.have.property('maxMaskedReferences', most);
-        expect(kind.driver.promises?.(settings, defaultsOf(kind.driver.options), '/catalogs')).to.deep.equal(
-          opened.provider.promises(settings),
+        expect(opened.provider.capabilities(settings)).to.have.property('maxMaskedReferences', most);
+        expect(kind.driver.capabilities?.(settings, defaultsOf(kind.driver.options), '/catalogs')).to.deep.equal(
+          opened.provider.capabilities(settings),
         );
       }
-      expect(opened.provider.promises(kind.settings('none'))).to.not.have.property('maxMaskedReferences');
+      expect(opened.provider.capabilities(kind.settings('none'))).to.not.have.property('maxMaskedReferences');
     });
   });

@@ -2,7 +2,7 @@ import type { MediaProbe, ProbedFile, ProbeLimits } from '../../../core/ports/me
 import type {
   Provider,
   ProviderCall,
-  ProviderPromises,
+  ProviderCapabilities,
   RecoverAnswer,
   Submission,
   SubmitAnswer,
@@ -73,7 +73,7 @@ export function asCoreSees(
 ): Provider {
   const { settings } = task('00000000-0000-4000-8000-000000000000');
   return {
-    promises: (): ProviderPromises => provider.promises(settings),
+    capabilities: (): ProviderCapabilities => provider.capabilities(settings),
     submit: async ({ token, generationId, attempt, timeLeftMs }, call) => {
       submitting();
       const given = { ...task(token), generationId, attempt, timeLeftMs };

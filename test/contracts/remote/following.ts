@@ -227,7 +227,7 @@ function describeHostilePolls(proves: Cases, maxAnswerBytes: number): void {
   });
 }
 
-export function describeCancels(proves: Cases, { promises: { cancels } }: RemoteProviderSupports): void {
+export function describeCancels(proves: Cases, { capabilities: { cancels } }: RemoteProviderSupports): void {
   if (cancels === 'nothing') {
     proves('asks nobody to stop a task, as nothing would', async ({ provider, settings, server }) => {
       await provider.cancel('a-task', settings, WANTED);
@@ -304,8 +304,8 @@ export function describeCancels(proves: Cases, { promises: { cancels } }: Remote
   });
 }
 
-export function describeRecovery(proves: Cases, { promises }: RemoteProviderSupports): void {
-  if (promises.isAskedBy === 'token') describeAsking(proves, promises.takesTokenOnce);
+export function describeRecovery(proves: Cases, { capabilities }: RemoteProviderSupports): void {
+  if (capabilities.isAskedBy === 'token') describeAsking(proves, capabilities.takesTokenOnce);
   else
     proves('says that it cannot be asked by token, and asks nobody', async ({ provider, settings, server }) => {
       expect(await provider.recover(randomUUID(), settings, WANTED)).to.equal('unsupported');

@@ -85,7 +85,7 @@ function taskWith({ withReference }: Case, token: string, reference: ProviderRef
 
 function maskedTask(one: Case, reference: ProviderReference): Submission {
   const submission = taskWith(one, randomUUID(), { ...reference, isMasked: true });
-  const { maxMaskedReferences = 0 } = one.provider.promises(submission.settings);
+  const { maxMaskedReferences = 0 } = one.provider.capabilities(submission.settings);
   if (maxMaskedReferences === 0) throw new NotApplicable('this vendor takes no masks');
   return submission;
 }

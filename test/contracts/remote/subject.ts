@@ -1,7 +1,7 @@
 import type { TaskErrorCode } from '../../../core/generation/generation.js';
 import type {
   Provider,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReference,
   RefusedBecause,
   Submission,
@@ -41,7 +41,7 @@ export interface OpenedRemoteProvider extends OpenedProvider {
 
 export interface RemoteProviderSupports {
   /** What the provider must promise for the settings of its tasks. */
-  readonly promises: ProviderPromises;
+  readonly capabilities: ProviderCapabilities;
   /** Whether a finished task says what it has cost. */
   readonly cost: boolean;
   /** Whether `check` can tell a wrong key from the right one. */

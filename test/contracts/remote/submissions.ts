@@ -26,7 +26,7 @@ const UNCERTAIN: readonly (readonly [name: string, fault: Fault])[] = [
 
 export function describeSubmissions(
   proves: Cases,
-  { maxAnswerBytes = 16 * 1024 * 1024, readsErrors, promises }: RemoteProviderSupports,
+  { maxAnswerBytes = 16 * 1024 * 1024, readsErrors, capabilities }: RemoteProviderSupports,
 ): void {
   proves('sends one request for one task, on the first try', async (one) => {
     const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
@@ -93,7 +93,7 @@ export function describeSubmissions(
   });
 
   describeForms(proves);
-  if (readsErrors === true) describeErrors(proves, promises.isPaid);
+  if (readsErrors === true) describeErrors(proves, capabilities.isPaid);
   else it.skip('reads errors whatever their status (skipped: this provider has rules of its own)');
   describeSubmissionAborts(proves);
   describeUnreachable(proves);

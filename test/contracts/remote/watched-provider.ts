@@ -20,7 +20,7 @@ export class Seen {
   /** The same provider; what it answers and throws is noted. */
   watched(provider: Provider): Provider {
     return {
-      promises: (settings) => provider.promises(settings),
+      capabilities: (settings) => provider.capabilities(settings),
       submit: async (submission, call) =>
         this.closable(await this.during(provider.submit(submission, call), (answer) => this.submitted(answer))),
       poll: (...args) => this.during(provider.poll(...args), (report) => this.reported(report)),

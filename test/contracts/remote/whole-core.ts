@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { type Generation, isTerminal } from '../../../core/generation/generation.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { expectBooksRight } from '../../fixtures/ledgers.js';
 import { imageModel } from '../../fixtures/models.js';
 import { oneProvider } from '../../fixtures/scripted-provider.js';
@@ -18,8 +18,11 @@ type Policy = 'fail' | 'resubmit';
 const PRICE_CREDITS = 10;
 
 /** What core makes of the provider: how many requests one paid generation can lead to. */
-export function describeWholeCore(proves: Cases, { refusals, supports: { promises } }: RemoteProviderSubject): void {
-  const isAsked = promises.isAskedBy === 'token';
+export function describeWholeCore(
+  proves: Cases,
+  { refusals, supports: { capabilities } }: RemoteProviderSubject,
+): void {
+  const isAsked = capabilities.isAskedBy === 'token';
   for (const policy of ['fail', 'resubmit'] as const) {
     const expected = isAsked
       ? ({ status: 'succeeded', posts: 1 } as const)
@@ -59,8 +62,8 @@ export function describeWholeCore(proves: Cases, { refusals, supports: { promise
 
   const full = refusals.find(({ because }) => because === 'capacity');
   if (full !== undefined) describeCapacity(proves, full);
-  if (isAsked) describeSettling(proves, promises);
-  if (promises.answersWithOutputs) describeStoring(proves);
+  if (isAsked) describeSettling(proves, capabilities);
+  if (capabilities.answersWithOutputs) describeStoring(proves);
   else describeCancelRaces(proves);
 }
 
@@ -91,7 +94,7 @@ function describeCapacity(proves: Cases, full: RefusalCase): void {
   });
 }
 
-function describeSettling(proves: Cases, { settleMs }: ProviderPromises): void {
+function describeSettling(proves: Cases, { settleMs }: ProviderCapabilities): void {
   proves('sends no second request for a task that arrives after it was asked for', async (one) => {
     const planned = one.server.plan({ type: 'late' }, { of: 'submit' });
     const core = await openCore(one, 'fail', one.quick, { recovered: async () => planned.release() });

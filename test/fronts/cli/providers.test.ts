@@ -172,7 +172,7 @@ describe('darkroom providers list', () => {
     const { stdout } = await grpc.operate(['providers', 'list', '--json']);
     expect(JSON.parse(stdout)).to.deep.equal({ providers: listed.map(providerJson) });
     expect(listed[0]).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
-    expect(listed[0]?.models[0]?.promises).to.deep.equal(PROMISES);
+    expect(listed[0]?.models[0]?.capabilities).to.deep.equal(PROMISES);
   });
 
   it('shows state, limits, promises and the last error as text, on one line each', async () => {
@@ -195,7 +195,7 @@ describe('darkroom providers list', () => {
       [1, 'takes 1 mask'],
       [3, 'takes 3 masks'],
     ] as const) {
-      Object.assign(canned, { promises: () => ({ ...PROMISES, maxMaskedReferences }) });
+      Object.assign(canned, { capabilities: () => ({ ...PROMISES, maxMaskedReferences }) });
       const listed = await new StoreOperator(grpc.harness.context).listProviders();
       const asJson = JSON.parse((await grpc.operate(['providers', 'list', '--json'])).stdout) as object;
       expect(asJson).to.deep.equal({ providers: listed.map(providerJson) });

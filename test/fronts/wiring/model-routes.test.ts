@@ -16,7 +16,7 @@ import { openProvider } from '../../../apps/wiring/open-provider.js';
 import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { ROOT } from '../../docs/pages.js';
 import { SILENT } from '../../fixtures/memory-stores.js';
 import { imageModel } from '../../fixtures/models.js';
@@ -27,24 +27,24 @@ const EXAMPLE_NAMES = readdirSync(EXAMPLES)
   .filter((name) => name.endsWith('.catalog.yaml'))
   .map((name) => name.replace('.catalog.yaml', ''));
 
-const PAID: ProviderPromises = { ...PROMISES, isPaid: true, isAskedBy: 'nothing', takesTokenOnce: false };
+const PAID: ProviderCapabilities = { ...PROMISES, isPaid: true, isAskedBy: 'nothing', takesTokenOnce: false };
 
 describe('what drivers promise without being opened', () => {
   it('is said by every built-in one', () => {
-    const silent = BUILT_IN_DRIVERS.filter((driver) => driver.kind === 'provider' && driver.promises === undefined);
+    const silent = BUILT_IN_DRIVERS.filter((driver) => driver.kind === 'provider' && driver.capabilities === undefined);
     expect(silent.map(({ name }) => name)).to.deep.equal([]);
   });
 
   for (const example of [...EXAMPLE_NAMES, undefined]) {
-    it(`is what the open provider promises, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
+    it(`is what the open provider capabilities, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
       const file = example === undefined ? {} : { file: `${example}.yaml` };
       const config = await loadConfig({ ...file, folder: example === undefined ? ROOT : EXAMPLES, environment: {} });
       const catalog = await loadCatalog(config.catalog, catalogTools(config));
       const needs = { clock: new SystemClock(), log: SILENT, memory: new MemoryBudget(1024) };
-      for (const { modelKey, provider, promises } of modelRoutes(catalog, config)) {
+      for (const { modelKey, provider, capabilities } of modelRoutes(catalog, config)) {
         const opened = await openProvider(config, provider, needs);
         const settings = catalog.find(modelKey)?.route.find((entry) => entry.provider === provider)?.settings ?? {};
-        expect(promises, modelKey).to.deep.equal(opened.promises(settings));
+        expect(capabilities, modelKey).to.deep.equal(opened.capabilities(settings));
         await opened.close?.();
       }
     });
@@ -61,7 +61,7 @@ describe('what drivers promise without being opened', () => {
 
 describe('the warning about resubmit', () => {
   function warningsOf(
-    promises: ProviderPromises | undefined,
+    capabilities: ProviderCapabilities | undefined,
     onUnknownAcceptance: 'resubmit' | 'fail',
     changes: Partial<Model> = {},
   ): object[] {
@@ -78,8 +78,8 @@ describe('the warning about resubmit', () => {
     } as const;
     const configured = (said: ProviderDriver): ConfiguredProvider => ({ driver: said, options: {}, limits: {} });
     const providers = new Map([
-      ['first', configured({ ...driver, promises: () => PROMISES })],
-      ['second', configured(promises === undefined ? driver : { ...driver, promises: () => promises })],
+      ['first', configured({ ...driver, capabilities: () => PROMISES })],
+      ['second', configured(capabilities === undefined ? driver : { ...driver, capabilities: () => capabilities })],
     ]);
     return [...catalogWarnings(catalog, modelRoutes(catalog, { providers, catalog: 'catalog.yaml' }))];
   }
@@ -110,7 +110,7 @@ describe('the warning about resubmit', () => {
     expect(warningsOf(PAID, 'resubmit', { onInvalidOutput: 'resubmit', maxAttempts: 1 })).to.deep.equal([]);
   });
 
-  for (const [why, promises, policy] of [
+  for (const [why, capabilities, policy] of [
     ['the policy is fail', PAID, 'fail'],
     ['it can be asked', { ...PAID, isAskedBy: 'token' }, 'resubmit'],
     ['it takes a token once', { ...PAID, takesTokenOnce: true }, 'resubmit'],
@@ -118,7 +118,7 @@ describe('the warning about resubmit', () => {
     ['nothing is known of it', undefined, 'resubmit'],
   ] as const) {
     it(`is not given when ${why}`, () => {
-      expect(warningsOf(promises, policy)).to.deep.equal([]);
+      expect(warningsOf(capabilities, policy)).to.deep.equal([]);
     });
   }
 });

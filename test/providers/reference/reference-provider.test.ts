@@ -8,7 +8,7 @@ import { referenceSubject } from './reference-subject.js';
 
 for (const kind of ['by-token', 'by-id', 'immediate'] as const) {
   const subject = referenceSubject(kind);
-  const { isAskedBy, cancels, answersWithOutputs } = subject.supports.promises;
+  const { isAskedBy, cancels, answersWithOutputs } = subject.supports.capabilities;
   providerContract({
     ...subject,
     supports: { recovery: isAskedBy === 'token', cancellation: cancels === 'running', answersWithOutputs },

@@ -14,7 +14,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderCheck,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -40,7 +40,7 @@ export interface ReferenceOptions {
   readonly kind: ReferenceKind;
 }
 
-const PROMISES: Readonly<Record<ReferenceKind, ProviderPromises>> = {
+const PROMISES: Readonly<Record<ReferenceKind, ProviderCapabilities>> = {
   'by-token': {
     answersWithOutputs: false,
     isAskedBy: 'token',
@@ -67,7 +67,7 @@ const PROMISES: Readonly<Record<ReferenceKind, ProviderPromises>> = {
   },
 };
 
-export function referencePromises(kind: ReferenceKind): ProviderPromises {
+export function referenceCapabilities(kind: ReferenceKind): ProviderCapabilities {
   return PROMISES[kind];
 }
 
@@ -84,7 +84,7 @@ export class ReferenceProvider implements Provider {
     });
   }
 
-  promises(): ProviderPromises {
+  capabilities(): ProviderCapabilities {
     return PROMISES[this.options.kind];
   }
 
@@ -124,7 +124,7 @@ export class ReferenceProvider implements Provider {
   }
 
   async cancel(reference: string, _settings: JsonObject, call: ProviderCall): Promise<void> {
-    if (!TASK_ID.test(reference) || this.promises().cancels === 'nothing') return;
+    if (!TASK_ID.test(reference) || this.capabilities().cancels === 'nothing') return;
     const answer = await this.client.request(this.request('DELETE', `/tasks/${reference}`, call));
     answer.discard();
     if (![204, 404, 409].includes(answer.status)) throw new Error(`The cancel was answered with ${answer.status}.`);

@@ -1,7 +1,7 @@
 import type { Submission } from '../../../core/ports/provider.js';
 import type { OpenedRemoteProvider, RemoteProviderSubject } from '../../contracts/remote-provider.contract.js';
 import { ReferenceFake, refusalBody, REFERENCE_KEY, type ReferenceKind } from './reference-fake.js';
-import { ReferenceProvider, referencePromises, type ReferenceOptions } from './reference-provider.js';
+import { ReferenceProvider, referenceCapabilities, type ReferenceOptions } from './reference-provider.js';
 
 type Make = (options: ReferenceOptions) => ReferenceProvider;
 
@@ -43,7 +43,7 @@ export function referenceSubject(
     },
     close: async (opened) => closers.get(opened)?.(),
     supports: {
-      promises: referencePromises(kind),
+      capabilities: referenceCapabilities(kind),
       cost: true,
       checksKey: true,
       readsErrors: true,

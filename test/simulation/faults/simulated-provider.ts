@@ -3,7 +3,7 @@ import type {
   ProviderCall,
   ProviderFailure,
   ProviderOutput,
-  ProviderPromises,
+  ProviderCapabilities,
   ProviderReport,
   Submission,
 } from '../../../core/ports/provider.js';
@@ -106,7 +106,7 @@ export class SimulatedProvider implements Provider {
     this.answersWithOutputs = context.chance.happens(200);
   }
 
-  promises(): ProviderPromises {
+  capabilities(): ProviderCapabilities {
     return {
       answersWithOutputs: this.answersWithOutputs,
       isAskedBy: this.canRecover ? 'token' : 'nothing',

@@ -145,7 +145,7 @@ export class Service {
       this,
     );
     const providers = Object.entries(this.provider.byName).map(
-      ([name, one]) => [name, intercepted<Provider>('provider', one, through, ['promises'])] as const,
+      ([name, one]) => [name, intercepted<Provider>('provider', one, through, ['capabilities'])] as const,
     );
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),

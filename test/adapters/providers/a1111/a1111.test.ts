@@ -5,7 +5,7 @@ import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.j
 import type { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
 import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
+import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
 import { type OpenedProvider, providerContract, WANTED } from '../../../contracts/provider.contract.js';
 import {
   type OpenedRemoteProvider,
@@ -450,7 +450,7 @@ describe('requests to Stable Diffusion web UI', () => {
  */
 
 const KEY = 'studio:word-of-the-contract';
-const PROMISES: ProviderPromises = {
+const PROMISES: ProviderCapabilities = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -505,7 +505,7 @@ remoteProviderContract({
   name: 'a1111',
   open: () => open('a1111'),
   close,
-  supports: { promises: PROMISES, cost: false, checksKey: true, readsErrors: true },
+  supports: { capabilities: PROMISES, cost: false, checksKey: true, readsErrors: true },
   refusals: [
     { name: 'a proxy that is full', status: 429, body: {}, code: 'PROVIDER_UNAVAILABLE', because: 'capacity' },
     refusal(401, 'Incorrect username or password', { code: 'PROVIDER_REJECTED', because: 'not-here' }),

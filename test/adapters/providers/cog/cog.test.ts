@@ -207,7 +207,7 @@ const subject: RemoteProviderSubject = {
     task,
   }),
   supports: {
-    promises: {
+    capabilities: {
       answersWithOutputs: true,
       isAskedBy: 'nothing',
       takesTokenOnce: false,

@@ -97,7 +97,7 @@ for (const version of ['0.33.0', '0.3.64'])
       studios.delete(opened);
     },
     supports: {
-      promises: {
+      capabilities: {
         answersWithOutputs: false,
         isAskedBy: 'token',
         takesTokenOnce: false,

@@ -411,7 +411,7 @@ describe('requests to fal', () => {
   it('are treated by fal as the options say', async () => {
     const other = falAt(vendor.fake.base, { keeps_payloads: false, server_retries: true, result_expiry_seconds: 600 });
     await other.submit(task({ timeLeftMs: 1 }), WANTED);
-    expect([vendor.provider, other].map((one) => one.promises(SETTINGS).keepsResultsMs)).to.deep.equal([
+    expect([vendor.provider, other].map((one) => one.capabilities(SETTINGS).keepsResultsMs)).to.deep.equal([
       3_600_000, 360_000,
     ]);
     await other.close();
@@ -540,7 +540,7 @@ const subject: RemoteProviderSubject = {
     hasQueue: true,
   }),
   supports: {
-    promises: {
+    capabilities: {
       answersWithOutputs: false,
       isAskedBy: 'nothing',
       takesTokenOnce: false,

@@ -7,7 +7,7 @@
  */
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
+import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
 import { providerContract } from '../../../contracts/provider.contract.js';
 import {
   type OpenedRemoteProvider,
@@ -42,7 +42,7 @@ interface Case {
   readonly path: string;
   readonly auth: string;
   readonly settings: JsonObject;
-  readonly promises: ProviderPromises;
+  readonly capabilities: ProviderCapabilities;
   readonly refusals: readonly RefusalCase[];
   readonly failures: RemoteProviderSubject['failures'];
   /** Whether it makes videos: the reference is a first frame then, there is one output, and none can be partial. */
@@ -90,14 +90,14 @@ function openCase({ api, path, auth, settings, isVideo = false }: Case) {
 }
 
 function proveContracts(one: Case): void {
-  const { settings, promises, refusals, failures, isVideo = false, hasCost = true } = one;
+  const { settings, capabilities, refusals, failures, isVideo = false, hasCost = true } = one;
   const { hasStatusWord = false, hasAddresses = true } = one;
   const subject: RemoteProviderSubject = {
     name: one.name,
     open: openCase(one),
     close: async (opened) => closers.get(opened)?.(),
     supports: {
-      promises,
+      capabilities,
       cost: hasCost,
       checksKey: true,
       readsErrors: true,
@@ -118,16 +118,16 @@ function proveContracts(one: Case): void {
   providerContract({
     ...subject,
     supports: {
-      recovery: promises.isAskedBy === 'token',
-      takesTokenOnce: promises.takesTokenOnce,
-      cancellation: promises.cancels === 'running',
+      recovery: capabilities.isAskedBy === 'token',
+      takesTokenOnce: capabilities.takesTokenOnce,
+      cancellation: capabilities.cancels === 'running',
       answersWithOutputs: false,
     },
   });
   remoteProviderContract(subject);
 }
 
-const PROMISES: ProviderPromises = {
+const PROMISES: ProviderCapabilities = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -180,7 +180,7 @@ proveContracts({
   auth: AUTH.replicate,
   settings: replicate,
   hasStatusWord: true,
-  promises: PROMISES,
+  capabilities: PROMISES,
   refusals: [
     ...BY_STATUS,
     {
@@ -208,7 +208,7 @@ proveContracts({
   auth: AUTH.fal,
   settings: fal,
   hasStatusWord: true,
-  promises: { ...PROMISES, cancels: 'queued' },
+  capabilities: { ...PROMISES, cancels: 'queued' },
   refusals: BY_STATUS,
   failures: [{ name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(fal, 'withheld') }],
 });
@@ -224,7 +224,7 @@ proveContracts({
   auth: AUTH.studio,
   settings: studio,
   hasAddresses: false,
-  promises: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true, maxMaskedReferences: 1 },
+  capabilities: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true, maxMaskedReferences: 1 },
   refusals: [
     ...BY_STATUS,
     {
@@ -266,7 +266,7 @@ proveContracts({
   path: '/v1beta',
   auth: AUTH.veo,
   settings: veo,
-  promises: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 172_800_000 },
+  capabilities: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 172_800_000 },
   isVideo: true,
   hasCost: false,
   refusals: [
@@ -353,7 +353,7 @@ proveContracts({
   auth: AUTH.seedance,
   settings: seedance,
   hasStatusWord: true,
-  promises: { ...PROMISES, cancels: 'queued', keepsResultsMs: 86_400_000 },
+  capabilities: { ...PROMISES, cancels: 'queued', keepsResultsMs: 86_400_000 },
   isVideo: true,
   refusals: arkRefusals.map(([status, vendorCode, code, because]) => ({
     name: vendorCode,
@@ -389,7 +389,7 @@ proveContracts({
   auth: AUTH.minimax,
   settings: minimax,
   hasStatusWord: true,
-  promises: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 32_400_000 },
+  capabilities: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 32_400_000 },
   isVideo: true,
   hasCost: false,
   refusals: [

@@ -352,7 +352,7 @@ describe('masks in a body', () => {
       mask: `{reference_image.${index}.white_mask}`,
     });
     const body = { prompt: '{prompt}', regions: [place(0), place(1)], all: ['{reference_image.2}'] };
-    expect(provider.promises(settingsOf(body))).to.have.property('maxMaskedReferences', 2);
+    expect(provider.capabilities(settingsOf(body))).to.have.property('maxMaskedReferences', 2);
     const webp = await maskedPicture().webp({ lossless: true }).toBuffer();
     const masked = [maskedReference(png), maskedReference(webp, 'image/webp')];
     const { regions, all } = await bodyOf(body, [masked[0]!, plain, masked[1]!]);

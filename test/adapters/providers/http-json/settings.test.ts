@@ -252,7 +252,7 @@ describe('the mapping of an API', () => {
 
   it('promises what it says, and little where it cannot be used', async () => {
     const provider = httpJsonAt('http://127.0.0.1:1');
-    expect(provider.promises({})).to.deep.equal({
+    expect(provider.capabilities({})).to.deep.equal({
       answersWithOutputs: false,
       isAskedBy: 'nothing',
       takesTokenOnce: false,
@@ -261,7 +261,7 @@ describe('the mapping of an API', () => {
       isPaid: true,
     });
     const own = { ...changed('cancel', undefined), is_paid: false, settle_seconds: 5 };
-    expect(provider.promises(own)).to.include({ cancels: 'nothing', isPaid: false, settleMs: 5_000 });
+    expect(provider.capabilities(own)).to.include({ cancels: 'nothing', isPaid: false, settleMs: 5_000 });
     await provider.close();
   });
 });

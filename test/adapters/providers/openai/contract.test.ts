@@ -3,7 +3,7 @@ import { APIError, OpenAI, toFile } from 'openai';
 import sharp from 'sharp';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
+import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
 import { providerContract, WANTED } from '../../../contracts/provider.contract.js';
 import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
@@ -60,7 +60,7 @@ export function subjectAt(vendor: OpenAiVendor, make: (wish: Partial<Submission>
 
 function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: boolean): void {
   const make = (wish: Partial<Submission>) => task({ settings, ...wish });
-  const promises: ProviderPromises = {
+  const capabilities: ProviderCapabilities = {
     answersWithOutputs: true,
     isAskedBy: 'nothing',
     takesTokenOnce: false,
@@ -73,7 +73,7 @@ function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: bool
   remoteProviderContract({
     name: `openai, pictures of ${vendor}`,
     ...subjectAt(vendor, make),
-    supports: { promises, cost: vendor === 'openai', checksKey: true, readsErrors: true },
+    supports: { capabilities, cost: vendor === 'openai', checksKey: true, readsErrors: true },
     refusals: [
       refusal(429, 'rate_limit_exceeded', 'PROVIDER_UNAVAILABLE', 'capacity'),
       refusal(429, 'slow_down', 'PROVIDER_UNAVAILABLE', 'capacity'),
@@ -137,7 +137,7 @@ function videosContract(vendor: OpenAiVendor, settings: JsonObject): void {
   remoteProviderContract({
     ...subject,
     supports: {
-      promises: {
+      capabilities: {
         answersWithOutputs: false,
         isAskedBy: 'nothing',
         takesTokenOnce: false,

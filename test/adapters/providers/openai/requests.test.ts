@@ -382,18 +382,20 @@ describe('settings of a model on a server with the API of OpenAI', () => {
 
   it('decide what is promised', async () => {
     const provider = openAiAt('http://127.0.0.1:9/v1');
-    expect(provider.promises({ model: 'x' })).to.include({
+    expect(provider.capabilities({ model: 'x' })).to.include({
       answersWithOutputs: true,
       isPaid: true,
       cancels: 'nothing',
     });
-    expect(provider.promises({ preset: 'vllm-omni', api: 'video' })).to.include({
+    expect(provider.capabilities({ preset: 'vllm-omni', api: 'video' })).to.include({
       answersWithOutputs: false,
       isPaid: false,
       cancels: 'running',
     });
-    expect(provider.promises({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
-    expect(provider.promises({ preset: 'sglang', paid: true, server_errors: 'unknown' })).to.include({ isPaid: true });
+    expect(provider.capabilities({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
+    expect(provider.capabilities({ preset: 'sglang', paid: true, server_errors: 'unknown' })).to.include({
+      isPaid: true,
+    });
     await provider.close();
   });
 });

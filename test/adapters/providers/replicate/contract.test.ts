@@ -24,7 +24,7 @@ const subject: RemoteProviderSubject = {
     hasQueue: true,
   }),
   supports: {
-    promises: {
+    capabilities: {
       answersWithOutputs: false,
       isAskedBy: 'nothing',
       takesTokenOnce: false,

@@ -80,7 +80,7 @@ describe('Sandbox masks', () => {
   });
 
   it('are promised where pictures are painted', () => {
-    const promised = (painter: string) => provider.promises({ painter }).maxMaskedReferences;
+    const promised = (painter: string) => provider.capabilities({ painter }).maxMaskedReferences;
     expect(['image', 'test', 'video', 'noop'].map(promised)).to.deep.equal([1, 1, undefined, undefined]);
   });
 

@@ -121,7 +121,7 @@ remoteProviderContract({
   },
   close,
   supports: {
-    promises: {
+    capabilities: {
       answersWithOutputs: false,
       isAskedBy: 'nothing',
       takesTokenOnce: false,

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskedPlaces } from './body-template.js';
 import { readSettings } from './read-settings.js';
 
 /** What the API of a model with these settings promises; settings that cannot be used promise nothing. */
-export function httpJsonPromises(given: JsonObject): ProviderPromises {
+export function httpJsonCapabilities(given: JsonObject): ProviderCapabilities {
   const read = readSettings(given);
   const settings = 'settings' in read ? read.settings : undefined;
   const maxMasked = settings === undefined ? 0 : maskedPlaces(settings.submit.body);

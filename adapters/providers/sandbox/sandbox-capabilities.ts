@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { TASK_CACHE_LIMITS } from './task-cache.js';
 
 /** What the sandbox promises of every task. */
-const SANDBOX_PROMISES: ProviderPromises = {
+const SANDBOX_PROMISES: ProviderCapabilities = {
   answersWithOutputs: false,
   isAskedBy: 'token',
   takesTokenOnce: true,
@@ -14,6 +14,6 @@ const SANDBOX_PROMISES: ProviderPromises = {
 };
 
 /** Only what paints pictures can keep a part of one. */
-export function sandboxPromises({ painter }: JsonObject): ProviderPromises {
+export function sandboxCapabilities({ painter }: JsonObject): ProviderCapabilities {
   return painter === 'image' || painter === 'test' ? { ...SANDBOX_PROMISES, maxMaskedReferences: 1 } : SANDBOX_PROMISES;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { planOf } from './read-workflow.js';
 
@@ -9,7 +9,7 @@ const KNOWN_FOR_MS = 5_000;
 const known = new WeakMap<JsonObject, { readonly folder: string; readonly until: number; readonly count: number }>();
 
 /** What ComfyUI promises of a model's tasks; a request may be on its way for `settleMs`. */
-export function comfyUiPromises(settings: JsonObject, folder: string, settleMs: number): ProviderPromises {
+export function comfyUiCapabilities(settings: JsonObject, folder: string, settleMs: number): ProviderCapabilities {
   const maxMaskedReferences = masksOf(settings, folder);
   return {
     answersWithOutputs: false,

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskPromise } from '../shared/task-input.js';
 
-const OF_EVERY_TASK: ProviderPromises = {
+const OF_EVERY_TASK: ProviderCapabilities = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   // Only while it runs: after its end the same id runs again.
@@ -13,6 +13,6 @@ const OF_EVERY_TASK: ProviderPromises = {
 };
 
 /** What a container of Cog promises of the tasks of its model. */
-export function cogPromises(settings: JsonObject): ProviderPromises {
+export function cogCapabilities(settings: JsonObject): ProviderCapabilities {
   return { ...OF_EVERY_TASK, ...maskPromise(settings) };
 }

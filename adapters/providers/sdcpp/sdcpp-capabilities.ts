@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 
 /** What sd-server promises of every task. */
-const SDCPP_PROMISES: ProviderPromises = {
+const SDCPP_PROMISES: ProviderCapabilities = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -13,6 +13,6 @@ const SDCPP_PROMISES: ProviderPromises = {
 };
 
 /** The mask belongs to the picture to begin with; pictures that the model looks at have none. */
-export function sdcppPromises({ references }: JsonObject): ProviderPromises {
+export function sdcppCapabilities({ references }: JsonObject): ProviderCapabilities {
   return references === 'init_image' ? { ...SDCPP_PROMISES, maxMaskedReferences: 1 } : SDCPP_PROMISES;
 }

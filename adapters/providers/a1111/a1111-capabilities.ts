@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 
 /** What a web UI promises of every task. */
-const A1111_PROMISES: ProviderPromises = {
+const A1111_PROMISES: ProviderCapabilities = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -13,6 +13,6 @@ const A1111_PROMISES: ProviderPromises = {
 };
 
 /** A picture to begin with may have a mask. */
-export function a1111Promises({ references }: JsonObject): ProviderPromises {
+export function a1111Capabilities({ references }: JsonObject): ProviderCapabilities {
   return references === undefined ? A1111_PROMISES : { ...A1111_PROMISES, maxMaskedReferences: 1 };
 }

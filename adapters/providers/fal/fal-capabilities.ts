@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskPromise } from '../shared/task-input.js';
 import type { FalOptions } from './platform-headers.js';
 
@@ -7,10 +7,10 @@ import type { FalOptions } from './platform-headers.js';
 const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
 
 /** What fal promises of the tasks of a model at an instance with these options. */
-export function falPromises(
+export function falCapabilities(
   settings: JsonObject,
   { keeps_payloads: keepsPayloads }: Pick<FalOptions, 'keeps_payloads'>,
-): ProviderPromises {
+): ProviderCapabilities {
   return {
     answersWithOutputs: false,
     isAskedBy: 'nothing',

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskPromise } from '../shared/task-input.js';
 
-const OF_EVERY_TASK: ProviderPromises = {
+const OF_EVERY_TASK: ProviderCapabilities = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -13,6 +13,6 @@ const OF_EVERY_TASK: ProviderPromises = {
 };
 
 /** What Replicate promises of the tasks of a model. */
-export function replicatePromises(settings: JsonObject): ProviderPromises {
+export function replicateCapabilities(settings: JsonObject): ProviderCapabilities {
   return { ...OF_EVERY_TASK, ...maskPromise(settings) };
 }
