@@ -58,7 +58,7 @@ module.exports = {
         path: '^test/(history|faults/history|simulation/checker)/',
         pathNot: ['\\.test\\.ts$', '/checked-service\\.ts$'],
       },
-      to: { path: '^(adapters|apps)/' },
+      to: { path: '^(adapters|apps|test/adapters)/' },
     },
     {
       name: 'rules-of-histories-are-shared',

@@ -69,6 +69,15 @@ export interface InstallationFacts {
 
 export type ComparedFacts = 'same' | { readonly other: keyof InstallationFacts };
 
+/** Compares the facts that a caller knows with the existing ones. */
+export function compareFacts(
+  existing: InstallationFacts,
+  { secret = existing.secret, objects = existing.objects }: Partial<InstallationFacts>,
+): ComparedFacts {
+  if (existing.secret !== secret) return { other: 'secret' };
+  return existing.objects === objects ? 'same' : { other: 'objects' };
+}
+
 /** Where a database keeps them. Throws `StoreUnavailable`. */
 export interface Installation {
   /** Compares the known facts, and writes nothing. */

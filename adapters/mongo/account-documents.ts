@@ -9,7 +9,6 @@ import type {
   EntryKind,
   Hold,
 } from '../../core/credits/account.js';
-import type { GenerationRecord } from '../../core/generation/generation.js';
 import { ownUuid, textOf } from './documents.js';
 
 /**
@@ -250,18 +249,4 @@ export function longOf(credits: number): Long {
 
 export function numberOf(credits: Credits): number {
   return typeof credits === 'number' ? credits : credits.toNumber();
-}
-
-/** What an App's generations are listed by. Tombstones have none of it, and so has what an older release wrote. */
-export interface ListedFields {
-  readonly createdAt?: number;
-  readonly status?: string;
-  readonly model?: string;
-  readonly trace?: string;
-}
-
-export function listedFields(record: GenerationRecord): ListedFields {
-  if (record.kind !== 'generation') return {};
-  const { createdAt, status, modelKey, clientTraceId } = record;
-  return { createdAt, status, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
 }

@@ -24,167 +24,7 @@ import {
 } from 'mongodb';
 import { CallOver, type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
-
-export const DUPLICATE_KEY = 11000;
-
-/** Errors of the driver's programming interface that are about the connection all the same. */
-const CONNECTION_ERRORS = [
-  MongoNotConnectedError,
-  MongoTopologyClosedError,
-  MongoServerClosedError,
-  MongoClientClosedError,
-  MongoExpiredSessionError,
-];
-
-/**
- * A server's error codes for a command that is always wrong. Every other code (not primary, shutting down, too late, no
- * majority, no space, no rights) describes the server's state, so a code that is not in this list, including a new one,
- * means that the store cannot answer.
- */
-const WRONG_COMMANDS: ReadonlySet<unknown> = new Set([
-  2 /* BadValue */,
-  9 /* FailedToParse */,
-  14 /* TypeMismatch */,
-  20 /* IllegalOperation */,
-  22 /* InvalidBSON */,
-  26 /* NamespaceNotFound */,
-  27 /* IndexNotFound */,
-  28 /* PathNotViable */,
-  40 /* ConflictingUpdateOperators */,
-  48 /* NamespaceExists */,
-  52 /* DollarPrefixedFieldName */,
-  54 /* NotSingleValueField */,
-  56 /* EmptyFieldName */,
-  57 /* DottedFieldName */,
-  59 /* CommandNotFound */,
-  66 /* ImmutableField */,
-  67 /* CannotCreateIndex */,
-  68 /* IndexAlreadyExists */,
-  72 /* InvalidOptions */,
-  73 /* InvalidNamespace */,
-  85 /* IndexOptionsConflict */,
-  86 /* IndexKeySpecsConflict */,
-  115 /* CommandNotSupported */,
-  121 /* DocumentValidationFailure */,
-  168 /* InvalidPipelineOperator */,
-  10334 /* BSONObjectTooLarge */,
-  DUPLICATE_KEY,
-  17280 /* KeyTooLong */,
-  17419,
-  17420 /* the document would grow too large */,
-]);
-
-export function isDuplicateKey(error: unknown): boolean {
-  return serverCode(error) === DUPLICATE_KEY;
-}
-
-export function serverCode(error: unknown): unknown {
-  return error instanceof MongoServerError ? error.code : undefined;
-}
-
-/** The error codes of a broken socket. The driver passes some of them on unwrapped. */
-const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
-
-/**
- * Maps a driver's error to the ports' errors: an outage is `StoreUnavailable`, a programming error is passed on
- * unchanged.
- */
-export function storeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const isOutage =
-    error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
-  return isOutage ? new StoreUnavailable(`MongoDB could not answer (${kindOf(error)}).`, error) : error;
-}
-
-/**
- * For the operator: the driver has one error class for everything that a server reports about itself, missing rights
- * included.
- */
-function kindOf(error: Error): string {
-  return error instanceof MongoServerError && typeof error.codeName === 'string' ? error.codeName : error.name;
-}
-
-function isProgramFault(error: MongoError): boolean {
-  if (error instanceof MongoWriteConcernError) return false;
-  if (error instanceof MongoBulkWriteError) return isProgramFaultOfSeveral(error);
-  if (error instanceof MongoServerError) return WRONG_COMMANDS.has(error.code);
-  if (error instanceof MongoParseError) return true;
-  return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
-}
-
-/** Where writes were refused, the code of the error itself is that of the first, and the others may say more. */
-function isProgramFaultOfSeveral({ code, result }: MongoBulkWriteError): boolean {
-  if (result.getWriteConcernError() !== undefined) return false;
-  const refusals = result.getWriteErrors();
-  return refusals.length === 0 ? WRONG_COMMANDS.has(code) : refusals.every((one) => WRONG_COMMANDS.has(one.code));
-}
-
-/**
- * One operation on the server. Throws `StoreUnavailable` if the server was unavailable or `timeoutMs` are over: the
- * operation may then have happened, or may still happen. The driver's own limits bound each step of an operation; this
- * one bounds their sum.
- */
-export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable(`MongoDB did not answer within ${timeoutMs} ms.`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([operation(), tooLate]);
-  } catch (error) {
-    throw storeError(error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/**
- * A read that ends with `CallOver` when its call is over. The driver could abort a command it has sent, but it closes
- * the connection to do so: many impatient callers of a slow server would make it accept new connections as well.
- */
-export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
-  let listenNoMore: () => void = () => undefined;
-  const over = new Promise<never>((_, reject) => {
-    listenNoMore = call.onOver(() => reject(new CallOver()));
-  });
-  try {
-    return await Promise.race([read, over]);
-  } catch (error) {
-    // The server may have been first to see that the deadline has passed.
-    throw call.isOver ? new CallOver() : error;
-  } finally {
-    listenNoMore();
-  }
-}
-
-export interface Deployment {
-  /** Whether a majority of servers can be asked for. */
-  readonly isReplicated: boolean;
-  /**
-   * Whether a change stream tells of a write soon. A router's stream tells in the order of all shards: a write of one waits
-   * until every other shard has written too, or after ten seconds has noted that it did not.
-   */
-  readonly tellsSoon: boolean;
-  /**
-   * Whether one command writes to several collections in order, and one log holds all of it, so that a crash leaves a
-   * prefix: a member of a replica set from release 8.0 on, but no router, which sends each write to a shard of its own.
-   */
-  readonly ordersWrites: boolean;
-}
-
-/** Of release 8.0, the first with the command `bulkWrite`. */
-const WIRE_VERSION_OF_BULK_WRITE = 25;
-
-/** Of the answer to `hello`. Only members of a replica set have a name for it, and only a router answers with this message. */
-export function deploymentOf(hello: Document): Deployment {
-  const isRouter = hello['msg'] === 'isdbgrid';
-  const isMember = hello['setName'] !== undefined;
-  const isAlone = isMember && !isRouter;
-  const ordersWrites = isAlone && Number(hello['maxWireVersion']) >= WIRE_VERSION_OF_BULK_WRITE;
-  return { isReplicated: isMember || isRouter, tellsSoon: isAlone, ordersWrites };
-}
 
 export interface MongoOptions {
   /** A connection string. Its concerns, limits and read preference are overruled by ours. */
@@ -197,6 +37,14 @@ export interface MongoOptions {
    * How long any one operation may take before the store counts as unavailable, in milliseconds; 5,000 unless given.
    */
   readonly timeoutMs?: number;
+}
+
+/** Thrown when a database cannot be used as it is; the message is one sentence fit for the operator. */
+export class MongoRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'MongoRefused';
+  }
 }
 
 /** Bounds sent with every command, so that the server stops when no caller waits any more. */
@@ -215,8 +63,6 @@ export interface RefusedWrite {
 
 const DEFAULT_POOL_SIZE = 50;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** The second is what MongoDB's own cloud answers. */
-const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
 
 /** A connected client and one of its databases, for all operations, with a bound on every wait. */
 export class MongoConnection {
@@ -328,6 +174,71 @@ function urlRefused(cause?: unknown): MongoRefused {
   );
 }
 
+export interface Deployment {
+  /** Whether a majority of servers can be asked for. */
+  readonly isReplicated: boolean;
+  /**
+   * Whether a change stream tells of a write soon. A router's stream tells in the order of all shards: a write of one waits
+   * until every other shard has written too, or after ten seconds has noted that it did not.
+   */
+  readonly tellsSoon: boolean;
+  /**
+   * Whether one command writes to several collections in order, and one log holds all of it, so that a crash leaves a
+   * prefix: a member of a replica set from release 8.0 on, but no router, which sends each write to a shard of its own.
+   */
+  readonly ordersWrites: boolean;
+}
+
+/** Of release 8.0, the first with the command `bulkWrite`. */
+const WIRE_VERSION_OF_BULK_WRITE = 25;
+
+/** Of the answer to `hello`. Only members of a replica set have a name for it, and only a router answers with this message. */
+export function deploymentOf(hello: Document): Deployment {
+  const isRouter = hello['msg'] === 'isdbgrid';
+  const isMember = hello['setName'] !== undefined;
+  const isAlone = isMember && !isRouter;
+  const ordersWrites = isAlone && Number(hello['maxWireVersion']) >= WIRE_VERSION_OF_BULK_WRITE;
+  return { isReplicated: isMember || isRouter, tellsSoon: isAlone, ordersWrites };
+}
+
+/**
+ * One operation on the server. Throws `StoreUnavailable` if the server was unavailable or `timeoutMs` are over: the
+ * operation may then have happened, or may still happen. The driver's own limits bound each step of an operation; this
+ * one bounds their sum.
+ */
+export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable(`MongoDB did not answer within ${timeoutMs} ms.`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([operation(), tooLate]);
+  } catch (error) {
+    throw storeError(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A read that ends with `CallOver` when its call is over. The driver could abort a command it has sent, but it closes
+ * the connection to do so: many impatient callers of a slow server would make it accept new connections as well.
+ */
+export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
+  let listenNoMore: () => void = () => undefined;
+  const over = new Promise<never>((_, reject) => {
+    listenNoMore = call.onOver(() => reject(new CallOver()));
+  });
+  try {
+    return await Promise.race([read, over]);
+  } catch (error) {
+    // The server may have been first to see that the deadline has passed.
+    throw call.isOver ? new CallOver() : error;
+  } finally {
+    listenNoMore();
+  }
+}
+
 function refusalOf(client: MongoClient, error: unknown): unknown {
   const { hosts, srvHost } = client.options;
   const where = `MongoDB at ${srvHost ?? hosts.map(String).join(', ')}`;
@@ -339,6 +250,9 @@ function refusalOf(client: MongoClient, error: unknown): unknown {
     : mapped;
 }
 
+/** The second is what MongoDB's own cloud answers. */
+const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
+
 /**
  * The driver drops members of another replica set, and then waits in vain. Otherwise it reports the outcome of the last
  * try.
@@ -348,4 +262,98 @@ function whyOf(error: unknown): string {
   const { setName, servers } = error.reason ?? {};
   if (setName && servers?.size === 0) return ` as a member of the replica set ${setName}`;
   return ` (${error.message})`;
+}
+
+/**
+ * Maps a driver's error to the ports' errors: an outage is `StoreUnavailable`, a programming error is passed on
+ * unchanged.
+ */
+export function storeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const isOutage =
+    error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
+  return isOutage ? new StoreUnavailable(`MongoDB could not answer (${kindOf(error)}).`, error) : error;
+}
+
+/** The error codes of a broken socket. The driver passes some of them on unwrapped. */
+const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
+
+/**
+ * For the operator: the driver has one error class for everything that a server reports about itself, missing rights
+ * included.
+ */
+function kindOf(error: Error): string {
+  return error instanceof MongoServerError && typeof error.codeName === 'string' ? error.codeName : error.name;
+}
+
+function isProgramFault(error: MongoError): boolean {
+  if (error instanceof MongoWriteConcernError) return false;
+  if (error instanceof MongoBulkWriteError) return isProgramFaultOfSeveral(error);
+  if (error instanceof MongoServerError) return WRONG_COMMANDS.has(error.code);
+  if (error instanceof MongoParseError) return true;
+  return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
+}
+
+/** Where writes were refused, the code of the error itself is that of the first, and the others may say more. */
+function isProgramFaultOfSeveral({ code, result }: MongoBulkWriteError): boolean {
+  if (result.getWriteConcernError() !== undefined) return false;
+  const refusals = result.getWriteErrors();
+  return refusals.length === 0 ? WRONG_COMMANDS.has(code) : refusals.every((one) => WRONG_COMMANDS.has(one.code));
+}
+
+/** Errors of the driver's programming interface that are about the connection all the same. */
+const CONNECTION_ERRORS = [
+  MongoNotConnectedError,
+  MongoTopologyClosedError,
+  MongoServerClosedError,
+  MongoClientClosedError,
+  MongoExpiredSessionError,
+];
+
+export const DUPLICATE_KEY = 11000;
+
+/**
+ * A server's error codes for a command that is always wrong. Every other code (not primary, shutting down, too late, no
+ * majority, no space, no rights) describes the server's state, so a code that is not in this list, including a new one,
+ * means that the store cannot answer.
+ */
+const WRONG_COMMANDS: ReadonlySet<unknown> = new Set([
+  2 /* BadValue */,
+  9 /* FailedToParse */,
+  14 /* TypeMismatch */,
+  20 /* IllegalOperation */,
+  22 /* InvalidBSON */,
+  26 /* NamespaceNotFound */,
+  27 /* IndexNotFound */,
+  28 /* PathNotViable */,
+  40 /* ConflictingUpdateOperators */,
+  48 /* NamespaceExists */,
+  52 /* DollarPrefixedFieldName */,
+  54 /* NotSingleValueField */,
+  56 /* EmptyFieldName */,
+  57 /* DottedFieldName */,
+  59 /* CommandNotFound */,
+  66 /* ImmutableField */,
+  67 /* CannotCreateIndex */,
+  68 /* IndexAlreadyExists */,
+  72 /* InvalidOptions */,
+  73 /* InvalidNamespace */,
+  85 /* IndexOptionsConflict */,
+  86 /* IndexKeySpecsConflict */,
+  115 /* CommandNotSupported */,
+  121 /* DocumentValidationFailure */,
+  168 /* InvalidPipelineOperator */,
+  10334 /* BSONObjectTooLarge */,
+  DUPLICATE_KEY,
+  17280 /* KeyTooLong */,
+  17419,
+  17420 /* the document would grow too large */,
+]);
+
+export function isDuplicateKey(error: unknown): boolean {
+  return serverCode(error) === DUPLICATE_KEY;
+}
+
+export function serverCode(error: unknown): unknown {
+  return error instanceof MongoServerError ? error.code : undefined;
 }

@@ -1,53 +1,26 @@
-import { type Collection, type Filter, UUID } from 'mongodb';
+import type { Insertion } from '../../core/ports/stores.js';
+import {
+  type Collection,
+  type Document,
+  type Filter,
+  MongoBulkWriteError,
+  type OptionalUnlessRequiredId,
+  UUID,
+} from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { checkedLimit, type PageRequest } from '../../core/paging.js';
 import { placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { isDuplicateKey, type MongoConnection, type OrderedWrite } from './connection.js';
+import {
+  type CommandLimits,
+  DUPLICATE_KEY,
+  isDuplicateKey,
+  type MongoConnection,
+  type OrderedWrite,
+} from './connection.js';
 import { BY_ID, type CollectionName } from './schema.js';
-
-const MAX_TRIES = 5;
-
-/**
- * Inserts the first document of a key, or answers the existing one. Between the two operations the existing one may be
- * removed, so that the key is free again: then it tries again, as a refused insert has written nothing.
- */
-export async function firstOrExisting<T>(
-  insert: () => Promise<unknown>,
-  read: () => Promise<T | null>,
-): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: T }> {
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    try {
-      await insert();
-      return { inserted: true };
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
-    const existing = await read();
-    if (existing !== null) return { inserted: false, existing };
-  }
-  throw new StoreUnavailable('MongoDB repeatedly reports a duplicate key, but a read does not find the document.');
-}
-
-const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** The id as 16 bytes, or null for a text that is not a UUID in our notation: no record has such an id. */
-export function uuidOf(text: string): UUID | null {
-  return TEXT.test(text) ? new UUID(text) : null;
-}
-
-/** The id of something to be written, which only a mistake in the program makes no UUID. */
-export function ownUuid(text: string): UUID {
-  const id = uuidOf(text);
-  assert(id !== null, 'what is stored has a UUID');
-  return id;
-}
-
-export function textOf(id: UUID): string {
-  return id.toHexString(true);
-}
 
 interface VersionedRecord {
   readonly version: number;
@@ -85,7 +58,7 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     this.collection = connection.collection(kind.collection);
   }
 
-  insert(record: R): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: R }> {
+  insert(record: R): Promise<Insertion<R>> {
     const document = this.documentOf(record);
     return firstOrExisting(
       () => this.connection.ask((limits) => this.collection.insertOne(document, limits)),
@@ -209,6 +182,42 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
   }
 }
 
+/** A list in the order of an index that begins with the fields of the filter and continues with `createdAt` and `_id`. */
+export interface CreatedList {
+  readonly filter: Filter<RecordDocument>;
+  readonly hint: string;
+  readonly createdFrom?: number;
+  readonly createdBefore?: number;
+}
+
+/**
+ * The records of a page, newest first, and one more where there is a next page. Asks twice, each time for a stretch of the
+ * index: what was created at the time of the place, and what before.
+ */
+export async function listByCreation<
+  R extends { readonly version: number; readonly dueAt: number },
+  D extends RecordDocument,
+>(
+  documents: VersionedDocuments<R, D>,
+  { filter, hint, createdFrom = 0, createdBefore }: CreatedList,
+  page: PageRequest,
+  call?: Cancellation,
+): Promise<R[]> {
+  const limit = checkedLimit(page.limit) + 1;
+  const place = placeBefore(page.cursor, createdBefore);
+  const id = uuidOf(place.id);
+  if (id === null) return [];
+  const ask = (createdAt: Filter<RecordDocument>, most: number) =>
+    documents.find({ ...filter, ...createdAt }, { sort: { createdAt: -1, _id: -1 }, limit: most, hint }, call);
+  const isContinued = page.cursor !== undefined && place.createdAt >= createdFrom;
+  const sameTime = isContinued ? await ask({ createdAt: place.createdAt, _id: { $lt: id } }, limit) : [];
+  if (sameTime.length === limit) return sameTime;
+  return [
+    ...sameTime,
+    ...(await ask({ createdAt: { $gte: createdFrom, $lt: place.createdAt } }, limit - sameTime.length)),
+  ];
+}
+
 interface NamedDocument {
   /** The name. */
   readonly _id: string;
@@ -260,38 +269,76 @@ export class NamedDocuments<T extends { readonly version: number }> {
   }
 }
 
-/** A list in the order of an index that begins with the fields of the filter and continues with `createdAt` and `_id`. */
-export interface CreatedList {
-  readonly filter: Filter<RecordDocument>;
-  readonly hint: string;
-  readonly createdFrom?: number;
-  readonly createdBefore?: number;
+const MAX_TRIES = 5;
+
+/**
+ * Inserts the first document of a key, or answers the existing one. Between the two operations the existing one may be
+ * removed, so that the key is free again: then it tries again, as a refused insert has written nothing.
+ */
+export async function firstOrExisting<T>(
+  insert: () => Promise<unknown>,
+  read: () => Promise<T | null>,
+): Promise<Insertion<T>> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    try {
+      await insert();
+      return { inserted: true };
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const existing = await read();
+    if (existing !== null) return { inserted: false, existing };
+  }
+  throw new StoreUnavailable('MongoDB repeatedly reports a duplicate key, but a read does not find the document.');
 }
 
 /**
- * The records of a page, newest first, and one more where there is a next page. Asks twice, each time for a stretch of the
- * index: what was created at the time of the place, and what before.
+ * Inserts documents in one command, in no order. Answers the places of those that were not inserted because their keys
+ * are taken. Throws `StoreUnavailable` or the driver's error unless the server has answered for each document.
  */
-export async function listByCreation<
-  R extends { readonly version: number; readonly dueAt: number },
-  D extends RecordDocument,
->(
-  documents: VersionedDocuments<R, D>,
-  { filter, hint, createdFrom = 0, createdBefore }: CreatedList,
-  page: PageRequest,
-  call?: Cancellation,
-): Promise<R[]> {
-  const limit = checkedLimit(page.limit) + 1;
-  const place = placeBefore(page.cursor, createdBefore);
-  const id = uuidOf(place.id);
-  if (id === null) return [];
-  const ask = (createdAt: Filter<RecordDocument>, most: number) =>
-    documents.find({ ...filter, ...createdAt }, { sort: { createdAt: -1, _id: -1 }, limit: most, hint }, call);
-  const isContinued = page.cursor !== undefined && place.createdAt >= createdFrom;
-  const sameTime = isContinued ? await ask({ createdAt: place.createdAt, _id: { $lt: id } }, limit) : [];
-  if (sameTime.length === limit) return sameTime;
-  return [
-    ...sameTime,
-    ...(await ask({ createdAt: { $gte: createdFrom, $lt: place.createdAt } }, limit - sameTime.length)),
-  ];
+export async function insertUnordered<T extends Document>(
+  collection: Collection<T>,
+  documents: readonly OptionalUnlessRequiredId<T>[],
+  limits: CommandLimits,
+): Promise<readonly number[]> {
+  try {
+    await collection.insertMany(documents, { ordered: false, ...limits });
+    return [];
+  } catch (error) {
+    const taken = takenPlaces(error);
+    const { insertedCount } = error as MongoBulkWriteError;
+    if (insertedCount + taken.length !== documents.length)
+      throw new StoreUnavailable('MongoDB has not answered for each document.', error);
+    return taken;
+  }
+}
+
+/**
+ * The places of the writes of a bulk that the server refused because their keys are taken; at least one. Throws the error
+ * itself if it tells of anything else. The driver uses the class of refused writes for a connection that was lost too, with no write refused: the
+ * outcome of all of them is unknown then.
+ */
+export function takenPlaces(error: unknown): readonly number[] {
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) throw error;
+  const refused = error.result.getWriteErrors();
+  if (refused.length === 0 || refused.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
+  return refused.map(({ index }) => index);
+}
+
+/** The id as 16 bytes, or null for a text that is not a UUID in our notation: no record has such an id. */
+export function uuidOf(text: string): UUID | null {
+  return TEXT.test(text) ? new UUID(text) : null;
+}
+
+const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The id of something to be written, which only a mistake in the program makes no UUID. */
+export function ownUuid(text: string): UUID {
+  const id = uuidOf(text);
+  assert(id !== null, 'what is stored has a UUID');
+  return id;
+}
+
+export function textOf(id: UUID): string {
+  return id.toHexString(true);
 }

@@ -1,13 +1,10 @@
-import type { AnyBulkWriteOperation, Collection, Db, Document, IndexDescriptionInfo, UUID } from 'mongodb';
-import { assert } from '../../core/assert.js';
-import type { Hold } from '../../core/credits/account.js';
+import type { AnyBulkWriteOperation, Collection, Db, IndexDescriptionInfo, UUID } from 'mongodb';
 import type { GenerationRecord } from '../../core/generation/generation.js';
 import { recordFrom } from '../record-text.js';
-import { type AccountDocument, type HoldDocument, holdOf, listedFields } from './account-documents.js';
-import { isDuplicateKey, MongoConnection, type MongoOptions, serverCode } from './connection.js';
-import { type RecordDocument, textOf, uuidOf } from './documents.js';
+import { isDuplicateKey, MongoConnection, type MongoOptions, MongoRefused, serverCode } from './connection.js';
+import type { RecordDocument } from './documents.js';
 import type { LedgerForm } from './mongo-ledger.js';
-import { MongoRefused } from './mongo-refused.js';
+import { listedFields } from './mongo-generation-store.js';
 import {
   BY_ID,
   type IndexDefinition,
@@ -18,6 +15,105 @@ import {
   schemaCollections,
 } from './schema.js';
 
+/** Sets up something else, and says line by line what it made. */
+type SetUpBeside = (connection: MongoConnection) => Promise<readonly string[]>;
+
+const nothingBeside: SetUpBeside = () => Promise.resolve([]);
+
+/** An index over many documents takes its time to build; longer than any request may wait. */
+const MIGRATION_TIMEOUT_MS = 3_600_000;
+
+/**
+ * Creates the collections and indexes this release needs, and answers a line for each thing created: none if everything
+ * existed. Safe to run in many processes concurrently, beside running servers, again after an interruption, and after a
+ * newer release: it leaves alone what it does not know. Throws `MongoRefused` when a newer release has made the
+ * database unreadable for this one or one of our indexes exists with other keys, and `StoreUnavailable`. Afterwards
+ * `beside` sets up what other stores keep in the same database, on a connection with the same long time limit.
+ */
+export async function migrateMongo(
+  options: MongoOptions,
+  beside: SetUpBeside = nothingBeside,
+): Promise<readonly string[]> {
+  const { timeoutMs = 5_000 } = options;
+  // Finding the server and a connection is to take no longer than ever; only the commands may.
+  const patient = { serverSelectionTimeoutMS: timeoutMs, connectTimeoutMS: timeoutMs, waitQueueTimeoutMS: timeoutMs };
+  const connection = await MongoConnection.open(
+    { ...options, timeoutMs: Math.max(timeoutMs, MIGRATION_TIMEOUT_MS) },
+    patient,
+  );
+  try {
+    return [...(await migrate(connection, options.database)), ...(await beside(connection))];
+  } finally {
+    await connection.close();
+  }
+}
+
+async function migrate(connection: MongoConnection, database: string): Promise<string[]> {
+  checkReadable(database, await connection.ask(() => schemaVersions(connection.db).read()));
+  const done: string[] = [];
+  const existing = new Set(
+    (await connection.ask(() => connection.db.listCollections({}, { nameOnly: true }).toArray())).map(
+      ({ name }) => name,
+    ),
+  );
+  for (const [name, { indexes }] of schemaCollections()) {
+    if (!existing.has(name) && (await connection.ask(() => createCollection(connection.db, name))))
+      done.push(`Made collection ${name}.`);
+    const found = await connection.ask(() => indexesOf(connection.db, name));
+    for (const index of indexes) {
+      const there = found.get(index.name);
+      if (there !== undefined && !isSame(there, index)) throw otherIndex(database, name, index);
+      if (there !== undefined) continue;
+      await connection
+        .ask(() => createIndex(connection.db, name, index))
+        .catch((error: unknown) => {
+          throw INDEX_CONFLICTS.has(serverCode(error)) || isDuplicateKey(error)
+            ? otherIndex(database, name, index, error)
+            : error;
+        });
+      done.push(`Made index ${index.name} on ${name}.`);
+    }
+  }
+  const filled = await fillLists(connection);
+  if (filled > 0) done.push(`Filled in what ${filled} generation${filled === 1 ? ' is' : 's are'} listed by.`);
+  // Last, so that an interrupted migration does not count as finished.
+  if (await connection.ask(() => schemaVersions(connection.db).raise()))
+    done.push(`The schema is of version ${SCHEMA_VERSION}.`);
+  return done;
+}
+
+const NAMESPACE_EXISTS = 48;
+const NAMESPACE_NOT_FOUND = 26;
+const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([67, 85, 86]);
+
+/** Whether it was made here; another process may have made it meanwhile. */
+async function createCollection(db: Db, name: string): Promise<boolean> {
+  try {
+    await db.createCollection(name);
+    return true;
+  } catch (error) {
+    if (serverCode(error) === NAMESPACE_EXISTS) return false;
+    throw error;
+  }
+}
+
+async function createIndex(db: Db, collection: string, { name, keys, unique, where }: IndexDefinition): Promise<void> {
+  const options = { name, ...(unique ? { unique } : {}), ...(where ? { partialFilterExpression: where } : {}) };
+  await db.collection(collection).createIndex(keys, options);
+}
+
+function otherIndex(
+  database: string,
+  collection: string,
+  { name, keys }: IndexDefinition,
+  cause?: unknown,
+): MongoRefused {
+  return new MongoRefused(
+    `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop the index that conflicts with it, and run darkroom migrate again.`,
+    cause,
+  );
+}
+
 const AT_ONCE = 500;
 
 /**
@@ -25,7 +121,7 @@ const AT_ONCE = 500;
  * there were. Reads the whole collection in the order of its ids. What another process writes meanwhile stays as that
  * process wrote it.
  */
-export async function fillLists(connection: MongoConnection): Promise<number> {
+async function fillLists(connection: MongoConnection): Promise<number> {
   const collection = connection.collection('generations') as Collection<RecordDocument>;
   let filled = 0;
   for (let after: UUID | undefined; ;) {
@@ -55,6 +151,45 @@ export async function fillLists(connection: MongoConnection): Promise<number> {
 function filling({ _id, version, record }: RecordDocument): AnyBulkWriteOperation<RecordDocument> {
   const fields = listedFields(recordFrom<GenerationRecord>(record));
   return { updateOne: { filter: { _id, version }, update: { $set: fields } } };
+}
+
+/** A sentence for each index of the schema that is missing or has other keys. */
+export async function indexFaults(connection: MongoConnection): Promise<string[]> {
+  const faults = await Promise.all(
+    schemaCollections().map(async ([name, { indexes }]) => {
+      const found = await connection.ask(() => indexesOf(connection.db, name));
+      return indexes.flatMap((wanted) => {
+        const index = found.get(wanted.name);
+        if (index === undefined) return [`index ${wanted.name} on ${name} is missing`];
+        return isSame(index, wanted)
+          ? []
+          : [`index ${wanted.name} on ${name} has other keys or options than it must have`];
+      });
+    }),
+  );
+  return faults.flat();
+}
+
+async function indexesOf(db: Db, collection: string): Promise<Map<string, IndexDescriptionInfo>> {
+  try {
+    const indexes = await db.collection(collection).indexes();
+    return new Map(indexes.map((index) => [index.name ?? '', index]));
+  } catch (error) {
+    if (serverCode(error) === NAMESPACE_NOT_FOUND) return new Map();
+    throw error;
+  }
+}
+
+/** The order of an index's keys matters, so their text is compared in order. */
+function isSame(
+  { key, unique = false, partialFilterExpression, sparse, expireAfterSeconds }: IndexDescriptionInfo,
+  wanted: IndexDefinition,
+): boolean {
+  if (sparse || expireAfterSeconds !== undefined) return false;
+  return (
+    JSON.stringify([key, unique, partialFilterExpression ?? null]) ===
+    JSON.stringify([wanted.keys, wanted.unique ?? false, wanted.where ?? null])
+  );
 }
 
 interface SchemaDocument {
@@ -107,253 +242,4 @@ export function checkReadable(database: string, { version, readableFrom }: Schem
   throw new MongoRefused(
     `Database ${database} has schema ${version}, ${needed}; use the release that wrote it, or a later one.`,
   );
-}
-
-const NAMESPACE_EXISTS = 48;
-const NAMESPACE_NOT_FOUND = 26;
-const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([67, 85, 86]);
-
-/** An index over many documents takes its time to build; longer than any request may wait. */
-const MIGRATION_TIMEOUT_MS = 3_600_000;
-
-/** Sets up something else, and says line by line what it made. */
-type SetUpBeside = (connection: MongoConnection) => Promise<readonly string[]>;
-
-const nothingBeside: SetUpBeside = () => Promise.resolve([]);
-
-/**
- * Creates the collections and indexes this release needs, and answers a line for each thing created: none if everything
- * existed. Safe to run in many processes concurrently, beside running servers, again after an interruption, and after a
- * newer release: it leaves alone what it does not know. Throws `MongoRefused` when a newer release has made the
- * database unreadable for this one or one of our indexes exists with other keys, and `StoreUnavailable`. Afterwards
- * `beside` sets up what other stores keep in the same database, on a connection with the same long time limit.
- */
-export async function migrateMongo(
-  options: MongoOptions,
-  beside: SetUpBeside = nothingBeside,
-): Promise<readonly string[]> {
-  const { timeoutMs = 5_000 } = options;
-  // Finding the server and a connection is to take no longer than ever; only the commands may.
-  const patient = { serverSelectionTimeoutMS: timeoutMs, connectTimeoutMS: timeoutMs, waitQueueTimeoutMS: timeoutMs };
-  const connection = await MongoConnection.open(
-    { ...options, timeoutMs: Math.max(timeoutMs, MIGRATION_TIMEOUT_MS) },
-    patient,
-  );
-  try {
-    return [...(await migrate(connection, options.database)), ...(await beside(connection))];
-  } finally {
-    await connection.close();
-  }
-}
-
-/** A sentence for each index of the schema that is missing or has other keys. */
-export async function indexFaults(connection: MongoConnection): Promise<string[]> {
-  const faults = await Promise.all(
-    schemaCollections().map(async ([name, { indexes }]) => {
-      const found = await connection.ask(() => indexesOf(connection.db, name));
-      return indexes.flatMap((wanted) => {
-        const index = found.get(wanted.name);
-        if (index === undefined) return [`index ${wanted.name} on ${name} is missing`];
-        return isSame(index, wanted)
-          ? []
-          : [`index ${wanted.name} on ${name} has other keys or options than it must have`];
-      });
-    }),
-  );
-  return faults.flat();
-}
-
-async function migrate(connection: MongoConnection, database: string): Promise<string[]> {
-  checkReadable(database, await connection.ask(() => schemaVersions(connection.db).read()));
-  const done: string[] = [];
-  const existing = new Set(
-    (await connection.ask(() => connection.db.listCollections({}, { nameOnly: true }).toArray())).map(
-      ({ name }) => name,
-    ),
-  );
-  for (const [name, { indexes }] of schemaCollections()) {
-    if (!existing.has(name) && (await connection.ask(() => createCollection(connection.db, name))))
-      done.push(`Made collection ${name}.`);
-    const found = await connection.ask(() => indexesOf(connection.db, name));
-    for (const index of indexes) {
-      const there = found.get(index.name);
-      if (there !== undefined && !isSame(there, index)) throw otherIndex(database, name, index);
-      if (there !== undefined) continue;
-      await connection
-        .ask(() => createIndex(connection.db, name, index))
-        .catch((error: unknown) => {
-          throw INDEX_CONFLICTS.has(serverCode(error)) || isDuplicateKey(error)
-            ? otherIndex(database, name, index, error)
-            : error;
-        });
-      done.push(`Made index ${index.name} on ${name}.`);
-    }
-  }
-  const filled = await fillLists(connection);
-  if (filled > 0) done.push(`Filled in what ${filled} generation${filled === 1 ? ' is' : 's are'} listed by.`);
-  // Last, so that an interrupted migration does not count as finished.
-  if (await connection.ask(() => schemaVersions(connection.db).raise()))
-    done.push(`The schema is of version ${SCHEMA_VERSION}.`);
-  return done;
-}
-
-/** Whether it was made here; another process may have made it meanwhile. */
-async function createCollection(db: Db, name: string): Promise<boolean> {
-  try {
-    await db.createCollection(name);
-    return true;
-  } catch (error) {
-    if (serverCode(error) === NAMESPACE_EXISTS) return false;
-    throw error;
-  }
-}
-
-async function createIndex(db: Db, collection: string, { name, keys, unique, where }: IndexDefinition): Promise<void> {
-  const options = { name, ...(unique ? { unique } : {}), ...(where ? { partialFilterExpression: where } : {}) };
-  await db.collection(collection).createIndex(keys, options);
-}
-
-async function indexesOf(db: Db, collection: string): Promise<Map<string, IndexDescriptionInfo>> {
-  try {
-    const indexes = await db.collection(collection).indexes();
-    return new Map(indexes.map((index) => [index.name ?? '', index]));
-  } catch (error) {
-    if (serverCode(error) === NAMESPACE_NOT_FOUND) return new Map();
-    throw error;
-  }
-}
-
-/** The order of an index's keys matters, so their text is compared in order. */
-function isSame(
-  { key, unique = false, partialFilterExpression, sparse, expireAfterSeconds }: IndexDescriptionInfo,
-  wanted: IndexDefinition,
-): boolean {
-  if (sparse || expireAfterSeconds !== undefined) return false;
-  return (
-    JSON.stringify([key, unique, partialFilterExpression ?? null]) ===
-    JSON.stringify([wanted.keys, wanted.unique ?? false, wanted.where ?? null])
-  );
-}
-
-function otherIndex(
-  database: string,
-  collection: string,
-  { name, keys }: IndexDefinition,
-  cause?: unknown,
-): MongoRefused {
-  return new MongoRefused(
-    `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop the index that conflicts with it, and run darkroom migrate again.`,
-    cause,
-  );
-}
-
-export type AccountHold = Hold & { readonly accountId: string };
-
-const BY_TIME = 'holds_by_time';
-/** The first time window to search; doubled each time it was too small. */
-const FIRST_WINDOW_MS = 60_000;
-
-/**
- * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but not in an
- * order in which holds of several accounts could be listed: they have to be sorted. So the search goes through one time
- * window after another, and a page costs as much as the windows it covers, not as much as all existing holds. As
- * windows double, and times without holds are skipped, there are few windows however long the time is.
- */
-export class OldHolds {
-  private readonly accounts: Collection<AccountDocument>;
-
-  constructor(private readonly connection: MongoConnection) {
-    this.accounts = connection.collection('accounts');
-  }
-
-  /**
-   * Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor
-   * that is none.
-   */
-  async find(heldBefore: number, cursor: string | undefined, limit: number): Promise<AccountHold[]> {
-    const after = cursor === undefined ? undefined : placeOf(cursor);
-    if (after === null) return [];
-    const found: AccountHold[] = [];
-    let from = after?.heldAt ?? (await this.oldest(-Infinity, heldBefore));
-    for (let windowMs = FIRST_WINDOW_MS; from < heldBefore && found.length < limit; windowMs *= 2) {
-      const to = Math.min(from + windowMs, heldBefore);
-      const more = await this.between(from, to, after, limit - found.length);
-      found.push(...more);
-      from = more.length > 0 ? to : await this.oldest(to, heldBefore);
-    }
-    return found;
-  }
-
-  /** Oldest first. All those of the window are sorted, and only as many kept as requested. */
-  private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
-    const pipeline = [
-      { $match: heldIn(from, to) },
-      { $project: { hold: '$holds' } },
-      { $unwind: '$hold' },
-      { $match: { 'hold.heldAt': { $gte: from, $lt: to }, ...(after === undefined ? {} : laterThan(after)) } },
-      { $sort: { 'hold.heldAt': 1, '_id': 1, 'hold.generation': 1 } },
-      { $limit: limit },
-    ];
-    const found = await this.connection.ask((limits) =>
-      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray(),
-    );
-    return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
-  }
-
-  /**
-   * The time of the oldest hold in a span; Infinity if there is none. A sort would read the whole span. Without one a
-   * server answers in the order of the index, oldest first, and needs only one more query to confirm it; with several
-   * shards each has its own oldest.
-   */
-  private async oldest(from: number, to: number): Promise<number> {
-    let [oldest, before] = [Infinity, to];
-    while (from < before) {
-      const filter = heldIn(from, before);
-      const account = await this.connection.ask((limits) =>
-        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, {
-          projection: { '_id': 0, 'holds.heldAt': 1 },
-          ...limits,
-          hint: BY_TIME,
-        }),
-      );
-      if (account === null) break;
-      oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
-      assert(oldest < before, 'an account that is found by a hold has it');
-      before = oldest;
-    }
-    return oldest;
-  }
-}
-
-export function cursorOf({ heldAt, accountId, generationId }: AccountHold): string {
-  return `${heldAt}/${accountId}/${generationId}`;
-}
-
-/** The position of a cursor in the order of holds. */
-interface Place {
-  readonly heldAt: number;
-  readonly account: UUID;
-  readonly generation: UUID;
-}
-
-function placeOf(cursor: string): Place | null {
-  const [time = '', accountId = '', generationId = ''] = cursor.split('/');
-  const [heldAt, account, generation] = [Number(time), uuidOf(accountId), uuidOf(generationId)];
-  return !Number.isSafeInteger(heldAt) || account === null || generation === null
-    ? null
-    : { heldAt, account, generation };
-}
-
-function heldIn(from: number, to: number) {
-  return { holds: { $elemMatch: { heldAt: { $gte: from, $lt: to } } } };
-}
-
-function laterThan({ heldAt, account, generation }: Place): Document {
-  return {
-    $or: [
-      { 'hold.heldAt': { $gt: heldAt } },
-      { 'hold.heldAt': heldAt, '_id': { $gt: account } },
-      { 'hold.heldAt': heldAt, '_id': account, 'hold.generation': { $gt: generation } },
-    ],
-  };
 }

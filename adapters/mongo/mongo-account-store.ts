@@ -2,7 +2,7 @@ import type { Collection, Document, Filter, UUID } from 'mongodb';
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, Entry } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
@@ -12,113 +12,15 @@ import {
   booksDocument,
   capUseDocument,
   holdDocument,
+  type HoldDocument,
+  holdOf,
   outboxEntry,
   totalsOf,
 } from './account-documents.js';
 import { isDuplicateKey, type MongoConnection, type OrderedWrite } from './connection.js';
-import { ownUuid, uuidOf } from './documents.js';
-import { type AccountHold, cursorOf, OldHolds } from './migrate-mongo.js';
+import { ownUuid, textOf, uuidOf } from './documents.js';
 import { LedgerFlushes, type LedgerForm, MongoLedger } from './mongo-ledger.js';
 import { BY_ID } from './schema.js';
-
-/**
- * How many entries may wait in an account's document. An entry takes some 250 bytes and an operator's reason, so that
- * even with a thousand open holds the document stays far below the 16 MB a server takes.
- */
-export const MAX_OUTBOX = 2_000;
-
-/**
- * The condition of a change: the account has exactly the version that the change was decided on, so that a command that
- * arrives twice, or late, changes nothing. The condition also includes the bound of the outbox, which no race can then
- * exceed, and two rules that only a programming error could break: entries are consecutive, and a generation has one
- * hold.
- */
-export function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocument> {
-  const { expectedVersion, entries } = change;
-  const opened = openedAnew(change);
-  const [first] = entries;
-  return {
-    _id: account,
-    version: expectedVersion,
-    ...(first === undefined
-      ? {}
-      : { lastSequence: first.sequence - 1, [`outbox.${MAX_OUTBOX - entries.length}`]: { $exists: false } }),
-    ...(opened.length === 0 ? {} : { 'holds.generation': { $nin: opened } }),
-  };
-}
-
-/** Generations that may have no hold before the change: those that it opens one for and closes none. */
-function openedAnew({ holdsOpened, holdsClosed }: AccountChange): UUID[] {
-  const closed = new Set(holdsClosed);
-  return holdsOpened
-    .filter(({ generationId }) => !closed.has(generationId))
-    .map(({ generationId }) => ownUuid(generationId));
-}
-
-/**
- * The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign.
- */
-export function changeUpdate(change: AccountChange): Document[] {
-  const { version, lastSequence, entries, holdsOpened, holdsClosed, profile, capUses = [] } = change;
-  const dropped = change.capUsesDropped ?? [];
-  const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
-  const totals = { version, lastSequence, ...booksDocument(change), ...changed };
-  return [
-    {
-      $set: {
-        ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),
-        ...(holdsOpened.length + holdsClosed.length === 0 ? {} : { holds: holdsAfter(change) }),
-        ...(entries.length === 0 ? {} : { outbox: { $concatArrays: ['$outbox', literal(entries.map(outboxEntry))] } }),
-        ...Object.fromEntries(capUses.map((use) => [capUsePath(use.credentialId), literal(capUseDocument(use))])),
-      },
-    },
-    ...(dropped.length === 0 ? [] : [{ $unset: dropped.map(capUsePath) }]),
-  ];
-}
-
-/**
- * The same change with the condition inside: it raises a conversion error where it may not be applied, so that no write of
- * the same ordered command follows it.
- */
-export function guardedUpdate(change: AccountChange): Document[] {
-  const { expectedVersion, entries } = change;
-  const [first] = entries;
-  const conditions = [
-    { $eq: ['$version', literal(expectedVersion)] },
-    { $eq: [{ $size: { $setIntersection: [HELD, literal(openedAnew(change))] } }, 0] },
-    ...(first === undefined
-      ? []
-      : [
-          { $eq: ['$lastSequence', literal(first.sequence - 1)] },
-          { $lte: [{ $size: '$outbox' }, MAX_OUTBOX - entries.length] },
-        ]),
-  ];
-  return [{ $set: { version: { $cond: [{ $and: conditions }, '$version', NO_NUMBER] } } }, ...changeUpdate(change)];
-}
-
-const HELD = { $map: { input: '$holds', as: 'hold', in: '$$hold.generation' } };
-
-/** Raises an error where it is evaluated. It names a field, as a server may evaluate a constant before it is needed. */
-const NO_NUMBER = { $toInt: { $concat: ['another version: ', { $toString: '$version' }] } };
-
-/** Credentials are named by ids without dots and dollar signs, which would be read as paths. */
-function capUsePath(credentialId: string): string {
-  assert(/^[\w-]+$/u.test(credentialId), 'only credentials with an id have a cap');
-  return `capUses.${credentialId}`;
-}
-
-/** The holds closed, then those opened. A hold that is closed and not there, or an id that is none, closes nothing. */
-function holdsAfter({ holdsOpened, holdsClosed }: AccountChange): Document {
-  const closed = holdsClosed.map(uuidOf).filter((id) => id !== null);
-  const isOpen = { $not: [{ $in: ['$$hold.generation', literal(closed)] }] };
-  return {
-    $concatArrays: [{ $filter: { input: '$holds', as: 'hold', cond: isOpen } }, literal(holdsOpened.map(holdDocument))],
-  };
-}
-
-function literal(value: unknown): Document {
-  return { $literal: value };
-}
 
 /** How many of them are remembered. */
 const MAX_EXISTING = 100_000;
@@ -321,4 +223,214 @@ function assertEntries(entries: readonly Entry[]): void {
     entries.every(({ sequence }, index) => sequence === (first?.sequence ?? 0) + index),
     'entries are numbered without gaps',
   );
+}
+
+/**
+ * How many entries may wait in an account's document. An entry takes some 250 bytes and an operator's reason, so that
+ * even with a thousand open holds the document stays far below the 16 MB a server takes.
+ */
+export const MAX_OUTBOX = 2_000;
+
+/**
+ * The condition of a change: the account has exactly the version that the change was decided on, so that a command that
+ * arrives twice, or late, changes nothing. The condition also includes the bound of the outbox, which no race can then
+ * exceed, and two rules that only a programming error could break: entries are consecutive, and a generation has one
+ * hold.
+ */
+export function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocument> {
+  const { expectedVersion, entries } = change;
+  const opened = openedAnew(change);
+  const [first] = entries;
+  return {
+    _id: account,
+    version: expectedVersion,
+    ...(first === undefined
+      ? {}
+      : { lastSequence: first.sequence - 1, [`outbox.${MAX_OUTBOX - entries.length}`]: { $exists: false } }),
+    ...(opened.length === 0 ? {} : { 'holds.generation': { $nin: opened } }),
+  };
+}
+
+/**
+ * The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign.
+ */
+export function changeUpdate(change: AccountChange): Document[] {
+  const { version, lastSequence, entries, holdsOpened, holdsClosed, profile, capUses = [] } = change;
+  const dropped = change.capUsesDropped ?? [];
+  const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
+  const totals = { version, lastSequence, ...booksDocument(change), ...changed };
+  return [
+    {
+      $set: {
+        ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),
+        ...(holdsOpened.length + holdsClosed.length === 0 ? {} : { holds: holdsAfter(change) }),
+        ...(entries.length === 0 ? {} : { outbox: { $concatArrays: ['$outbox', literal(entries.map(outboxEntry))] } }),
+        ...Object.fromEntries(capUses.map((use) => [capUsePath(use.credentialId), literal(capUseDocument(use))])),
+      },
+    },
+    ...(dropped.length === 0 ? [] : [{ $unset: dropped.map(capUsePath) }]),
+  ];
+}
+
+/**
+ * The same change with the condition inside: it raises a conversion error where it may not be applied, so that no write of
+ * the same ordered command follows it.
+ */
+export function guardedUpdate(change: AccountChange): Document[] {
+  const { expectedVersion, entries } = change;
+  const [first] = entries;
+  const conditions = [
+    { $eq: ['$version', literal(expectedVersion)] },
+    { $eq: [{ $size: { $setIntersection: [HELD, literal(openedAnew(change))] } }, 0] },
+    ...(first === undefined
+      ? []
+      : [
+          { $eq: ['$lastSequence', literal(first.sequence - 1)] },
+          { $lte: [{ $size: '$outbox' }, MAX_OUTBOX - entries.length] },
+        ]),
+  ];
+  return [{ $set: { version: { $cond: [{ $and: conditions }, '$version', NO_NUMBER] } } }, ...changeUpdate(change)];
+}
+
+const HELD = { $map: { input: '$holds', as: 'hold', in: '$$hold.generation' } };
+
+/** Raises an error where it is evaluated. It names a field, as a server may evaluate a constant before it is needed. */
+const NO_NUMBER = { $toInt: { $concat: ['another version: ', { $toString: '$version' }] } };
+
+/** Generations that may have no hold before the change: those that it opens one for and closes none. */
+function openedAnew({ holdsOpened, holdsClosed }: AccountChange): UUID[] {
+  const closed = new Set(holdsClosed);
+  return holdsOpened
+    .filter(({ generationId }) => !closed.has(generationId))
+    .map(({ generationId }) => ownUuid(generationId));
+}
+
+/** Credentials are named by ids without dots and dollar signs, which would be read as paths. */
+function capUsePath(credentialId: string): string {
+  assert(/^[\w-]+$/u.test(credentialId), 'only credentials with an id have a cap');
+  return `capUses.${credentialId}`;
+}
+
+/** The holds closed, then those opened. A hold that is closed and not there, or an id that is none, closes nothing. */
+function holdsAfter({ holdsOpened, holdsClosed }: AccountChange): Document {
+  const closed = holdsClosed.map(uuidOf).filter((id) => id !== null);
+  const isOpen = { $not: [{ $in: ['$$hold.generation', literal(closed)] }] };
+  return {
+    $concatArrays: [{ $filter: { input: '$holds', as: 'hold', cond: isOpen } }, literal(holdsOpened.map(holdDocument))],
+  };
+}
+
+function literal(value: unknown): Document {
+  return { $literal: value };
+}
+
+type AccountHold = Hold & { readonly accountId: string };
+
+const BY_TIME = 'holds_by_time';
+/** The first time window to search; doubled each time it was too small. */
+const FIRST_WINDOW_MS = 60_000;
+
+/**
+ * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but not in an
+ * order in which holds of several accounts could be listed: they have to be sorted. So the search goes through one time
+ * window after another, and a page costs as much as the windows it covers, not as much as all existing holds. As
+ * windows double, and times without holds are skipped, there are few windows however long the time is.
+ */
+class OldHolds {
+  private readonly accounts: Collection<AccountDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.accounts = connection.collection('accounts');
+  }
+
+  /**
+   * Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor
+   * that is none.
+   */
+  async find(heldBefore: number, cursor: string | undefined, limit: number): Promise<AccountHold[]> {
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    if (after === null) return [];
+    const found: AccountHold[] = [];
+    let from = after?.heldAt ?? (await this.oldest(-Infinity, heldBefore));
+    for (let windowMs = FIRST_WINDOW_MS; from < heldBefore && found.length < limit; windowMs *= 2) {
+      const to = Math.min(from + windowMs, heldBefore);
+      const more = await this.between(from, to, after, limit - found.length);
+      found.push(...more);
+      from = more.length > 0 ? to : await this.oldest(to, heldBefore);
+    }
+    return found;
+  }
+
+  /** Oldest first. All those of the window are sorted, and only as many kept as requested. */
+  private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
+    const pipeline = [
+      { $match: heldIn(from, to) },
+      { $project: { hold: '$holds' } },
+      { $unwind: '$hold' },
+      { $match: { 'hold.heldAt': { $gte: from, $lt: to }, ...(after === undefined ? {} : laterThan(after)) } },
+      { $sort: { 'hold.heldAt': 1, '_id': 1, 'hold.generation': 1 } },
+      { $limit: limit },
+    ];
+    const found = await this.connection.ask((limits) =>
+      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray(),
+    );
+    return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
+  }
+
+  /**
+   * The time of the oldest hold in a span; Infinity if there is none. A sort would read the whole span. Without one a
+   * server answers in the order of the index, oldest first, and needs only one more query to confirm it; with several
+   * shards each has its own oldest.
+   */
+  private async oldest(from: number, to: number): Promise<number> {
+    let [oldest, before] = [Infinity, to];
+    while (from < before) {
+      const filter = heldIn(from, before);
+      const account = await this.connection.ask((limits) =>
+        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, {
+          projection: { '_id': 0, 'holds.heldAt': 1 },
+          ...limits,
+          hint: BY_TIME,
+        }),
+      );
+      if (account === null) break;
+      oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
+      assert(oldest < before, 'an account that is found by a hold has it');
+      before = oldest;
+    }
+    return oldest;
+  }
+}
+
+function cursorOf({ heldAt, accountId, generationId }: AccountHold): string {
+  return `${heldAt}/${accountId}/${generationId}`;
+}
+
+/** The position of a cursor in the order of holds. */
+interface Place {
+  readonly heldAt: number;
+  readonly account: UUID;
+  readonly generation: UUID;
+}
+
+function placeOf(cursor: string): Place | null {
+  const [time = '', accountId = '', generationId = ''] = cursor.split('/');
+  const [heldAt, account, generation] = [Number(time), uuidOf(accountId), uuidOf(generationId)];
+  return !Number.isSafeInteger(heldAt) || account === null || generation === null
+    ? null
+    : { heldAt, account, generation };
+}
+
+function heldIn(from: number, to: number) {
+  return { holds: { $elemMatch: { heldAt: { $gte: from, $lt: to } } } };
+}
+
+function laterThan({ heldAt, account, generation }: Place): Document {
+  return {
+    $or: [
+      { 'hold.heldAt': { $gt: heldAt } },
+      { 'hold.heldAt': heldAt, '_id': { $gt: account } },
+      { 'hold.heldAt': heldAt, '_id': account, 'hold.generation': { $gt: generation } },
+    ],
+  };
 }

@@ -1,10 +1,9 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/stores.js';
+import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting, ownUuid, textOf } from './documents.js';
-import { insertUnordered } from './mongo-ledger.js';
+import { firstOrExisting, insertUnordered, ownUuid, textOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface ClaimDocument {
@@ -31,7 +30,7 @@ export class MongoClaimStore implements ClaimStore {
     this.claims = connection.collection('claims');
   }
 
-  insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
+  insert(claim: Claim): Promise<Insertion<Claim>> {
     return firstOrExisting(
       () => this.connection.ask((limits) => this.claims.insertOne({ _id: idOf(claim), ...contentOf(claim) }, limits)),
       () => this.read(claim),

@@ -7,13 +7,21 @@ import type {
   AppGenerations,
   DueAfter,
   GenerationStore,
+  Insertion,
   ListedField,
   ListedGenerations,
 } from '../../core/ports/stores.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
-import { listedFields, type ListedFields } from './account-documents.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';
 import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
+
+/** What an App's generations are listed by. Tombstones have none of it, and so has what an older release wrote. */
+interface ListedFields {
+  readonly createdAt?: number;
+  readonly status?: string;
+  readonly model?: string;
+  readonly trace?: string;
+}
 
 interface GenerationDocument extends RecordDocument, ListedFields {
   readonly kind: GenerationRecord['kind'];
@@ -46,9 +54,7 @@ export class MongoGenerationStore implements GenerationStore {
     });
   }
 
-  insert(
-    record: GenerationRecord,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
+  insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
     return this.documents.insert(record);
   }
 
@@ -121,6 +127,12 @@ function unchargedFields(record: GenerationRecord): Pick<GenerationDocument, 'un
   return record.kind === 'generation' && record.unchargedBytes !== undefined
     ? { unchargedBytes: record.unchargedBytes }
     : {};
+}
+
+export function listedFields(record: GenerationRecord): ListedFields {
+  if (record.kind !== 'generation') return {};
+  const { createdAt, status, modelKey, clientTraceId } = record;
+  return { createdAt, status, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
 }
 
 const BY_FIELD: Readonly<Record<ListedField, { readonly hint: string; readonly name: 'status' | 'model' | 'trace' }>> =

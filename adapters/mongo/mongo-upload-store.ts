@@ -1,6 +1,6 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
-import type { UploadStore } from '../../core/ports/stores.js';
+import type { Insertion, UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
 import type { MongoConnection } from './connection.js';
@@ -27,9 +27,7 @@ export class MongoUploadStore implements UploadStore {
     });
   }
 
-  insert(
-    record: UploadRecord,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
+  insert(record: UploadRecord): Promise<Insertion<UploadRecord>> {
     return this.documents.insert(record);
   }
 

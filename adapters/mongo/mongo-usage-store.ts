@@ -6,8 +6,7 @@ import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/po
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { type Credits, longOf, numberOf } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
-import { ownUuid, textOf, uuidOf } from './documents.js';
-import { takenPlaces } from './mongo-ledger.js';
+import { ownUuid, takenPlaces, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface UsageDocument {

@@ -1,6 +1,10 @@
 import type { Db } from 'mongodb';
 import type { Log } from '../../core/log.js';
-import { MongoConnection, type MongoOptions } from './connection.js';
+import type { DatabasePort, Ports } from '../../core/ports/ports.js';
+import type { ProviderUse } from '../../core/providers/provider-use.js';
+import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import { MongoConnection, type MongoOptions, MongoRefused } from './connection.js';
+import { NamedDocuments } from './documents.js';
 import { checkReadable, indexFaults, ledgerFormOf, type SchemaState, schemaVersions } from './migrate-mongo.js';
 import { MongoAcceptances } from './mongo-acceptances.js';
 import { MongoAccountStore } from './mongo-account-store.js';
@@ -12,31 +16,18 @@ import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { MongoPersonStore } from './mongo-person-store.js';
-import { MongoProviderUseStore } from './mongo-provider-use-store.js';
-import { MongoRefused } from './mongo-refused.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoUsageStore } from './mongo-usage-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
-import { MongoDeliveryStore, MongoWebhookEndpointStore } from './mongo-webhook-stores.js';
+import { MongoDeliveryStore } from './mongo-delivery-store.js';
 import { SCHEMA_VERSION } from './schema.js';
 
-export type { MongoOptions } from './connection.js';
+export { type MongoOptions, MongoRefused } from './connection.js';
 export { migrateMongo } from './migrate-mongo.js';
-export { MongoRefused } from './mongo-refused.js';
 
-export interface MongoStores {
+export interface MongoStores extends Pick<Ports, DatabasePort> {
   readonly accounts: MongoAccountStore;
-  readonly generations: MongoGenerationStore;
   readonly claims: MongoClaimStore;
-  readonly acceptances: MongoAcceptances;
-  readonly uploads: MongoUploadStore;
-  readonly credentials: MongoCredentialStore;
-  readonly people: MongoPersonStore;
-  readonly artefacts: MongoArtefactStore;
-  readonly providerUses: MongoProviderUseStore;
-  readonly webhookEndpoints: MongoWebhookEndpointStore;
-  readonly deliveries: MongoDeliveryStore;
-  readonly usage: MongoUsageStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
   /** Undefined where the server has no change streams, or only such as tell late. */
@@ -102,8 +93,8 @@ export function storesOver(
     credentials: new MongoCredentialStore(connection),
     people: new MongoPersonStore(connection),
     artefacts: new MongoArtefactStore(connection),
-    providerUses: new MongoProviderUseStore(connection),
-    webhookEndpoints: new MongoWebhookEndpointStore(connection),
+    providerUses: new NamedDocuments<ProviderUse>(connection, 'provider_uses', ({ provider }) => provider),
+    webhookEndpoints: new NamedDocuments<AppWebhooks>(connection, 'webhook_endpoints', ({ appId }) => appId),
     deliveries: new MongoDeliveryStore(connection),
     usage: new MongoUsageStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createPrivately, DataFolderRefused } from './data-folder.js';
-import { type Database, isUnreadable, openDatabase } from './driver.js';
+import { type Database, isUnreadable, openDatabase } from './database.js';
 
 /** A file up to this size is checked in less time than a process takes to start. */
 export const SMALL_BYTES = 64 * 1024 * 1024;

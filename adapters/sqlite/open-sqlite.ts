@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
+import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import {
   checkRights,
   createPrivately,
@@ -9,10 +10,9 @@ import {
   ensureFolder,
   RESTORING,
 } from './data-folder.js';
-import { configureReader, configureWriter, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
+import { configureReader, configureWriter, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './database.js';
 import { BackgroundCheck, type CheckOutcome, damagedFile, requireIntegrity, SMALL_BYTES } from './integrity.js';
 import { SqliteReader } from './reader.js';
-import { RecordCache } from './record-cache.js';
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
 import { SqliteAcceptances } from './sqlite-acceptances.js';
@@ -20,14 +20,14 @@ import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
-import { SqliteGenerationStore } from './sqlite-generation-store.js';
+import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
-import { SqliteProviderUseStore } from './sqlite-provider-use-store.js';
+import { PROVIDER_USES, SqliteNamedRecords, WEBHOOK_ENDPOINTS } from './sqlite-named-records.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
-import { SqliteDeliveryStore, SqliteWebhookEndpointStore } from './sqlite-webhook-stores.js';
+import { SqliteDeliveryStore } from './sqlite-delivery-store.js';
 import { SqliteWriter } from './writer.js';
 
 /** The most memory that kept records of generations may take: some three thousand of the usual size. */
@@ -50,19 +50,8 @@ export interface SqliteOptions {
   readonly noteFailed?: (error: unknown) => void;
 }
 
-export interface SqliteStores {
-  readonly accounts: SqliteAccountStore;
+export interface SqliteStores extends Pick<Ports, DatabasePort> {
   readonly generations: SqliteGenerationStore;
-  readonly claims: SqliteClaimStore;
-  readonly acceptances: SqliteAcceptances;
-  readonly uploads: SqliteUploadStore;
-  readonly credentials: SqliteCredentialStore;
-  readonly people: SqlitePersonStore;
-  readonly artefacts: SqliteArtefactStore;
-  readonly providerUses: SqliteProviderUseStore;
-  readonly webhookEndpoints: SqliteWebhookEndpointStore;
-  readonly deliveries: SqliteDeliveryStore;
-  readonly usage: SqliteUsageStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
@@ -204,8 +193,8 @@ function storesOver(
     credentials: new SqliteCredentialStore(writer, reader),
     people: new SqlitePersonStore(writer, reader),
     artefacts: new SqliteArtefactStore(writer, reader),
-    providerUses: new SqliteProviderUseStore(writer, reader),
-    webhookEndpoints: new SqliteWebhookEndpointStore(writer, reader),
+    providerUses: new SqliteNamedRecords(writer, reader, PROVIDER_USES),
+    webhookEndpoints: new SqliteNamedRecords(writer, reader, WEBHOOK_ENDPOINTS),
     deliveries: new SqliteDeliveryStore(writer, reader),
     usage: new SqliteUsageStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import type { Database, Row, SqlValue, Statement } from './driver.js';
+import type { Database, Row, SqlValue, Statement } from './database.js';
 
 export interface Query {
   get(...parameters: SqlValue[]): Row | undefined;
@@ -85,4 +87,14 @@ function reading<T>(read: () => T): T {
   } catch (error) {
     throw new StoreUnavailable('The database could not be read.', error);
   }
+}
+
+/**
+ * Lets other work run before the next page of a list is read for a call: reads are synchronous, so that a caller of page
+ * after page would block everything else, and never notice that it was cancelled. Throws `CallOver`.
+ */
+export async function yieldBetweenPages(call: Cancellation | undefined): Promise<void> {
+  if (call === undefined) return;
+  await nextTurn();
+  throwIfAborted(call);
 }

@@ -1,6 +1,6 @@
-import { claimKeyDigest } from './batch-writes.js';
+import { claimKeyDigest } from './writes.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder.js';
-import type { Database } from './driver.js';
+import type { Database } from './database.js';
 
 /**
  * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrivately, DataFolderRefused } from './data-folder.js';
-import { type Database, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
+import { type Database, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './database.js';
 
 /**
  * Makes this process the only server on a data folder until it ends: an exclusive lock on a second, empty database,

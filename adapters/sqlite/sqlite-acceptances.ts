@@ -2,7 +2,7 @@ import type { Generation, GenerationRecord } from '../../core/generation/generat
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
 import { recordFrom } from '../record-text.js';
-import type { RecordCache } from './record-cache.js';
+import type { RecordCache } from './sqlite-generation-store.js';
 import { changeValues } from './sqlite-account-store.js';
 import { claimOf, type ClaimRow, claimValues } from './sqlite-claim-store.js';
 import { generationValues, textOf } from './sqlite-generation-store.js';

@@ -1,12 +1,20 @@
 import { assert } from '../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
+import type {
+  Account,
+  AccountChange,
+  AccountTotals,
+  Attribution,
+  Book,
+  CapUse,
+  Entry,
+  EntryKind,
+  Hold,
+} from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
-import { throwIfAbortedBetweenTurns } from './between-turns.js';
-import type { SqlValue } from './driver.js';
-import type { Query, SqliteReader } from './reader.js';
-import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, isUuid, totalsOf } from './rows.js';
+import { isUuid, type Row, type SqlValue, uuidOfHex } from './database.js';
+import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
 const TOTALS =
@@ -80,7 +88,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const rows = this.ledger.all(accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1);
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
   }
@@ -91,7 +99,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const rows = this.all.all(page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(rows.map(accountOf), page, (account) => account.accountId);
   }
@@ -129,4 +137,146 @@ export function changeValues(change: AccountChange): SqlValue[] {
     ...capUses.flatMap(capUseValues),
     ...entries.flatMap(entryValues),
   ];
+}
+
+function accountOf(row: Row): Account {
+  const holds = JSON.parse(row['holds'] as string) as [
+    generation: string,
+    credits: number,
+    heldAt: number,
+    credential: string | null,
+    model: string | null,
+    trace: string | null,
+    capPeriod: string | null,
+  ][];
+  const capUses = JSON.parse(row['cap_uses'] as string) as [credential: string, period: string, used: number][];
+  return {
+    ...totalsOf(row),
+    ...(capUses.length === 0 ? {} : { capUses: new Map(capUses.map((use) => [use[0], capUseOf(...use)])) }),
+    holds: new Map(
+      holds.map(([generation, credits, heldAt, ...by]) => {
+        const generationId = uuidOfHex(generation);
+        return [generationId, { generationId, credits, heldAt, ...attributionOf(...by) }];
+      }),
+    ),
+  };
+}
+
+function capUseOf(credentialId: string, period: string, used: number): CapUse {
+  return { credentialId, period, used };
+}
+
+function capUseValues({ credentialId, period, used }: CapUse): SqlValue[] {
+  return [credentialId, period, used];
+}
+
+function totalsOf(row: Row): AccountTotals {
+  return {
+    accountId: uuidOfHex(row['id'] as string),
+    name: row['name'] as string,
+    currency: row['currency'] as string,
+    createdAt: row['created_at'] as number,
+    ...(row['suspended_at'] === null ? {} : { suspendedAt: row['suspended_at'] as number }),
+    version: row['version'] as number,
+    issued: row['issued'] as number,
+    available: row['available'] as number,
+    reserved: row['reserved'] as number,
+    spent: row['spent'] as number,
+    lastSequence: row['last_sequence'] as number,
+  };
+}
+
+function holdOf(row: Row): Hold & { readonly accountId: string } {
+  return {
+    accountId: uuidOfHex(row['account'] as string),
+    generationId: uuidOfHex(row['generation'] as string),
+    credits: row['credits'] as number,
+    heldAt: row['held_at'] as number,
+    ...attributionIn(row),
+  };
+}
+
+/** In the order in which `changeAccount` takes them. */
+function holdValues({ generationId, credits, heldAt, attribution }: Hold): SqlValue[] {
+  return [generationId, credits, heldAt, ...attributionValues(attribution)];
+}
+
+function attributionValues(attribution: Attribution | undefined): SqlValue[] {
+  const { credentialId = null, modelKey = null, clientTraceId = null, capPeriod = null } = attribution ?? {};
+  return [credentialId, modelKey, clientTraceId, capPeriod];
+}
+
+function attributionIn(row: Row): { readonly attribution?: Attribution } {
+  return attributionOf(
+    row['credential'] as string | null,
+    row['model'] as string | null,
+    row['trace'] as string | null,
+    row['cap_period'] as string | null,
+  );
+}
+
+function attributionOf(
+  credentialId: string | null,
+  modelKey: string | null,
+  trace: string | null,
+  capPeriod: string | null,
+): { readonly attribution?: Attribution } {
+  if (credentialId === null || modelKey === null) return {};
+  return {
+    attribution: {
+      credentialId,
+      modelKey,
+      ...(trace === null ? {} : { clientTraceId: trace }),
+      ...(capPeriod === null ? {} : { capPeriod }),
+    },
+  };
+}
+
+/** In the order in which `changeAccount` takes them. */
+function entryValues(entry: Entry): SqlValue[] {
+  const {
+    sequence,
+    kind,
+    from,
+    to,
+    credits,
+    at,
+    availableAfter,
+    generationId = null,
+    operationId = null,
+    reason = null,
+    attribution,
+  } = entry;
+  return [
+    sequence,
+    kind,
+    from,
+    to,
+    credits,
+    at,
+    availableAfter,
+    generationId,
+    operationId,
+    reason,
+    ...attributionValues(attribution),
+  ];
+}
+
+function entryOf(row: Row): Entry {
+  return {
+    accountId: uuidOfHex(row['account'] as string),
+    sequence: row['sequence'] as number,
+    kind: row['kind'] as EntryKind,
+    from: row['from_book'] as Book,
+    to: row['to_book'] as Book,
+    credits: row['credits'] as number,
+    at: row['at'] as number,
+    availableAfter: row['available_after'] as number,
+    ...(row['generation'] === null || row['generation'] === ''
+      ? {}
+      : { generationId: uuidOfHex(row['generation'] as string) }),
+    ...attributionIn(row),
+    ...(row['operation_id'] === null ? {} : { operationId: row['operation_id'] as string }),
+    ...(row['reason'] === null ? {} : { reason: row['reason'] as string }),
+  };
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
-import type { Row } from './driver.js';
+import type { Row } from './database.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 

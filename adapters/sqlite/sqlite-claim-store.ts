@@ -1,10 +1,9 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/stores.js';
-import { CLAIM_OF_KEY, claimKeyDigest } from './batch-writes.js';
-import type { SqlValue } from './driver.js';
+import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
+import { CLAIM_OF_KEY, claimKeyDigest } from './writes.js';
+import { type SqlValue, uuidOfHex } from './database.js';
 import type { Query, SqliteReader } from './reader.js';
-import { uuidOfHex } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 /** The columns of a claim beside its key. */
@@ -30,9 +29,7 @@ export class SqliteClaimStore implements ClaimStore {
     this.byKey = reader.query(CLAIM_OF_KEY);
   }
 
-  async insert(
-    claim: Claim,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
+  async insert(claim: Claim): Promise<Insertion<Claim>> {
     const result = await this.writer.write('insertClaim', ...claimValues(claim));
     return result === 1
       ? { inserted: true }

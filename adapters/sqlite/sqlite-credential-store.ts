@@ -2,10 +2,8 @@ import type { ApiKey, App, Scope } from '../../core/access/credential.js';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
-import { throwIfAbortedBetweenTurns } from './between-turns.js';
-import type { Row } from './driver.js';
-import type { Query, SqliteReader } from './reader.js';
-import { isUuid, uuidOfHex } from './rows.js';
+import { isUuid, type Row, uuidOfHex } from './database.js';
+import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
 const APP = `SELECT hex(id) AS id, hex(account) AS account, name, created_at FROM apps`;
@@ -45,7 +43,7 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     return pageOf(this.listed(this.appsByAccount, accountId, page).map(appOf), page, (app) => app.appId);
   }
 
@@ -118,7 +116,7 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     return pageOf(this.listed(this.keysByAccount, accountId, page).map(keyOf), page, (key) => key.keyId);
   }
 

@@ -2,10 +2,8 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
-import { throwIfAbortedBetweenTurns } from './between-turns.js';
-import type { Row } from './driver.js';
-import type { Query, SqliteReader } from './reader.js';
-import { isUuid, uuidOfHex } from './rows.js';
+import { isUuid, type Row, uuidOfHex } from './database.js';
+import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
 const PERSON = `SELECT hex(account) AS account, email, doc FROM people`;
@@ -51,7 +49,7 @@ export class SqlitePersonStore implements PersonStore {
   }
 
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const rows = this.byAccount.all(accountId, page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(
       rows.map((row) => personOf(row) as Person),

@@ -1,11 +1,11 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
-import type { UploadStore } from '../../core/ports/stores.js';
+import type { Insertion, UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
 import { recordFrom, recordText } from '../record-text.js';
+import { isUuid } from './database.js';
 import type { Query, SqliteReader } from './reader.js';
-import { isUuid } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Uploads in SQLite: the record as one JSON text, with the columns used in queries beside it. */
@@ -27,9 +27,7 @@ export class SqliteUploadStore implements UploadStore {
       WHERE account = unhex(?, '-') AND app = unhex(?, '-')`);
   }
 
-  async insert(
-    record: UploadRecord,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
+  async insert(record: UploadRecord): Promise<Insertion<UploadRecord>> {
     const result = await this.writer.write(
       'insertUpload',
       record.uploadId,

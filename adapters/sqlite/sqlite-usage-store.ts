@@ -3,10 +3,8 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { throwIfAbortedBetweenTurns } from './between-turns.js';
-import type { Row, SqlValue } from './driver.js';
-import type { Query, SqliteReader } from './reader.js';
-import { uuidOfHex } from './rows.js';
+import { type Row, type SqlValue, uuidOfHex } from './database.js';
+import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
 const select = (table: string, key: string) => `
@@ -57,7 +55,7 @@ export class SqliteUsageStore implements UsageStore {
   }
 
   async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const limit = checkedLimit(page.limit) + 1;
     const rows =
       page.cursor === undefined
@@ -74,7 +72,7 @@ export class SqliteUsageStore implements UsageStore {
     page: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const { limit, after } = page;
     const rows =
       after === undefined

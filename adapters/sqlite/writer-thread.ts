@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { BatchWriter, type Unit } from './batch-writes.js';
-import { configureWriter, openDatabase } from './driver.js';
+import { BatchWriter, type Unit } from './writes.js';
+import { configureWriter, openDatabase } from './database.js';
 import type { FromWriter, ToWriter, WriterSettings } from './writer.js';
 
 /** The thread that owns the one writing connection: everything that waits becomes one transaction. */

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../core/errors.js';
-import type { Failure, Unit, WriteName, WriteResult } from './batch-writes.js';
-import type { SqlValue } from './driver.js';
+import type { Failure, Unit, WriteName, WriteResult } from './writes.js';
+import type { SqlValue } from './database.js';
 
 /** What the writer thread is started with. */
 export interface WriterSettings {

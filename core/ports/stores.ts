@@ -13,6 +13,9 @@ import type { TraceKey, TraceRow, UsageKey, UsageRow, UseRow } from '../usage/us
 import type { Delivery } from '../webhooks/delivery.js';
 import type { AppWebhooks } from '../webhooks/endpoint.js';
 
+/** The outcome of an insert: where it was not inserted, the existing record has its id. */
+export type Insertion<T> = { readonly inserted: true } | { readonly inserted: false; readonly existing: T };
+
 /**
  * Keeps accounts and their ledgers. Each method is atomic for one account and no more. Every method may throw
  * `StoreUnavailable`; the outcome of a write that does is unknown. A read that is given a `Cancellation` ends with
@@ -90,9 +93,7 @@ export interface GenerationStore {
    * Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes
    * nothing.
    */
-  insert(
-    record: GenerationRecord,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
+  insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>>;
 
   /** The newest committed record, or null. A process reads its own writes. */
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
@@ -125,7 +126,7 @@ export interface GenerationStore {
  */
 export interface ClaimStore {
   /** Inserts the claim if its key is free; durable on return. Otherwise returns the claim that has the key. */
-  insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }>;
+  insert(claim: Claim): Promise<Insertion<Claim>>;
 
   /** The newest committed claim of the key, or null. A process reads its own writes. */
   read(key: ClaimKey): Promise<Claim | null>;
@@ -179,9 +180,7 @@ export interface AcceptanceStore {
  */
 export interface UploadStore {
   /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id. */
-  insert(
-    record: UploadRecord,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }>;
+  insert(record: UploadRecord): Promise<Insertion<UploadRecord>>;
 
   /** The newest committed record, or null. */
   read(uploadId: string): Promise<UploadRecord | null>;
@@ -348,9 +347,7 @@ export interface ListedDeliveries {
  */
 export interface DeliveryStore {
   /** Inserts a delivery if its id is free; durable on return. Otherwise returns the one with that id. */
-  insert(
-    delivery: Delivery,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Delivery }>;
+  insert(delivery: Delivery): Promise<Insertion<Delivery>>;
 
   /** The newest committed version, or null. */
   read(deliveryId: string, call?: Cancellation): Promise<Delivery | null>;

@@ -1,3 +1,4 @@
+import type { Insertion } from '../../core/ports/stores.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Page, PageRequest } from '../../core/paging.js';
@@ -11,7 +12,7 @@ interface VersionedRecord {
 }
 
 interface VersionedStore<T> {
-  insert(record: T): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: T }>;
+  insert(record: T): Promise<Insertion<T>>;
   read(id: string): Promise<T | null>;
   replace(next: T, expectedVersion: number): Promise<'applied' | 'conflict'>;
   remove(id: string, expectedVersion: number): Promise<'applied' | 'conflict'>;

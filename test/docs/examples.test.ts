@@ -5,13 +5,13 @@
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
+import type { Submission } from '../../core/ports/provider.js';
 import { PrefixedObjectStore } from '../../docs/examples/prefixed-object-store.js';
 import { StillProvider } from '../../docs/examples/still-provider.js';
+import { MemoryObjectStore } from '../adapters/memory/object-store.js';
 import { objectStoreContract } from '../contracts/object-store.contract.js';
 import { providerContract } from '../contracts/provider.contract.js';
-import type { Submission } from '../../core/ports/provider.js';
 import { readPage, ROOT } from './pages.js';
 
 describe('docs/writing-an-adapter.md', () => {

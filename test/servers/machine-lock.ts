@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, openDatabase, SQLITE_BUSY, sqliteCode } from '../../adapters/sqlite/driver.js';
+import { type Database, openDatabase, SQLITE_BUSY, sqliteCode } from '../../adapters/sqlite/database.js';
 
 const POLL_MS = 100;
 

@@ -1,5 +1,5 @@
-import { MemoryAcceptances } from '../../adapters/memory/memory-acceptances.js';
 import type { Clock } from '../../core/ports/machine.js';
+import { MemoryAcceptances } from '../adapters/memory/generation-stores.js';
 import { memoryStores, type MemoryStores } from '../fixtures/memory-stores.js';
 import { SimulationChecker } from './checker/checker.js';
 import { Tally } from './coverage/branches.js';

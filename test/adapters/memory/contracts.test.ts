@@ -1,148 +1,91 @@
+// Goal: the stores in memory keep the contracts of their ports, and still do so when their calls are measured.
+// Method: the contracts, on the stores as they are and on the same stores with every call observed; then two processes
+// over one table of wake-ups, one of which dies.
 import { expect } from 'chai';
-import { MemoryAcceptances } from '../../../adapters/memory/memory-acceptances.js';
-import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
-import { MemoryArtefactStore } from '../../../adapters/memory/memory-artefact-store.js';
-import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
-import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
-import { MemoryDeliveryStore } from '../../../adapters/memory/memory-delivery-store.js';
-import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
-import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
-import { MemoryPersonStore } from '../../../adapters/memory/memory-person-store.js';
-import { MemoryProviderUseStore } from '../../../adapters/memory/memory-provider-use-store.js';
-import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
-import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js';
-import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
-import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
-import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import type { AcceptanceStore } from '../../../core/ports/stores.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
-import { accountStoreContract } from '../../contracts/account-store.contract.js';
-import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
-import { claimStoreContract } from '../../contracts/claim-store.contract.js';
-import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
-import { deliveryStoreContract } from '../../contracts/delivery-store.contract.js';
-import { generationStoreContract } from '../../contracts/generation-store.contract.js';
+import { databaseContract } from '../../contracts/database.contract.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';
-import { personStoreContract } from '../../contracts/person-store.contract.js';
-import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
-import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
-import { usageStoreContract } from '../../contracts/usage-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
 import { ManualClock } from '../../fixtures/clocks.js';
 import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
-
-// Goal: the memory person store keeps the port's contract.
-// Method: the contract.
-
-personStoreContract({
-  name: 'memory',
-  open: async () => new MemoryPersonStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory upload store keeps the port's contract.
-// Method: the contract.
-
-uploadStoreContract({
-  name: 'memory',
-  open: async () => new MemoryUploadStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory generation store keeps the port's contract.
-// Method: the contract.
-
-generationStoreContract({
-  name: 'memory',
-  open: async () => new MemoryGenerationStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory claim store keeps the port's contract.
-// Method: the contract.
-
-claimStoreContract({
-  name: 'memory',
-  open: async () => new MemoryClaimStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory artefact store keeps the port's contract.
-// Method: the contract.
-
-artefactStoreContract({
-  name: 'memory',
-  open: async () => new MemoryArtefactStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory account store keeps the port's contract.
-// Method: the contract.
-
-accountStoreContract({
-  name: 'memory',
-  open: async () => new MemoryAccountStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory store of webhook deliveries keeps the port's contract.
-// Method: the contract.
-
-deliveryStoreContract({
-  name: 'memory',
-  open: async () => new MemoryDeliveryStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory credential store keeps the port's contract.
-// Method: the contract.
-
-credentialStoreContract({
-  name: 'memory',
-  open: async () => new MemoryCredentialStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: the memory store of usage keeps the port's contract.
-// Method: the contract.
-
-usageStoreContract({
-  name: 'memory',
-  open: async () => new MemoryUsageStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: wake-ups in memory keep the port's contract, and processes that share a table share the work.
-// Method: the contract on a manual clock; then two processes over one table, one of which dies.
+import { MemoryObjectStore } from './object-store.js';
+import { MemoryAcceptances } from './generation-stores.js';
+import { MemoryWakeUps, MemoryWakeUpTable } from './wake-ups.js';
 
 const clock = new ManualClock();
-let table = new MemoryWakeUpTable();
+const close = async (): Promise<void> => undefined;
 
-wakeUpsContract({
+type Wrap = <P extends keyof Ports>(port: P, adapter: Ports[P]) => Promise<Ports[P]>;
+
+function contracts(name: string, wrap: Wrap): void {
+  databaseContract((port) => ({
+    name,
+    supports: {},
+    open: () => wrap(port, memoryStores(clock)[port] as Ports[typeof port]),
+    close,
+  }));
+
+  let table = new MemoryWakeUpTable();
+  const openWakeUps = () => wrap('wakeUps', new MemoryWakeUps({ clock, table }));
+  wakeUpsContract({
+    name,
+    open() {
+      table = new MemoryWakeUpTable();
+      return openWakeUps();
+    },
+    close: async (wakeUps) => wakeUps.stop(),
+    supports: {
+      now: () => clock.now(),
+      elapse: (ms) => clock.advance(ms),
+      quietMs: 300_000,
+      reopen: openWakeUps,
+    },
+  });
+}
+
+contracts('memory', async (_, adapter) => adapter);
+contracts('memory, measured', async (port, adapter) => {
+  const { ports } = await CoreHarness.open();
+  return observedPorts({ ...ports, [port]: adapter }, new Metrics())[port];
+});
+
+const accepting = (acceptances: (stores: MemoryStores) => AcceptanceStore) => async () => {
+  const stores = memoryStores(clock);
+  return { ...stores, acceptances: acceptances(stores) };
+};
+acceptanceStoreContract({
+  name: 'memory, in one step',
+  open: accepting((stores) => new MemoryAcceptances(stores)),
+  close,
+  supports: { oneStep: true },
+});
+acceptanceStoreContract({
+  name: 'memory, by steps',
+  open: accepting((stores) => new StepwiseAcceptances(stores)),
+  close,
+  supports: { oneStep: false },
+});
+
+// Signed requests go to the store's own `handle`, with the length that an HTTP library of a client would add.
+objectStoreContract({
   name: 'memory',
-  async open() {
-    table = new MemoryWakeUpTable();
-    return new MemoryWakeUps({ clock, table });
-  },
-  close: async (wakeUps) => wakeUps.stop(),
+  open: async () => new MemoryObjectStore({ clock: new SystemClock() }),
+  close: async () => undefined,
   supports: {
-    now: () => clock.now(),
-    elapse: (ms) => clock.advance(ms),
-    quietMs: 300_000,
-    reopen: async () => new MemoryWakeUps({ clock, table }),
+    send: async (store, request) => (store as MemoryObjectStore).handle(request),
+    now: () => Date.now(),
+    refusesInvalidKeys: false,
+    signsWholeAddress: false,
+    sendsNosniff: true,
+    keepsEveryKey: true,
+    copiesOntoOneKeyOnce: true,
   },
 });
 
@@ -169,65 +112,4 @@ describe('MemoryWakeUps that share a table', () => {
     expect(delivered).to.deep.equal(['dying', 'living']);
     await living.stop();
   });
-});
-
-// Goal: objects in memory keep the port's contract.
-// Method: the contract; signed requests go to the store's own `handle`, with the length a client's HTTP library would
-// add.
-
-objectStoreContract({
-  name: 'memory',
-  open: async () => new MemoryObjectStore({ clock: new SystemClock() }),
-  close: async () => undefined,
-  supports: {
-    send: async (store, request) => (store as MemoryObjectStore).handle(request),
-    now: () => Date.now(),
-    refusesInvalidKeys: false,
-    signsWholeAddress: false,
-    sendsNosniff: true,
-    keepsEveryKey: true,
-    copiesOntoOneKeyOnce: true,
-  },
-});
-
-// Goal: the memory store of provider uses keeps the port's contract.
-// Method: the contract.
-
-providerUseStoreContract({
-  name: 'memory',
-  open: async () => new MemoryProviderUseStore(),
-  close: async () => undefined,
-  supports: {},
-});
-
-// Goal: memory keeps the contract of the acceptance store, in one step and by steps.
-// Method: the contract.
-
-const open = (acceptances: (stores: MemoryStores) => AcceptanceStore) => async () => {
-  const stores = memoryStores(new ManualClock());
-  return { ...stores, acceptances: acceptances(stores) };
-};
-const close = async (): Promise<void> => undefined;
-
-acceptanceStoreContract({
-  name: 'memory, in one step',
-  open: open((stores) => new MemoryAcceptances(stores)),
-  close,
-  supports: { oneStep: true },
-});
-acceptanceStoreContract({
-  name: 'memory, by steps',
-  open: open((stores) => new StepwiseAcceptances(stores)),
-  close,
-  supports: { oneStep: false },
-});
-
-// Goal: the memory store of webhook endpoints keeps the port's contract.
-// Method: the contract.
-
-webhookEndpointStoreContract({
-  name: 'memory',
-  open: async () => new MemoryWebhookEndpointStore(),
-  close: async () => undefined,
-  supports: {},
 });

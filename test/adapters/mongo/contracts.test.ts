@@ -6,25 +6,16 @@ import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
 import { AppWatch, GenerationWatch } from '../../../core/generation/watch.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
-import { accountStoreContract } from '../../contracts/account-store.contract.js';
-import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
-import { claimStoreContract } from '../../contracts/claim-store.contract.js';
-import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
-import { deliveryStoreContract } from '../../contracts/delivery-store.contract.js';
+import { databaseContract } from '../../contracts/database.contract.js';
 import {
   type ChangesPlace,
   generationChangesContract,
   ToldListener,
 } from '../../contracts/generation-changes.contract.js';
-import { generationStoreContract } from '../../contracts/generation-store.contract.js';
-import { personStoreContract } from '../../contracts/person-store.contract.js';
-import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
 import type { ContractSubject } from '../../contracts/subject.js';
-import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
-import { usageStoreContract } from '../../contracts/usage-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
 import { ManualClock, settled, until } from '../../fixtures/clocks.js';
 import {
   aChange,
@@ -40,16 +31,11 @@ import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js
 import { mongoServer, type MongoServer, orSkip, toxiproxyServer } from '../../servers/servers.js';
 import { type Around, mongoSubject, onMongo } from './on-mongo.js';
 
-// Goal: the MongoDB upload store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
+// Goal: the MongoDB stores keep the contracts of their ports, and never scan a whole collection.
+// Method: the contracts on a replica set and on a standalone server; the server explains each of the queries.
 
-onMongo('The upload store', (place) => uploadStoreContract(mongoSubject(place, (stores) => stores.uploads)));
-
-// Goal: the MongoDB store of provider uses keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The store of provider uses', (place) =>
-  providerUseStoreContract(mongoSubject(place, (stores) => stores.providerUses)),
+onMongo('The stores', (place) =>
+  databaseContract((port) => mongoSubject(place, (stores) => stores[port] as Ports[typeof port])),
 );
 
 // Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes for one
@@ -117,45 +103,6 @@ onMongo('The table of wake-ups', (place) => {
     expect(await place().another().wakeUpTable.due(100, 10)).to.have.length(1);
   });
 });
-
-// Goal: the MongoDB account store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The account store', (place) => accountStoreContract(mongoSubject(place, (stores) => stores.accounts)));
-
-// Goal: the MongoDB credential store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The credential store', (place) =>
-  credentialStoreContract(mongoSubject(place, (stores) => stores.credentials)),
-);
-
-// Goal: the MongoDB store of usage keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The store of usage', (place) => usageStoreContract(mongoSubject(place, (stores) => stores.usage)));
-
-// Goal: the MongoDB claim store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The claim store', (place) => claimStoreContract(mongoSubject(place, (stores) => stores.claims)));
-
-// Goal: the MongoDB store of webhook endpoints keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The store of webhook endpoints', (place) =>
-  webhookEndpointStoreContract(mongoSubject(place, (stores) => stores.webhookEndpoints)),
-);
-
-// Goal: the MongoDB person store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The person store', (place) => personStoreContract(mongoSubject(place, (stores) => stores.people)));
-
-// Goal: the MongoDB artefact store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The artefact store', (place) => artefactStoreContract(mongoSubject(place, (stores) => stores.artefacts)));
 
 // Goal: MongoDB keeps the contract of the acceptance store, and accepts in two commands where one log orders them.
 // Method: the contract on real servers; the commands that a batch takes, also one that is refused in its middle.
@@ -238,20 +185,6 @@ onMongo('Acceptances', (place, lane) => {
     });
   });
 });
-
-// Goal: the MongoDB store of webhook deliveries keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The store of webhook deliveries', (place) =>
-  deliveryStoreContract(mongoSubject(place, (stores) => stores.deliveries)),
-);
-
-// Goal: the MongoDB generation store keeps the port's contract, and never scans a whole collection.
-// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
-
-onMongo('The generation store', (place) =>
-  generationStoreContract(mongoSubject(place, (stores) => stores.generations)),
-);
 
 // Goal: a change stream tells a process what others write of generations, and whoever watches them over a link that fails
 // hears of every write all the same.

@@ -16,7 +16,7 @@ import {
   type TopologyDescription,
 } from 'mongodb';
 import { MongoConnection, storeError } from '../../../adapters/mongo/connection.js';
-import { insertUnordered } from '../../../adapters/mongo/mongo-ledger.js';
+import { insertUnordered } from '../../../adapters/mongo/documents.js';
 import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { CallOver } from '../../../core/cancellation.js';
 import { StoreUnavailable } from '../../../core/errors.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
-import { isUnreadable } from '../../../adapters/sqlite/driver.js';
+import { isUnreadable } from '../../../adapters/sqlite/database.js';
 import { BackgroundCheck, type CheckOutcome, SMALL_BYTES } from '../../../adapters/sqlite/integrity.js';
 import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
 import { StoreUnavailable } from '../../../core/errors.js';

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeToOthers, DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
-import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { ServerLock } from '../../../adapters/sqlite/server-lock.js';

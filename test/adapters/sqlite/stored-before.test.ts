@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';

@@ -4,15 +4,14 @@
 // between; outcomes are compared with an exact model, and entries are summed separately.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
-import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
-import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
 import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
 import type { AccountChange } from '../../../core/credits/account.js';
 import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
 import type { AccountStore } from '../../../core/ports/stores.js';
+import { MemoryAccountStore } from '../../adapters/memory/account-store.js';
+import { MemoryClaimStore, MemoryGenerationStore } from '../../adapters/memory/generation-stores.js';
 import { ManualClock } from '../../fixtures/clocks.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { BooksModel, expectBooksRight } from '../../fixtures/ledgers.js';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js';
 import type { AttemptCost } from '../../../core/generation/generation.js';
 import {
   addUpCosts,
@@ -11,6 +10,7 @@ import {
   traceGroups,
 } from '../../../core/usage/read-usage.js';
 import { NO_USAGE, type TraceRow } from '../../../core/usage/usage.js';
+import { MemoryUsageStore } from '../../adapters/memory/record-stores.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
-import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
-import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import { AwaitedSchedules } from '../../../apps/stores/awaited-schedules.js';
 import { AwaitedObjects } from '../../../apps/stores/open-objects.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
+import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { ManualClock } from '../../fixtures/clocks.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseDriver, ObjectsDriver, ProviderDriver, SignerDriver } from '../../../adapters/driver.js';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
-import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
@@ -14,6 +13,7 @@ import { loadConfig } from '../../../apps/config/load-config.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
 import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
 
 // Goal: whatever a start has opened is closed again, when the start fails and when closing one thing fails.
 // Method: the built-in stores in a fresh folder, with wake-ups and providers that record how they are closed; a second

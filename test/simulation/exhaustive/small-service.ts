@@ -1,9 +1,8 @@
-import { MemoryAcceptances } from '../../../adapters/memory/memory-acceptances.js';
-import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
-import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import { type Caller, SCOPES } from '../../../core/access/credential.js';
 import { type Context, createContext } from '../../../core/context.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { MemoryAcceptances } from '../../adapters/memory/generation-stores.js';
+import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import { memoryStores, type MemoryStores, SILENT, STATELESS_PORTS } from '../../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../../fixtures/models.js';

@@ -1,8 +1,8 @@
-import type { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
-import type { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import type { WakeUps, WakeUpSubject } from '../../../core/ports/wake-ups.js';
+import type { MemoryObjectStore } from '../../adapters/memory/object-store.js';
+import type { MemoryWakeUps } from '../../adapters/memory/wake-ups.js';
 import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { stepsOf } from '../../fixtures/stored-records.js';

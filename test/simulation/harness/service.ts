@@ -1,9 +1,8 @@
-import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
-import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { MediaCleaner } from '../../../core/ports/media.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
-import type { Provider } from '../../../core/ports/provider.js';
 import { type Ports, STORE_PORTS } from '../../../core/ports/ports.js';
+import type { Provider } from '../../../core/ports/provider.js';
+import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import { type MemoryStores, STATELESS_PORTS } from '../../fixtures/memory-stores.js';

@@ -1,12 +1,11 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, ListedDeliveries, WebhookEndpointStore } from '../../core/ports/stores.js';
+import type { DeliveryStore, Insertion, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
-import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { cursorAt } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
-import { listByCreation, NamedDocuments, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
+import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 
 interface DeliveryDocument extends RecordDocument {
   readonly endpoint: UUID | null;
@@ -26,9 +25,7 @@ export class MongoDeliveryStore implements DeliveryStore {
     });
   }
 
-  insert(
-    delivery: Delivery,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Delivery }> {
+  insert(delivery: Delivery): Promise<Insertion<Delivery>> {
     return this.documents.insert(delivery);
   }
 
@@ -58,22 +55,5 @@ export class MongoDeliveryStore implements DeliveryStore {
     const wanted = { filter: { endpoint }, hint: 'deliveries_by_endpoint', ...bounds };
     const found = await listByCreation(this.documents, wanted, page, call);
     return pageOf(found, page, ({ createdAt, deliveryId }) => cursorAt({ createdAt, id: deliveryId }));
-  }
-}
-
-/** Webhook endpoints in MongoDB, one document an App. */
-export class MongoWebhookEndpointStore implements WebhookEndpointStore {
-  private readonly apps: NamedDocuments<AppWebhooks>;
-
-  constructor(connection: MongoConnection) {
-    this.apps = new NamedDocuments(connection, 'webhook_endpoints', ({ appId }) => appId);
-  }
-
-  read(appId: string, call?: Cancellation): Promise<AppWebhooks | null> {
-    return this.apps.read(appId, call);
-  }
-
-  replace(next: AppWebhooks, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return this.apps.replace(next, expectedVersion);
   }
 }

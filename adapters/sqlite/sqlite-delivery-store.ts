@@ -1,13 +1,11 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, ListedDeliveries, WebhookEndpointStore } from '../../core/ports/stores.js';
+import type { DeliveryStore, Insertion, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
-import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { throwIfAbortedBetweenTurns } from './between-turns.js';
-import type { Query, SqliteReader } from './reader.js';
-import { isUuid } from './rows.js';
+import { isUuid } from './database.js';
+import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Webhook deliveries in SQLite: the record as one JSON text, with the columns used in queries beside it. */
@@ -30,9 +28,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
       ORDER BY created_at DESC, id DESC LIMIT ?5`);
   }
 
-  async insert(
-    delivery: Delivery,
-  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Delivery }> {
+  async insert(delivery: Delivery): Promise<Insertion<Delivery>> {
     const { deliveryId, version, dueAt, endpointId, createdAt } = delivery;
     const result = await this.writer.write(
       'insertDelivery',
@@ -72,7 +68,7 @@ export class SqliteDeliveryStore implements DeliveryStore {
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Delivery>> {
-    await throwIfAbortedBetweenTurns(call);
+    await yieldBetweenPages(call);
     const before = placeBefore(page.cursor, createdBefore);
     const limit = checkedLimit(page.limit) + 1;
     const rows = this.byEndpoint.all(endpointId, createdFrom, before.createdAt, before.id, limit);
@@ -87,27 +83,4 @@ export class SqliteDeliveryStore implements DeliveryStore {
 /** A text that only `JSON.stringify` of a record has written. */
 function recordOf(doc: unknown): Delivery {
   return recordFrom(doc as string);
-}
-
-/** Webhook endpoints in SQLite, one record an App. */
-export class SqliteWebhookEndpointStore implements WebhookEndpointStore {
-  private readonly byApp: Query;
-
-  constructor(
-    private readonly writer: Pick<SqliteWriter, 'write'>,
-    reader: SqliteReader,
-  ) {
-    this.byApp = reader.query(`SELECT doc FROM webhook_endpoints WHERE app = ?`);
-  }
-
-  async read(appId: string, call?: Cancellation): Promise<AppWebhooks | null> {
-    throwIfAborted(call);
-    const row = this.byApp.get(appId);
-    return row === undefined ? null : (JSON.parse(row['doc'] as string) as AppWebhooks);
-  }
-
-  async replace(next: AppWebhooks, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const values = [next.appId, expectedVersion, next.version, JSON.stringify(next)] as const;
-    return (await this.writer.write('replaceAppWebhooks', ...values)) === 1 ? 'applied' : 'conflict';
-  }
 }

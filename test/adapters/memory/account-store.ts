@@ -1,10 +1,9 @@
-import { assert } from '../../core/assert.js';
-import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, CapUse, Entry, Hold } from '../../core/credits/account.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { AccountStore } from '../../core/ports/stores.js';
-import { frozenCopy } from './frozen-copy.js';
-import { compareText, OrderedList } from './ordered-list.js';
+import { assert } from '../../../core/assert.js';
+import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
+import type { Account, AccountChange, AccountTotals, CapUse, Entry, Hold } from '../../../core/credits/account.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
+import type { AccountStore } from '../../../core/ports/stores.js';
+import { compareText, frozenCopy, OrderedList } from './records.js';
 
 type AccountHold = Hold & { readonly accountId: string };
 

@@ -1,13 +1,32 @@
-import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { UnchargedContent } from '../../core/generation/decide.js';
-import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { AppGenerations, DueAfter, GenerationStore, ListedGenerations } from '../../core/ports/stores.js';
-import { type CreatedPlace, cursorAt, placeBefore, placeOf } from '../created-cursor.js';
-import { behind, comparePlaces, listNamed } from './descending-lists.js';
-import { compareText, type OrderedList } from './ordered-list.js';
-import { SumsByOwner } from './sums-by-owner.js';
-import { type Insertion, VersionedRecords } from './versioned-records.js';
+import { type CreatedPlace, cursorAt, placeBefore, placeOf } from '../../../adapters/created-cursor.js';
+import { assert } from '../../../core/assert.js';
+import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
+import type { UnchargedContent } from '../../../core/generation/decide.js';
+import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
+import type { Claim, ClaimKey } from '../../../core/idempotency/claim.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
+import type {
+  AcceptanceBatch,
+  AcceptanceOutcome,
+  AcceptanceStore,
+  AppGenerations,
+  ClaimStore,
+  DueAfter,
+  GenerationStore,
+  Insertion,
+  ListedGenerations,
+} from '../../../core/ports/stores.js';
+import type { MemoryAccountStore } from './account-store.js';
+import {
+  behind,
+  comparePlaces,
+  compareText,
+  frozenCopy,
+  listNamed,
+  OrderedList,
+  SumsByOwner,
+  VersionedRecords,
+} from './records.js';
 
 /** Generations in this process's memory; gone when the process ends. */
 export class MemoryGenerationStore implements GenerationStore {
@@ -104,4 +123,95 @@ const ALL = 'all';
 function appLists({ appId, status, modelKey, clientTraceId }: Generation): string[] {
   const ofTrace = clientTraceId === undefined ? [] : [`${appId} clientTraceId ${clientTraceId}`];
   return [appId, `${appId} status ${status}`, `${appId} modelKey ${modelKey}`, ...ofTrace];
+}
+
+interface Removal {
+  readonly at: number;
+  readonly name: string;
+}
+
+/** Idempotency claims in this process's memory; gone when the process ends. */
+export class MemoryClaimStore implements ClaimStore {
+  private readonly claims = new Map<string, Claim>();
+  private readonly removals = new OrderedList<Removal>((a, b) => a.at - b.at || compareText(a.name, b.name));
+
+  async insert(claim: Claim): Promise<Insertion<Claim>> {
+    const existing = this.claims.get(nameOf(claim));
+    if (existing !== undefined) return { inserted: false, existing };
+    this.put(claim);
+    return { inserted: true };
+  }
+
+  async read(key: ClaimKey): Promise<Claim | null> {
+    return this.at(key);
+  }
+
+  /** The same, at once. */
+  at(key: ClaimKey): Claim | null {
+    return this.claims.get(nameOf(key)) ?? null;
+  }
+
+  async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const removed = this.take(nameOf(next), expectedVersion);
+    if (removed === 'applied') this.put(next);
+    return removed;
+  }
+
+  async remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.take(nameOf(key), expectedVersion);
+  }
+
+  async removeExpired(now: number, limit: number): Promise<number> {
+    assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
+    const expired = this.removals.slice(0, limit).filter(({ at }) => at <= now);
+    for (const removal of expired) {
+      this.claims.delete(removal.name);
+      this.removals.remove(removal);
+    }
+    return expired.length;
+  }
+
+  private take(name: string, expectedVersion: number): 'applied' | 'conflict' {
+    const current = this.claims.get(name);
+    if (current?.version !== expectedVersion) return 'conflict';
+    this.claims.delete(name);
+    this.removals.remove({ at: current.removeAt, name });
+    return 'applied';
+  }
+
+  private put(claim: Claim): void {
+    this.claims.set(nameOf(claim), frozenCopy(claim));
+    this.removals.insert({ at: claim.removeAt, name: nameOf(claim) });
+  }
+}
+
+/** JSON keeps the four parts distinct whatever characters they contain. */
+function nameOf({ accountId, appId, operation, key }: ClaimKey): string {
+  return JSON.stringify([accountId, appId, operation, key]);
+}
+
+interface Stores {
+  readonly claims: MemoryClaimStore;
+  readonly accounts: MemoryAccountStore;
+  readonly generations: MemoryGenerationStore;
+}
+
+/** Accepts generations in this process's memory: all at once, or nothing. */
+export class MemoryAcceptances implements AcceptanceStore {
+  constructor(private readonly stores: Stores) {}
+
+  async accept({ claims, change, generations }: AcceptanceBatch): Promise<AcceptanceOutcome> {
+    const { stores } = this;
+    const taken = claims.flatMap((claim) => stores.claims.at(claim) ?? []);
+    if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: false };
+    if (stores.accounts.versionOf(change.accountId) !== change.expectedVersion)
+      return { outcome: 'conflict', claimsStand: false };
+    // Each call writes before it returns, so that nothing comes in between.
+    const claimed = claims.map(async (claim) => stores.claims.insert(claim));
+    const applied = stores.accounts.apply(change);
+    const inserted = generations.map(async (one) => stores.generations.insert(one));
+    await Promise.all([...claimed, applied]);
+    const existing = (await Promise.all(inserted)).flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing]));
+    return { outcome: 'accepted', existing };
+  }
 }
