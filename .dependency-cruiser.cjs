@@ -1,6 +1,31 @@
 /**
  * Who may import whom. Every rule says why; `npm run boundaries` also fails when it was given no modules to look at.
  */
+
+/** The layers of core, lowest first. A file of core that is neither a port nor named here is a use case. */
+const RULES = `^core/(${[
+  '(assert|boot|cancellation|errors|fields|ids|json|log|object-keys|paging|settings)',
+  'access/credential',
+  'catalog/(injection|model|price)',
+  'credits/(account|decide)',
+  'generation/(decide|generation)',
+  'generation/run/(next-step|run-state)',
+  'idempotency/claim',
+  'media/(ai-mark|image-header|media-types)',
+  'people/person',
+  'providers/(provider-report|provider-use)',
+  'uploads/(upload|usage)',
+  'usage/usage',
+  'webhooks/(decide|delivery|endpoint)',
+].join('|')})\\.ts$`;
+const PORTS = '^core/ports/';
+const STATE = `^core/(${[
+  '(context|memory-budget|repetition|waiting)',
+  'credits/account-writer',
+  'generation/(lasting-calls|local-runs|queue-positions|stepwise-acceptances|uncharged-sums|watch)',
+  'providers/(missing-providers|provider-gates|share-renewals)',
+].join('|')})\\.ts$`;
+
 module.exports = {
   forbidden: [
     {
@@ -9,6 +34,34 @@ module.exports = {
       severity: 'error',
       from: { path: '^core/' },
       to: { pathNot: '^core/' },
+    },
+    {
+      name: 'core-rules-import-rules',
+      comment: 'Records and rules can be read and tested alone: they know no port, no state and no use case.',
+      severity: 'error',
+      from: { path: RULES },
+      to: { path: '^core/', pathNot: RULES },
+    },
+    {
+      name: 'core-ports-import-rules',
+      comment: 'An adapter that implements a port needs the records that pass through it, and nothing else of core.',
+      severity: 'error',
+      from: { path: PORTS },
+      to: { path: '^core/', pathNot: [RULES, PORTS] },
+    },
+    {
+      name: 'core-state-imports-no-use-case',
+      comment: 'Use cases share the state of their process; state that called a use case would run in a circle.',
+      severity: 'error',
+      from: { path: STATE },
+      to: { path: '^core/', pathNot: [RULES, PORTS, STATE] },
+    },
+    {
+      name: 'core-has-no-cycles',
+      comment: 'In core not even types may form a cycle: files are read one after the other, from the records upward.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { circular: true },
     },
     {
       name: 'adapters-see-core-only',

@@ -1,7 +1,15 @@
 import { orThrow, ServiceError } from './errors.js';
 import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from './json.js';
-import type { Fault } from './ports/machine.js';
-import type { Ports } from './ports/ports.js';
+
+/** One fault of a value. `pointer` is a JSON Pointer to it; '' is the whole document. */
+export interface Fault {
+  readonly kind: 'required' | 'invalid';
+  readonly pointer: string;
+  /** The same as a path: `parameters.size`, `reference_upload_ids[3]`; '' for the whole. Names are not escaped. */
+  readonly field: string;
+  /** One sentence: what is wrong and what would be right. */
+  readonly message: string;
+}
 
 /** Of several faults the first one is reported: a missing field comes before an invalid one, then in document order. */
 export function faultRefusal({ kind, message, pointer, field }: Fault): ServiceError {
@@ -27,6 +35,10 @@ export const NOT_BLANK = '[^\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\
 
 export type BodySchema = JsonObject & { readonly properties: JsonObject };
 
+interface SchemaChecks {
+  readonly jsonSchemas: { check(schema: JsonObject, value: Json): { readonly faults: readonly Fault[] } };
+}
+
 /** The same as `checkBody`, and throws the refusal. */
 export function readBody<T>(...args: Parameters<typeof checkBody>): T & JsonObject {
   return orThrow(checkBody<T>(...args));
@@ -37,13 +49,13 @@ export function readBody<T>(...args: Parameters<typeof checkBody>): T & JsonObje
  * are null; the caller gives the type.
  */
 export function checkBody<T>(
-  ports: Pick<Ports, 'jsonSchemas'>,
+  { jsonSchemas }: SchemaChecks,
   schema: BodySchema,
   sent: Json,
   wording: Wording = {},
 ): (T & JsonObject) | ServiceError {
   const body = withoutNullFields(schema, sent);
-  const [first] = ports.jsonSchemas.check(schema, body).faults;
+  const [first] = jsonSchemas.check(schema, body).faults;
   if (first !== undefined) {
     const worded = first.kind === 'invalid' ? wording[first.pointer] : undefined;
     return faultRefusal({ ...first, message: worded ?? first.message });

@@ -1,5 +1,4 @@
 import { assert } from './assert.js';
-import type { WakeUpSubject } from './ports/wake-ups.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -23,6 +22,14 @@ export function derivedUuid(hex: string): string {
 /** Whether an id was derived: those that are drawn are of other versions. */
 export function isDerivedUuid(id: string): boolean {
   return id[14] === '8';
+}
+
+/** What a wake-up is for: a kind of work and an id. Core defines the kinds; an adapter accepts any. */
+export interface WakeUpSubject {
+  /** 1 to 32 lower-case letters and dashes. */
+  readonly kind: string;
+  /** Without a colon; not empty. */
+  readonly id: string;
 }
 
 /** The kind that releases before this one knew alone: its keys are bare ids, as theirs were. */

@@ -1,7 +1,4 @@
-import { CallOver, type Cancellation } from './cancellation.js';
-
-/** The waiting caller: only whether its call is over. */
-export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
+import { CallOver, type Waits } from './cancellation.js';
 
 interface Waiter {
   readonly byteSize: number;

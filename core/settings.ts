@@ -13,6 +13,19 @@ export function isFarAhead(time: number, now: number): boolean {
   return time > now + MAX_CLOCK_SKEW_MS;
 }
 
+/**
+ * The wait that was asked for, within bounds and in whole milliseconds, as stores keep times; the least where none was
+ * asked for, or one that is no wait.
+ */
+export function boundedWaitMs(askedMs: number | undefined, leastMs: number, mostMs: number): number {
+  return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(Math.ceil(askedMs), mostMs)) : leastMs;
+}
+
+/** How long to wait before the next of several tries, in milliseconds: twice as long each time, up to a cap. */
+export function backoffMs(settings: Pick<Settings, 'retryBaseMs' | 'retryCapMs'>, tries: number): number {
+  return Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(tries - 1, 20));
+}
+
 /** The settings that an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {
   /** How long a claim protects its request before another process may take it over. */

@@ -1,5 +1,8 @@
 import type { Clock } from './ports/machine.js';
 
+/** The longest a clock can be asked to wait at once. */
+export const MAX_WAIT_MS = 2 ** 31 - 1;
+
 export function pause(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(delayMs, resolve);
@@ -29,5 +32,32 @@ export async function* withYields<T>(items: Iterable<T>, yieldNow: Yield): Async
     if (left > 0) continue;
     await yieldNow();
     left = AT_ONCE;
+  }
+}
+
+/** A sleep that can be ended early. A wake without a sleeper ends the next sleep at once. */
+export class WakeableDelay {
+  private isWoken = false;
+  private finish: (() => void) | undefined;
+
+  constructor(private readonly clock: Clock) {}
+
+  wake(): void {
+    this.isWoken = true;
+    this.finish?.();
+  }
+
+  async sleep(durationMs: number): Promise<void> {
+    if (!this.isWoken) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.clock.after(Math.min(durationMs, MAX_WAIT_MS), resolve);
+        this.finish = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    this.finish = undefined;
+    this.isWoken = false;
   }
 }

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
+import type { Waits } from '../../core/cancellation.js';
 import { decodeBytesOf, readImageHeader } from '../../core/media/image-header.js';
-import { MemoryBudget, type Waits } from '../../core/memory-budget.js';
+import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Preview, Previews } from '../../core/ports/media.js';
 import { BytesCollector } from './sharp-media-probe.js';
 import { xmpPacket } from './xmp-packet.js';

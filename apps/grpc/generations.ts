@@ -20,8 +20,8 @@ import {
   readListFilter,
   viewGeneration,
 } from '../../core/generation/read-generations.js';
-import { WakeableDelay } from '../../core/generation/run/waiting.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import { WakeableDelay } from '../../core/waiting.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../http/host/http-context.js';
 import { ViewCache } from '../http/render/generation.js';
 import { pageByToken } from '../page-token.js';

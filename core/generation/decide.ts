@@ -2,7 +2,6 @@ import { assert } from '../assert.js';
 import { type Boot, isLeftByAnother } from '../boot.js';
 import { creditsForMeasured } from '../catalog/price.js';
 import { utf8ByteLength } from '../json.js';
-import type { ProviderCost } from '../providers/provider-cost.js';
 import { isFarAhead, type Settings } from '../settings.js';
 import {
   type Attempt,
@@ -12,6 +11,7 @@ import {
   isTerminal,
   mayHaveResult,
   type Output,
+  type ProviderCost,
   runEndsAt,
   submissionsMadeOf,
   type TaskError,
@@ -165,6 +165,10 @@ export interface Occasion {
   readonly at: number;
   readonly boot: Boot;
 }
+
+type Unfenced<C> = C extends unknown ? Omit<C, 'fence'> : never;
+/** A command of the worker that has the lease, without the fence. */
+export type HolderCommand = Unfenced<Extract<GenerationCommand, { fence: number }>>;
 
 /**
  * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a

@@ -1,11 +1,11 @@
 import type { Caller } from '../access/credential.js';
+import type { Waits } from '../cancellation.js';
 import type { Call, Machine, Models, Work } from '../context.js';
 import { isUuid } from '../ids.js';
-import type { Waits } from '../memory-budget.js';
 import { pause } from '../waiting.js';
+import { WakeableDelay } from '../waiting.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
 import { getGeneration } from './read-generations.js';
-import { WakeableDelay } from './run/waiting.js';
 
 /** In the order in which they come; a generation may skip any of them but the last. */
 export const EVENT_TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'] as const;

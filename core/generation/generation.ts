@@ -1,7 +1,6 @@
 import type { MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { AiMark } from '../media/ai-mark.js';
-import type { ProviderCost } from '../providers/provider-cost.js';
 
 /** Why a generation failed, as the task's own `error.code`. None of them is charged. */
 export const TASK_ERRORS = {
@@ -105,6 +104,19 @@ export interface DeliveredObject {
   readonly sha256: string;
   /** The mark for `Output.mark`. */
   readonly mark?: AiMark;
+}
+
+/**
+ * What a task has cost the operator, as far as the provider says. Whole numbers of at least 0; what it does not say is
+ * absent.
+ */
+export interface ProviderCost {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** The time of its machines, in milliseconds. */
+  readonly computeMs?: number;
+  /** In millionths of one unit of the currency, which is three capital letters of ISO 4217. */
+  readonly money?: { readonly micros: number; readonly currency: string };
 }
 
 /** One try at a provider. `submitting` means that acceptance is unknown. */

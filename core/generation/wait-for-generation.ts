@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
+import type { Waits } from '../cancellation.js';
 import type { Call, Machine, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { Waits } from '../memory-budget.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
 import { getGeneration } from './read-generations.js';
 

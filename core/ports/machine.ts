@@ -1,5 +1,8 @@
+import type { Fault } from '../fields.js';
 import type { Json, JsonObject } from '../json.js';
 import type { Passkey, PasswordHash } from '../people/person.js';
+
+export type { Fault };
 
 export interface Clock {
   /** Milliseconds since the epoch, an integer. May jump; do not rely on it to order writes. */
@@ -34,16 +37,6 @@ export interface Digests {
 
   /** SHA-256 of the bytes, lower-case hex, and their count. */
   ofBytes(bytes: AsyncIterable<Uint8Array>): Promise<{ readonly sha256: string; readonly byteSize: number }>;
-}
-
-/** One fault of a value. `pointer` is a JSON Pointer to it; '' is the whole document. */
-export interface Fault {
-  readonly kind: 'required' | 'invalid';
-  readonly pointer: string;
-  /** The same as a path: `parameters.size`, `reference_upload_ids[3]`; '' for the whole. Names are not escaped. */
-  readonly field: string;
-  /** One sentence: what is wrong and what would be right. */
-  readonly message: string;
 }
 
 /** JSON Schema 2020-12. String lengths count Unicode code points. */

@@ -1,7 +1,7 @@
+import type { Waits } from '../cancellation.js';
 import type { Modality } from '../generation/generation.js';
 import type { AiMark } from '../media/ai-mark.js';
 import type { ImageType } from '../media/media-types.js';
-import type { Waits } from '../memory-budget.js';
 
 export type MediaFacts =
   | {

@@ -1,10 +1,6 @@
-/** What a wake-up is for: a kind of work and an id. Core defines the kinds; an adapter accepts any. */
-export interface WakeUpSubject {
-  /** 1 to 32 lower-case letters and dashes. */
-  readonly kind: string;
-  /** Without a colon; not empty. */
-  readonly id: string;
-}
+import type { WakeUpSubject } from '../ids.js';
+
+export type { WakeUpSubject };
 
 /**
  * Scheduled calls: "look at this subject at time T". Delivery is at least once, in no particular order, possibly late

@@ -1,8 +1,8 @@
 import type { Boot } from '../boot.js';
-import { boundedWaitMs } from '../generation/run/waiting.js';
 import type { Log } from '../log.js';
-import type { ProviderFailure } from '../ports/provider.js';
 import type { Ports } from '../ports/ports.js';
+import type { ProviderFailure } from '../providers/provider-report.js';
+import { boundedWaitMs } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { MissingProviders } from './missing-providers.js';
 import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';

@@ -3,10 +3,9 @@ import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { nameOfCredential } from '../credits/operate.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import type { Generation } from '../generation/generation.js';
+import type { Generation, ProviderCost } from '../generation/generation.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
-import type { ProviderCost } from '../providers/provider-cost.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 

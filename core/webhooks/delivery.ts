@@ -1,5 +1,5 @@
 import { derivedUuid } from '../ids.js';
-import type { Digests } from '../ports/machine.js';
+import type { Json } from '../json.js';
 import type { WebhookEvent } from './endpoint.js';
 
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'] as const;
@@ -73,17 +73,17 @@ export function isOpen({ state }: Pick<Delivery, 'state'>): boolean {
   return state === 'pending' || state === 'retrying';
 }
 
+interface JsonDigests {
+  readonly digests: { ofJson(value: Json): string };
+}
+
 /** One for each destination and generation, so that a step that is done twice finds what it has made. */
-export function deliveryIdOf(
-  { digests }: { readonly digests: Digests },
-  endpointId: string,
-  generationId: string,
-): string {
+export function deliveryIdOf({ digests }: JsonDigests, endpointId: string, generationId: string): string {
   return derivedUuid(digests.ofJson(['delivery', endpointId, generationId]));
 }
 
 /** Names a message to its receiver: the same in each attempt, another one for each event. */
-export function messageIdOf({ digests }: { readonly digests: Digests }, { deliveryId, event }: Delivery): string {
+export function messageIdOf({ digests }: JsonDigests, { deliveryId, event }: Delivery): string {
   return `msg_${derivedUuid(digests.ofJson(['message', deliveryId, event]))}`;
 }
 

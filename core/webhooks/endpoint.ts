@@ -1,5 +1,4 @@
 import type { GenerationStatus } from '../generation/generation.js';
-import type { Digests } from '../ports/machine.js';
 
 /** What endpoints can be told of. */
 export const WEBHOOK_EVENTS = [
@@ -103,9 +102,13 @@ export function previousValidUntil({ number, madeAt }: SigningSecret, now: numbe
   return number > 1 && now < until ? until : undefined;
 }
 
+interface KeyedDigests {
+  readonly digests: { keyed(text: string): string };
+}
+
 /** The key of the newest secret: 32 bytes in hex. */
 export function signingKey(
-  { digests }: { readonly digests: Digests },
+  { digests }: KeyedDigests,
   endpointId: string,
   { number }: Pick<SigningSecret, 'number'>,
 ): string {
@@ -114,7 +117,7 @@ export function signingKey(
 
 /** The keys that sign a message now, the newest first. */
 export function signingKeys(
-  ports: { readonly digests: Digests },
+  ports: KeyedDigests,
   endpointId: string,
   secret: SigningSecret,
   now: number,

@@ -1,5 +1,6 @@
+import type { Waits } from '../../../core/cancellation.js';
 import { decodeBytesOf, readImageHeader } from '../../../core/media/image-header.js';
-import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 import { sharp } from '../../image-library.js';
 import { openUpright } from '../../upright-image.js';

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../../../core/cancellation.js';
+import type { Waits } from '../../../core/cancellation.js';
 import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
-import type { Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 
 /**

@@ -1,10 +1,10 @@
 import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller, Scope } from '../../../core/access/credential.js';
+import type { Waits } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import type { Waits } from '../../../core/memory-budget.js';
 import type { PageRequest } from '../../../core/paging.js';
 import type { Settings } from '../../../core/settings.js';
 import { loggedIds } from '../../logging/logged-fields.js';

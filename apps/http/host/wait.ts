@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Cancellation } from '../../../core/cancellation.js';
-import type { Waits } from '../../../core/memory-budget.js';
+import type { Waits } from '../../../core/cancellation.js';
 import type { HttpContext } from './http-context.js';
 import type { HttpShared } from './server.js';
 

@@ -7,11 +7,12 @@ import { type AiMark, markOf, MAX_MARK_BYTES } from '../../media/ai-mark.js';
 import type { MediaFacts, ProbedFile } from '../../ports/media.js';
 import type { ObjectStore } from '../../ports/object-store.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
+import { backoffMs } from '../../settings.js';
 import { pause } from '../../waiting.js';
+import { WakeableDelay } from '../../waiting.js';
 import { type DeliveredObject, type Generation, type Output, outputCountOf } from '../generation.js';
 import type { Execution } from './executions.js';
 import { signOutput } from './sign-output.js';
-import { backoffMs, WakeableDelay } from './waiting.js';
 
 /** What an output is stored as until it is known what it is. */
 const RAW = 'application/octet-stream';

@@ -1,5 +1,6 @@
 import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
+import { MAX_WAIT_MS } from '../../waiting.js';
 import { announceState } from '../../webhooks/deliveries.js';
 import { mayBeTakenOver, takeOverAt } from '../decide.js';
 import { type Generation, type GenerationRecord, isTerminal } from '../generation.js';
@@ -8,7 +9,6 @@ import { wake } from '../wake.js';
 import { GenerationRun } from './generation-run.js';
 import { Lanes, type Place } from './lanes.js';
 import { takeLease, type Taken } from './lease.js';
-import { MAX_WAIT_MS } from './waiting.js';
 
 /** How often a task is looked up, at least, in milliseconds: leases may be much longer. */
 const MAX_LOOK_MS = 30_000;

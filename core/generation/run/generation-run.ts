@@ -2,6 +2,9 @@ import type { Files, Machine, Models, Money, Webhooks, Work } from '../../contex
 import { StoreUnavailable } from '../../errors.js';
 import { hintsOf, type ProviderCost, type ProviderReport } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
+import { backoffMs } from '../../settings.js';
+import { WakeableDelay } from '../../waiting.js';
+import type { HolderCommand } from '../decide.js';
 import {
   type Attempt,
   type DeliveredObject,
@@ -14,7 +17,7 @@ import { changeGeneration, settleNowOrSoon } from '../settle-generation.js';
 import { wake, wakeAgain } from '../wake.js';
 import { type Collected, collectOutputs, type Fault, inspectDelivered, removeCollected } from './collect-outputs.js';
 import { type Execution, hasOtherProvider, notHereOf } from './executions.js';
-import { type HolderCommand, LeaseHolder, LeaseLost } from './lease.js';
+import { LeaseHolder, LeaseLost } from './lease.js';
 import { type Ending, nextStep, type RunRules, type RunStep, timeLeftMs as timeLeftOf } from './next-step.js';
 import { lastPeriodMs } from './overdue.js';
 import { CallGivenUp, handOver, isMadeObsolete, ProviderCalls, type Submitted } from './provider-calls.js';
@@ -32,7 +35,6 @@ import {
   withSubmission,
   withUnsent,
 } from './run-state.js';
-import { backoffMs, WakeableDelay } from './waiting.js';
 
 type OutputNews = Extract<News, { of: 'collect' | 'failed-collect' }>;
 

@@ -1,10 +1,10 @@
 import type { Model } from '../../catalog/model.js';
 import type { Machine, Models } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
+import { MAX_WAIT_MS } from '../../waiting.js';
 import type { Generation } from '../generation.js';
 import { providersNeeded } from './executions.js';
 import { deadlineOf } from './overdue.js';
-import { MAX_WAIT_MS } from './waiting.js';
 
 /** What waits for a place of its model. */
 export interface PlaceRequest {

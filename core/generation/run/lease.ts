@@ -1,5 +1,5 @@
 import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
-import type { GenerationCommand, GenerationRefusal } from '../decide.js';
+import type { GenerationRefusal, HolderCommand } from '../decide.js';
 import { type Generation, isTerminal, taskError, type TaskError } from '../generation.js';
 import { changeGeneration, changeOnce, settleNowOrSoon } from '../settle-generation.js';
 import { type Execution, executionsOf, leaveToOthers, providersNeeded } from './executions.js';
@@ -12,10 +12,6 @@ export class LeaseLost extends Error {
     this.name = 'LeaseLost';
   }
 }
-
-type Fenced = Extract<GenerationCommand, { fence: number }>;
-type Unfenced<C> = C extends unknown ? Omit<C, 'fence'> : never;
-export type HolderCommand = Unfenced<Fenced>;
 
 export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
 

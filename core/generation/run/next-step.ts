@@ -1,6 +1,8 @@
-import type { ProviderFailure } from '../../ports/provider.js';
+import type { ProviderFailure } from '../../providers/provider-report.js';
 import type { Settings } from '../../settings.js';
+import { backoffMs, boundedWaitMs } from '../../settings.js';
 import { hasAttemptLeft, hasSubmissionLeft, withoutLastSubmission } from '../decide.js';
+import type { HolderCommand } from '../decide.js';
 import {
   type Attempt,
   type DeliveredObject,
@@ -10,7 +12,6 @@ import {
   submissionsMadeOf,
   taskError,
 } from '../generation.js';
-import type { HolderCommand } from './lease.js';
 import {
   failure,
   type FinishedReport,
@@ -22,7 +23,6 @@ import {
   type SettleRules,
   type Silence,
 } from './run-state.js';
-import { backoffMs, boundedWaitMs } from './waiting.js';
 
 /** After so many rounds without a statement a model that may be resubmitted is, and not before. */
 const MAX_UNKNOWN_ROUNDS = 10;

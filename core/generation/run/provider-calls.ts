@@ -8,15 +8,15 @@ import type {
   ProviderCost,
   ProviderReport,
   RecoverAnswer,
-  RefusedBecause,
   Submission,
   SubmitAnswer,
 } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
+import { MAX_WAIT_MS } from '../../waiting.js';
 import { type Attempt, type DeliveredObject, type Generation, outputCountOf } from '../generation.js';
 import { storeSubmitted, type StoringBy } from './collect-outputs.js';
 import type { Execution } from './executions.js';
-import { MAX_WAIT_MS } from './waiting.js';
+import type { UndoneBecause } from './run-state.js';
 
 type Method = keyof Provider;
 
@@ -284,9 +284,6 @@ async function* whileOpen(isOver: () => boolean, bytes: AsyncIterable<Uint8Array
   }
   if (isOver()) throw new Error('The time of the submission is over.');
 }
-
-/** Why an attempt that was certainly not taken does not count. `unread`: our object store did not give a reference. */
-export type UndoneBecause = RefusedBecause | 'unread';
 
 type Refusal = Omit<Extract<SubmitAnswer, { readonly accepted: false }>, 'because'>;
 

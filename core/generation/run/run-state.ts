@@ -1,9 +1,16 @@
 import { type Boot, isLeftByAnother } from '../../boot.js';
 import type { Model } from '../../catalog/model.js';
-import type { ProviderCost, ProviderFailure, ProviderReport, RecoverAnswer } from '../../ports/provider.js';
+import type {
+  ProviderFailure,
+  ProviderReport,
+  RecoverAnswer,
+  RefusedBecause,
+} from '../../providers/provider-report.js';
 import type { Settings } from '../../settings.js';
-import { type Generation, type Output, taskError, type TaskErrorCode } from '../generation.js';
-import type { UndoneBecause } from './provider-calls.js';
+import { type Generation, type Output, type ProviderCost, taskError, type TaskErrorCode } from '../generation.js';
+
+/** Why an attempt that was certainly not taken does not count. `unread`: our object store did not give a reference. */
+export type UndoneBecause = RefusedBecause | 'unread';
 
 export type FinishedReport = Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>;
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Waits } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { deleteGeneration } from '../../../core/generation/end-generation.js';
 import {
@@ -11,7 +12,6 @@ import {
   readEventId,
 } from '../../../core/generation/events.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import type { Waits } from '../../../core/memory-budget.js';
 import { pause } from '../../../core/waiting.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';

@@ -1,5 +1,5 @@
+import type { Waits } from '../../../core/cancellation.js';
 import { appEvents, type Beat, type GenerationEvent } from '../../../core/generation/events.js';
-import type { Waits } from '../../../core/memory-budget.js';
 import type { Credential } from '../harness/network.js';
 import type { RunContext } from '../harness/run-context.js';
 import type { Chance } from '../harness/scheduler.js';
