@@ -2,21 +2,18 @@ import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
-import { Authenticator } from '../../core/access/authenticate.js';
-import { type Config, runsWorker } from '../config/config.js';
-import { restLimits } from '../config/rest-limits.js';
+import type { Config } from '../config/config.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
-import type { CallObserver } from '../grpc/serve-call.js';
 import type { HttpHost } from '../http/host/server.js';
-import { createInternalServer, type InternalServer } from '../http/internal/internal-server.js';
+import type { InternalServer } from '../http/internal/internal-server.js';
 import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
 import { placeOf } from '../stores/open-database.js';
-import { createHttpFronts } from '../wiring/http-fronts.js';
+import { bindServer } from '../wiring/modules.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
-import { PeopleOutgoing } from '../wiring/people-outgoing.js';
-import { Worker } from '../worker/worker.js';
+import { resolveParts, ROOTS, type Roots } from '../wiring/parts.js';
+import type { Worker } from '../worker/worker.js';
 import { type Demo, firstStart } from './first-start.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
@@ -109,12 +106,12 @@ function hasTerminal(): boolean {
 /** How long a scrape in progress may delay a stopped process. */
 const INTERNAL_GRACE_MS = 1_000;
 
-/** What a service has to stop. */
+/** The parts of a service that stop. */
 interface Parts {
-  readonly front: Pick<HttpHost, 'close'> | undefined;
-  readonly grpc: Pick<OpenGrpc, 'close'> | undefined;
-  readonly internal: Pick<InternalServer, 'stopping' | 'close'> | undefined;
-  readonly worker: Pick<Worker, 'stop'> | undefined;
+  readonly http?: Pick<HttpHost, 'close'>;
+  readonly grpc?: Pick<OpenGrpc, 'close'>;
+  readonly internal?: Pick<InternalServer, 'stopping' | 'close'>;
+  readonly worker?: Pick<Worker, 'stop'>;
   readonly program: Pick<Program, 'close'>;
   readonly outages: Pick<Outages, 'close'>;
   readonly config: Pick<Config, 'worker'>;
@@ -122,20 +119,11 @@ interface Parts {
 }
 
 /** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
-export async function stopParts({
-  front,
-  grpc,
-  internal,
-  worker,
-  program,
-  outages,
-  config,
-  logger,
-}: Parts): Promise<void> {
+export async function stopParts({ internal, outages, logger, ...parts }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
   try {
-    await stopProgram({ front, grpc, worker, program, config });
+    await stopProgram(parts);
   } finally {
     outages.close();
     // Last of all: until then probes are answered.
@@ -145,17 +133,15 @@ export async function stopParts({
 }
 
 async function stopProgram({
-  front,
+  http,
   grpc,
   worker,
   program,
-  config,
-}: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
-  const stopped = await Promise.allSettled([
-    worker?.stop(),
-    front?.close(config.worker.stopGraceMs),
-    grpc?.close(config.worker.stopGraceMs),
-  ]);
+  config: {
+    worker: { stopGraceMs },
+  },
+}: Omit<Parts, 'internal' | 'outages' | 'logger'>): Promise<void> {
+  const stopped = await Promise.allSettled([worker?.stop(), http?.close(stopGraceMs), grpc?.close(stopGraceMs)]);
   // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
   const [work] = stopped;
   const hasEnded = work.status === 'fulfilled' && work.value !== false;
@@ -186,24 +172,27 @@ export async function startService(config: Config, logger: Logger = createLogger
   const outages = new Outages({ logger, clock: new SystemClock({ keepsProcessAlive: false }) });
   const quiet = outages.quiet(logTo(logger));
   const log = metrics?.warnings.counted(quiet) ?? quiet;
-  const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics, outages });
-  let front: Front | undefined;
-  let grpc: OpenGrpc | undefined;
-  let internal: InternalServer | undefined;
+  const publicUrl = () => url;
+  const program = await openProgram(config, 'server', { log, publicUrl, metrics, outages });
+  const roots: Roots = {};
   try {
-    if (config.role !== 'worker') front = await createFront(program, { config, logger, metrics, publicUrl: () => url });
-    const at = await front?.rest.listen(config.rest.host, config.rest.port);
+    const container = await bindServer(program, config, { logger, publicUrl, metrics });
+    // Every part is made before anything listens.
+    for (const name of ROOTS) Object.assign(roots, resolveParts(container, [name]));
+    const { http, grpc, internal, worker } = roots;
+    const at = await http?.listen(config.rest.host, config.rest.port);
     if (at !== undefined) url = configuredUrl(config, at.port);
     const listening = at === undefined ? null : hostAndPort(at);
-    grpc = await listenForServices(program, config, { logger, observer: metrics?.grpc });
-    internal = await openInternal(program, config, metrics);
-    // Only once nothing else can fail: the key it creates is shown once.
+    await listenForServices(grpc, config, logger);
+    metrics?.process.start();
+    // Only once the front listens: a process that accepts no requests yet is not reported as ready.
+    const internalAt = await internal?.listen(config.internal.host, config.internal.port ?? 0);
+    // Only once nothing else can fail: the key that it creates is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context, { hasSignIn: config.signIn.enabled }) : null;
-    const worker = runsWorker(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
     const addresses = {
       ...(listening === null ? {} : { address: url, listening }),
-      ...(internal ? { internal: hostAndPort(internal) } : {}),
+      ...(internalAt ? { internal: hostAndPort(internalAt) } : {}),
     };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
     const reloaded = {
@@ -213,17 +202,25 @@ export async function startService(config: Config, logger: Logger = createLogger
       logger,
     };
     return {
-      url: front ? url : null,
+      url: http ? url : null,
       listening,
       demo,
       reload: () => reload(reloaded),
-      stop: () => stopParts({ front, grpc, internal, worker, program, outages, config, logger }),
+      stop: () => stopParts({ ...roots, program, outages, config, logger }),
     };
   } catch (error) {
-    await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
+    await Promise.all([roots.http?.close(0), roots.grpc?.close(0), roots.internal?.close(0)]);
     await program.close();
     throw error;
   }
+}
+
+async function listenForServices(grpc: Roots['grpc'], { grpc: options }: Config, logger: Logger): Promise<void> {
+  if (grpc === undefined) return;
+  const port = await grpc.listen(options.host, options.port ?? 0);
+  const isOpen = options.callersFile === undefined;
+  logger.info({ listening: `${options.host}:${port}`, isOpen }, 'serving gRPC');
+  if (isOpen) logger.warn('any local process may call gRPC');
 }
 
 /** The log has names in camelCase. */
@@ -235,103 +232,6 @@ function whereData(config: Config): Readonly<Record<string, string>> {
       value,
     ]),
   );
-}
-
-interface Front {
-  readonly rest: HttpHost;
-  close(graceMs: number): Promise<void>;
-}
-
-async function createFront(
-  program: Program,
-  {
-    config,
-    logger,
-    metrics,
-    publicUrl,
-  }: {
-    readonly config: Config;
-    readonly logger: Logger;
-    readonly metrics: Metrics | undefined;
-    readonly publicUrl: () => string;
-  },
-): Promise<Front> {
-  const { context, signedObjects } = program;
-  const authenticator = new Authenticator(context);
-  const outgoing = await PeopleOutgoing.open(config, { publicUrl, log: context.log });
-  const rest = createHttpFronts({
-    context,
-    authenticator,
-    logger,
-    limits: restLimits(config.rest),
-    trustedProxies: config.rest.trustedProxies,
-    publicUrl,
-    people: outgoing.options,
-    mcp: config.mcp.enabled ? config.mcp : undefined,
-    ...(signedObjects ? { signedObjects } : {}),
-    readiness: () => program.isReady(),
-    requireStores: (wouldAsk) => program.requireStores(wouldAsk),
-    ...(metrics ? { observer: metrics.http } : {}),
-  });
-  return {
-    rest,
-    close: async (graceMs) => {
-      await rest.close(graceMs).finally(() => authenticator.close());
-      await outgoing.close();
-    },
-  };
-}
-
-/** Only once the front listens, so that a process that takes no requests yet is not reported as ready. */
-async function openInternal(
-  program: Program,
-  { internal: { host, port } }: Config,
-  metrics: Metrics | undefined,
-): Promise<InternalServer | undefined> {
-  if (port === undefined || metrics === undefined) return undefined;
-  metrics.process.start();
-  return createInternalServer({ host, port, readiness: () => program.isReady(), metrics });
-}
-
-function createWorker(program: Program, config: Config, metrics: Metrics | undefined): Worker {
-  const { context } = program;
-  const worker = new Worker(context, {
-    ...config.worker,
-    tidy: () => program.tidy(),
-    workerId: `${process.pid}-${context.ids.uuid()}`,
-    ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
-  });
-  metrics?.worker.watch(() => worker.counts);
-  metrics?.gates.watch(context);
-  return worker;
-}
-
-/** The gRPC front, where it is configured and this process takes requests. */
-async function listenForServices(
-  program: Program,
-  { grpc, role, signIn, oauth, rest }: Config,
-  { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined },
-): Promise<OpenGrpc | undefined> {
-  if (grpc.port === undefined || role === 'worker') return undefined;
-  const [{ openGrpc }, { TokenCallers }] = await Promise.all([
-    import('../grpc/open-grpc.js'),
-    import('../grpc/callers/token-callers.js'),
-  ]);
-  const { context } = program;
-  const givesTokens = signIn.enabled && oauth.enabled;
-  const server = openGrpc(grpc, {
-    context,
-    logger,
-    observer,
-    isReady: () => program.isReady(),
-    requireStores: () => program.requireStores(),
-    tokens: givesTokens ? new TokenCallers(new Authenticator(context), restLimits(rest)) : undefined,
-  });
-  const port = await server.listen(grpc.host, grpc.port);
-  const isOpen = grpc.callersFile === undefined;
-  logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
-  if (isOpen) logger.warn('any local process may call gRPC');
-  return server;
 }
 
 /** What a service needs of the process it runs in. */

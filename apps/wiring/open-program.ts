@@ -8,6 +8,7 @@ import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { webAuthnModule } from '../../adapters/webauthn/module.js';
+import { HttpWebhookSender } from '../../adapters/webhooks/http-webhook-sender.js';
 import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import type { Log } from '../../core/log.js';
@@ -15,10 +16,12 @@ import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
 import { DATABASE_PORTS, type DatabasePort, pickPorts, type Ports, TOKENS } from '../../core/ports/ports.js';
 import { takesBytes } from '../../core/uploads/takes-bytes.js';
 import { type Config, runsWorker } from '../config/config.js';
+import { renderWebhookMessage } from '../http/render/webhook.js';
 import { type Metrics, observedPorts } from '../metrics/metrics.js';
 import { type Outages, StoreGate } from '../outages/outages.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
@@ -29,10 +32,12 @@ import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '
 import { catalogTools } from './catalog-tools.js';
 import { CurrentCatalog } from './current-catalog.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
-import { openWebhookSender } from './open-webhook-sender.js';
+import { givenParts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
 
 export interface Program {
+  /** Has the context, as the first of the parts of a process. */
+  readonly container: Container;
   readonly context: Context;
   /** Serves signed addresses of objects, if the object store has no server itself. */
   readonly signedObjects: SignedObjectGate | undefined;
@@ -46,6 +51,12 @@ export interface Program {
   requireStores(wouldAsk?: () => boolean): void;
   /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
   readCatalogAgain(): Promise<number>;
+  /** Closes it with the program, before everything that was kept earlier. */
+  keep<T extends Closable>(thing: T): T;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+interface Closable {
   close(options?: CloseOptions): Promise<void>;
 }
 
@@ -127,7 +138,9 @@ export async function openProgram(
     const outages = options.outages?.observer(() => suspectDatabase(config, gate));
     const ports = observedPorts(awaited, options.metrics, outages);
     const context = contextOver(ports, database, { settings: config.settings, log });
+    container.load(givenParts({ context }));
     return {
+      container,
       context,
       signedObjects: objects.signedObjects,
       generationChanges: database.generationChanges,
@@ -135,6 +148,7 @@ export async function openProgram(
       tidy: () => database.tidy(),
       requireStores: (wouldAsk) => gate.requireOpen(wouldAsk),
       readCatalogAgain: () => catalog.readAgain(),
+      keep: (thing) => opened.keep(thing),
       close: (closing) => opened.close(closing),
     };
   } catch (error) {
@@ -214,6 +228,15 @@ async function openProviders(
   return connected;
 }
 
+/** Sends webhooks with the task as the REST front shows it. */
+function openWebhookSender({ webhooks }: Pick<Config, 'webhooks'>, clock: Clock): HttpWebhookSender {
+  return new HttpWebhookSender({
+    allow: [...webhooks.allowedHosts, ...webhooks.allowedNetworks],
+    clock,
+    render: (message) => JSON.stringify(renderWebhookMessage(message)),
+  });
+}
+
 /** The ports of a database, without whatever else a driver may have there. */
 function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): Pick<Ports, DatabasePort> {
   return pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS);
@@ -228,9 +251,9 @@ function portsModule(ports: Partial<Ports>): ContainerModule {
 
 /** What has to be closed again, the last first. */
 class Opened {
-  private readonly things: { close(options?: CloseOptions): Promise<void> }[] = [];
+  private readonly things: Closable[] = [];
 
-  keep<T extends { close(options?: CloseOptions): Promise<void> }>(thing: T): T {
+  keep<T extends Closable>(thing: T): T {
     this.things.push(thing);
     return thing;
   }

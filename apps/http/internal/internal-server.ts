@@ -3,18 +3,14 @@ import { READY, readyWhile, UP } from '../../readiness.js';
 import { Listening } from '../host/server.js';
 
 export interface InternalServerOptions {
-  readonly host: string;
-  /** 0 takes any free one. */
-  readonly port: number;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
 }
 
 export interface InternalServer {
-  /** Where it listens: what was asked for, or the free port that was taken. */
-  readonly host: string;
-  readonly port: number;
+  /** Port 0 takes any free one; returns the one taken. Throws one sentence when the port cannot be had. */
+  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /** From now on the process is not ready, and still alive. */
   stopping(): void;
   /**
@@ -39,21 +35,15 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 15_000;
 
 /**
- * Serves the operators' endpoints of the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one
- * sentence when the port cannot be had.
+ * Serves the operators' endpoints of the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Nothing
+ * listens before `listen`.
  */
-export async function createInternalServer({
-  host,
-  port,
-  readiness,
-  metrics,
-}: InternalServerOptions): Promise<InternalServer> {
+export function createInternalServer({ readiness, metrics }: InternalServerOptions): InternalServer {
   let isStopping = false;
   const isReady = readyWhile({ readiness, isStopping: () => isStopping });
   const listening = new Listening(createHttpServer(pagesOf(isReady, metrics)), 'internal');
-  const address = await listening.listen(host, port);
   return {
-    ...address,
+    listen: (host, port) => listening.listen(host, port),
     stopping: () => {
       isStopping = true;
     },

@@ -51,7 +51,7 @@ describe('the stop of a service', () => {
     const config = await loadConfig({ file: undefined, folder: process.cwd(), environment: {} });
     const worker = part('worker');
     const end = await stopParts({
-      front: { close: part('front') },
+      http: { close: part('http') },
       grpc: { close: part('grpc') },
       internal: { stopping: () => told.push('not ready'), close: part('internal') },
       worker: { stop: () => worker().then(() => hasEnded) },
@@ -73,7 +73,7 @@ describe('the stop of a service', () => {
       'stopping',
       'not ready',
       'worker',
-      'front',
+      'http',
       'grpc',
       { keepsLock: false },
       'program',
@@ -88,10 +88,10 @@ describe('the stop of a service', () => {
     expect(await stopped(undefined, false)).to.deep.include({ keepsLock: true });
   });
 
-  for (const failing of ['worker', 'front', 'grpc', 'program'])
+  for (const failing of ['worker', 'http', 'grpc', 'program'])
     it(`stops all others when the ${failing} fails, and tells it`, async () => {
       const told = await stopped(failing);
-      for (const part of ['worker', 'front', 'grpc', 'program', 'outages', 'internal']) expect(told).to.include(part);
+      for (const part of ['worker', 'http', 'grpc', 'program', 'outages', 'internal']) expect(told).to.include(part);
       expect(told.slice(-2)).to.deep.equal([failing, 'failed']);
       expect(told).to.not.include('stopped');
       expect(told).to.deep.include({ keepsLock: failing === 'worker' });

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import type { DatabaseDriver, ObjectsDriver, ProviderDriver, SignerDriver } from '../../../adapters/driver.js';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
@@ -10,10 +13,16 @@ import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { timersDriver } from '../../../adapters/timers/timers-driver.js';
 import type { Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { Metrics } from '../../../apps/metrics/metrics.js';
+import { startService } from '../../../apps/service/serve.js';
+import { bindServer } from '../../../apps/wiring/modules.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
+import { resolveParts, ROOTS } from '../../../apps/wiring/parts.js';
 import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
+
+const SILENT_LOGGER = pino({ enabled: false });
 
 // Goal: whatever a start has opened is closed again, when the start fails and when closing one thing fails.
 // Method: the built-in stores in a fresh folder, with wake-ups and providers that record how they are closed; a second
@@ -110,6 +119,38 @@ describe('the program', () => {
     await program.close();
     expect(closed).to.deep.equal(['second', 'sandbox', 'wake-ups']);
     await expectReleased();
+  });
+
+  it('makes every part of a server before anything listens', async () => {
+    const config = await configured({ sandbox: sandboxDriver });
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const rest = { ...config.rest, port };
+    const grpc = { ...config.grpc, port: 0, callersFile: join(folder, 'missing') };
+    const failure: unknown = await startService({ ...config, rest, grpc }, SILENT_LOGGER).catch((error) => error);
+    taken.close();
+    expect(String(failure)).to.include('grpc.callers_file');
+    await expectReleased();
+  });
+
+  it('binds the parts of a server that its configuration turns on', async () => {
+    const base = await configured({ sandbox: sandboxDriver });
+    const rootsOf = async (changes: Partial<Config>, metrics?: Metrics): Promise<readonly string[]> => {
+      const config = { ...base, ...changes };
+      const program = await openProgram(config, 'server');
+      const options = { logger: SILENT_LOGGER, publicUrl: () => 'http://host', metrics };
+      const roots = resolveParts(await bindServer(program, config, options), ROOTS);
+      await Promise.all([roots.http?.close(0), roots.grpc?.close(0)]);
+      await program.close();
+      return Object.keys(roots);
+    };
+    const internal = { ...base.internal, port: 0 };
+    const grpc = { ...base.grpc, port: 0 };
+    expect(await rootsOf({})).to.deep.equal(['http', 'worker']);
+    expect(await rootsOf({ grpc, internal }, new Metrics())).to.deep.equal([...ROOTS]);
+    expect(await rootsOf({ role: 'worker', grpc, internal }, new Metrics())).to.deep.equal(['internal', 'worker']);
+    expect(await rootsOf({ worker: { ...base.worker, enabled: false } })).to.deep.equal(['http']);
   });
 
   it('opens a signer of outputs where generations run, and nowhere else', async () => {

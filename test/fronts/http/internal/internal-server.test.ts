@@ -17,18 +17,20 @@ describe('the internal listener', () => {
   const open: InternalServer[] = [];
   afterEach(() => Promise.all(open.splice(0).map((server) => server.close(0))));
 
-  async function listening(
-    options: Partial<InternalServerOptions> = {},
-  ): Promise<InternalServer & { readonly origin: string }> {
-    const server = await createInternalServer({
-      host: '127.0.0.1',
-      port: 0,
+  async function listening({
+    port: wanted = 0,
+    ...options
+  }: Partial<InternalServerOptions> & { readonly port?: number } = {}): Promise<
+    InternalServer & { readonly port: number; readonly origin: string }
+  > {
+    const server = createInternalServer({
       readiness: () => Promise.resolve(true),
       metrics: new Metrics(),
       ...options,
     });
     open.push(server);
-    return { ...server, origin: `http://127.0.0.1:${server.port}` };
+    const { port } = await server.listen('127.0.0.1', wanted);
+    return { ...server, port, origin: `http://127.0.0.1:${port}` };
   }
 
   it('reports alive and ready while the database answers, and alive when it does not', async () => {
