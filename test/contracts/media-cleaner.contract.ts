@@ -37,6 +37,7 @@ import {
 } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
+import { sizeOf } from '../harness/run-sizes.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
 const TAGGED = { ...TAGGED_IMAGES, ...TAGGED_VIDEOS };
@@ -345,7 +346,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
           // A marker that was damaged itself may be anywhere, and is none.
           if (has(after, MARKER)) expect(await probed(after)).to.have.property('invalid');
         }),
-        { numRuns: 1_000 },
+        { numRuns: sizeOf('damagedFiles') },
       );
     });
 

@@ -42,6 +42,7 @@ import {
 import { box, endlessBox, lastIndex, muxedWithTags, packetsOf, TAGGED_VIDEOS } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
+import { sizeOf } from '../harness/run-sizes.js';
 
 const KEEP: CleanOptions = { mark: TRAINED, manifests: 'keep' };
 const DROP: CleanOptions = { mark: TRAINED, manifests: 'drop' };
@@ -676,7 +677,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
             else await expectMarked(after, how.mark);
           },
         ),
-        { numRuns: 1_000 },
+        { numRuns: sizeOf('damagedFiles') },
       );
     });
   });

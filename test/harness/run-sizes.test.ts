@@ -139,7 +139,13 @@ describe('npm run verify:all', () => {
   function scripts(npm: string): { readonly status: number | null; readonly said: string } {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-verify-all-'));
     try {
-      writeFileSync(join(folder, 'npm'), `#!/bin/sh\necho "$* with $${FULL_RUN_VARIABLE}"\n${npm}\n`, { mode: 0o755 });
+      for (const [command, then] of [
+        ['npm', npm],
+        ['node', 'exit 0'],
+      ] as const) {
+        const script = `#!/bin/sh\necho "$* with $${FULL_RUN_VARIABLE}"\n${then}\n`;
+        writeFileSync(join(folder, command), script, { mode: 0o755 });
+      }
       const program = fileURLToPath(new URL('./verify-all.js', import.meta.url));
       const { status, stdout } = spawnSync(process.execPath, [program], { env: { PATH: folder }, encoding: 'utf8' });
       return { status, said: stdout };
@@ -149,7 +155,10 @@ describe('npm run verify:all', () => {
   }
 
   it('runs what CI runs in full, then what npm test leaves out', () => {
-    expect(scripts('exit 0')).to.deep.equal({ status: 0, said: 'run verify with all\nrun test:openapi with all\n' });
+    expect(scripts('exit 0')).to.deep.equal({
+      status: 0,
+      said: 'run verify with all\ndist/test/openapi/main.js with all\n',
+    });
   });
 
   it('stops at the first that fails', () => {

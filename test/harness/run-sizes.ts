@@ -45,6 +45,8 @@ export const RUN_SIZES = {
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
   countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 125, inFull: 1_000 },
+  damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 200, inFull: 1_000 },
+  wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 

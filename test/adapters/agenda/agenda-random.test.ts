@@ -10,6 +10,7 @@ import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
 import { AgendaPlace, elapsed, onAgenda } from './on-agenda.js';
+import { sizeOf } from '../../harness/run-sizes.js';
 
 // Goal: with any schedules from any process, while handlers fail or run long and processes stop, die or start, each
 // generation is eventually handled at or after the time of its last schedule, and no wake-up is left. Where processes die, wake-ups
@@ -111,7 +112,7 @@ for (const { name, step, keepAfterMs } of LIVES)
           await until(async () => late().length === 0 && (await wakeUps.countDocuments()) === 0);
           await place.empty();
         }),
-        { seed, numRuns: 4, endOnFailure: true },
+        { seed, numRuns: sizeOf('wakeUpSequences'), endOnFailure: true },
       );
     });
   });
