@@ -3,16 +3,15 @@ import { ServiceError } from '../../../core/errors.js';
 import { isUuid } from '../../../core/ids.js';
 import { disconnect as endConnection, listGrants } from '../../../core/people/grants.js';
 import {
-  endOtherSessions as endEndOtherSessions,
+  endOtherSessions as endOthers,
   endSession as end,
   listSessions as sessionsOf,
-  listSessions,
 } from '../../../core/people/sessions.js';
 import { type ConsoleOperation, shownTime } from './console-operation.js';
 import { readCapUses } from './keys-and-apps.js';
 
 /** Where this person is signed in, newest first. */
-export const listSessionsListSessions: ConsoleOperation = {
+export const listSessions: ConsoleOperation = {
   method: 'GET',
   path: '/sessions',
   async answer({ context }, { signedIn: { person, session: current } }) {
@@ -36,7 +35,7 @@ export const endSession: ConsoleOperation = {
   path: '/sessions/:session_id/end',
   async answer({ context }, { ctx, signedIn: { person } }) {
     const asked = ctx.params['session_id'] ?? '';
-    const known = (await listSessions(context, person)).find(({ sessionId }) => sessionId === asked);
+    const known = (await sessionsOf(context, person)).find(({ sessionId }) => sessionId === asked);
     if (!known) throw new ServiceError('NOT_FOUND', 'There is no such session.');
     await end(context, person, known.sessionId);
     return {};
@@ -48,7 +47,7 @@ export const endOtherSessions: ConsoleOperation = {
   method: 'POST',
   path: '/sessions/end-others',
   async answer({ context }, { signedIn }) {
-    await endEndOtherSessions(context, signedIn);
+    await endOthers(context, signedIn);
     return {};
   },
 };

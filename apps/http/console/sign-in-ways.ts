@@ -14,7 +14,7 @@ import type { IdentityKey } from '../../../core/ports/stores.js';
 import { outsideCookie, relyingParty, requireRelyingParty } from '../pages/browser-sessions.js';
 import { type ConsoleOperation, NAME, NAME_WORDING, shownTime } from './console-operation.js';
 
-export function renderPasskey({ credentialId, name, createdAt, lastUsedAt }: Passkey) {
+function renderPasskey({ credentialId, name, createdAt, lastUsedAt }: Passkey) {
   return {
     id: credentialId,
     name,
@@ -26,7 +26,7 @@ export function renderPasskey({ credentialId, name, createdAt, lastUsedAt }: Pas
 
 const BASE64URL = { type: 'string', minLength: 1, maxLength: 8_192, pattern: '^[A-Za-z0-9_-]+$' } as const;
 
-const SCHEMA_ADDPASSKEY = {
+const ADD_PASSKEY_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['name', 'challenge', 'client_data', 'attestation_object'],
@@ -39,7 +39,7 @@ const SCHEMA_ADDPASSKEY = {
   },
 } as const satisfies JsonObject;
 
-interface SentAddPasskey {
+interface AddPasskeyBody {
   readonly name: string;
   readonly challenge: string;
   readonly client_data: string;
@@ -51,9 +51,9 @@ interface SentAddPasskey {
 export const addPasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys',
-  body: { schema: SCHEMA_ADDPASSKEY, wording: NAME_WORDING },
+  body: { schema: ADD_PASSKEY_SCHEMA, wording: NAME_WORDING },
   async answer({ context, publicUrl }, { signedIn, body }) {
-    const sent = body as unknown as SentAddPasskey;
+    const sent = body as unknown as AddPasskeyBody;
     const passkey = await add(context, signedIn, requireRelyingParty(publicUrl()), {
       name: sent.name,
       challenge: sent.challenge,
@@ -100,7 +100,7 @@ export const listPasskeys: ConsoleOperation = {
   },
 };
 
-const SCHEMA_REMOVEPASSKEY = {
+const REMOVE_PASSKEY_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['id'],
@@ -111,14 +111,14 @@ const SCHEMA_REMOVEPASSKEY = {
 export const removePasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys/remove',
-  body: { schema: SCHEMA_REMOVEPASSKEY },
+  body: { schema: REMOVE_PASSKEY_SCHEMA },
   async answer({ context }, { signedIn: { person }, body }) {
     await remove(context, person, (body as unknown as { readonly id: string }).id);
     return {};
   },
 };
 
-const SCHEMA_RENAMEPASSKEY = {
+const RENAME_PASSKEY_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['id', 'name'],
@@ -131,7 +131,7 @@ const SCHEMA_RENAMEPASSKEY = {
 export const renamePasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys/rename',
-  body: { schema: SCHEMA_RENAMEPASSKEY, wording: NAME_WORDING },
+  body: { schema: RENAME_PASSKEY_SCHEMA, wording: NAME_WORDING },
   async answer({ context }, { signedIn: { person }, body }) {
     const { id, name } = body as unknown as { readonly id: string; readonly name: string };
     return { passkey: renderPasskey(await rename(context, person, id, name)) };
@@ -172,7 +172,7 @@ export const listIdentities: ConsoleOperation = {
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 1_000 } as const;
 
-const SCHEMA_UNLINKIDENTITY = {
+const UNLINK_IDENTITY_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['issuer', 'subject'],
@@ -182,7 +182,7 @@ const SCHEMA_UNLINKIDENTITY = {
 export const unlinkIdentity: ConsoleOperation = {
   method: 'POST',
   path: '/identities/unlink',
-  body: { schema: SCHEMA_UNLINKIDENTITY },
+  body: { schema: UNLINK_IDENTITY_SCHEMA },
   async answer({ context }, { signedIn: { person }, body }) {
     const { issuer, subject } = body as unknown as IdentityKey;
     const known = await context.people.findIdentity({ issuer, subject });
@@ -194,14 +194,14 @@ export const unlinkIdentity: ConsoleOperation = {
 
 const PASSWORD = { type: 'string', maxLength: 1_000 } as const;
 
-const SCHEMA_CHANGEPASSWORD = {
+const CHANGE_PASSWORD_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['new_password'],
   properties: { current_password: PASSWORD, new_password: PASSWORD },
 } as const satisfies JsonObject;
 
-interface SentChangePassword {
+interface ChangePasswordBody {
   readonly current_password?: string;
   readonly new_password: string;
 }
@@ -210,9 +210,9 @@ interface SentChangePassword {
 export const changePassword: ConsoleOperation = {
   method: 'POST',
   path: '/password',
-  body: { schema: SCHEMA_CHANGEPASSWORD },
+  body: { schema: CHANGE_PASSWORD_SCHEMA },
   async answer({ context, sessions, signInRates, addresses }, { ctx, signedIn, body }) {
-    const { current_password: current, new_password: next } = body as unknown as SentChangePassword;
+    const { current_password: current, new_password: next } = body as unknown as ChangePasswordBody;
     const { person, session } = signedIn;
     // The session has a pace of its own: one that was stolen cannot slow the person's own sign-in down.
     const device = `session ${session.sessionId}`;

@@ -1,6 +1,26 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { HttpHandler, HttpRoute } from '../host/server.js';
-import { IDENTITY, MCP_PATH, REVISIONS } from './identity.js';
+
+const PACKAGE = new URL('../../../../package.json', import.meta.url);
+const { name, version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as {
+  readonly name: string;
+  readonly version: string;
+};
+
+/** The name of the server in every document and every response. */
+export const IDENTITY = {
+  name,
+  version,
+  title: 'Darkroom',
+  description: 'Makes images and videos from prompts, paid in credits.',
+} as const;
+
+/** The revisions of the protocol that are served, the newest first. */
+export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const;
+
+/** The path of the server. */
+export const MCP_PATH = '/api/v1/developer/mcp';
 
 const CARD_PATH = `${MCP_PATH}/server-card`;
 const CARD_TYPE = 'application/mcp-server-card+json';

@@ -6,8 +6,7 @@ import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { Repetition } from '../../../core/repetition.js';
 import type { HttpState } from '../host/http-context.js';
-import { canShowForms } from './asking.js';
-import type { PostedResponse } from './client-requests.js';
+import { canShowForms, type PostedResponse } from './elicitation.js';
 
 /** One message and its answer: what tools need to know of the request that brought it. */
 export interface Exchange {

@@ -1,113 +1,38 @@
+import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import {
+  type AuthInfo,
   CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
   fromJsonSchema,
   type McpRequestContext,
+  type McpServer,
   MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { CallOver } from '../../../core/cancellation.js';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
-import type { Json } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { loggedIds } from '../../logging/logged-fields.js';
 import { messageOf } from '../../service-errors.js';
 import { notedRefusal } from '../host/errors.js';
-import { type Asking, AskingByRepetition, AskingOnStream, canShowForms, UNABLE } from './asking.js';
-import type { ClientRequests } from './client-requests.js';
+import {
+  type Asking,
+  AskingByRepetition,
+  AskingOnStream,
+  canShowForms,
+  type ClientRequests,
+  Progress,
+  UNABLE,
+} from './elicitation.js';
+import { IDENTITY, REVISIONS } from './discovery.js';
 import { asksPeople, type Exchange, objectOf } from './exchange.js';
-import { IDENTITY, REVISIONS } from './identity.js';
-import { Progress } from './progress.js';
 import { cancelTask, getTask, takesTasks, TASKS_EXTENSION, updateTask } from './tasks.js';
 import { findTool, listed, refusalResult, type Tool, type ToolAnswer, TOOLS } from './tools.js';
-
-export interface CallingParts {
-  readonly exchange: Exchange;
-  readonly logger: Logger;
-  readonly asking: Asking;
-  readonly progress: Progress;
-  readonly takesTasks: boolean;
-  readonly confirmAboveCredits: number;
-}
-
-/**
- * Calls a tool. What it refuses is its result, with the code and the sentence of REST.
- */
-export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
-  const { exchange, logger, ...rest } = parts;
-  const { context, waits, caller, requireAllowed, state } = exchange;
-  const given = objectOf(args);
-  state.tool = tool.name;
-  state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
-  try {
-    return await tool.answer({
-      ...rest,
-      context,
-      waits,
-      caller,
-      requireAllowed,
-      args: given,
-      created: (generationId) => {
-        state.hasCreated = true;
-        state.ids = loggedIds({ generationId });
-      },
-    });
-  } catch (error) {
-    // Nobody is left to read the answer.
-    if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));
-    const refusal = notedRefusal(error, state, logger);
-    return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
-  }
-}
-
-/** Sentences that name what is a tool's own. */
-const MESSAGES = {
-  IDEMPOTENCY_KEY_REQUIRED: 'Send an idempotency_key.',
-  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
-  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with different arguments.',
-  IDEMPOTENCY_IN_PROGRESS: 'The first call with this idempotency_key is still being handled.',
-  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
-} as const;
-
-/** What the client of a message says that it can do. */
-export function capabilitiesOf({ mcpReq }: ServerContext): unknown {
-  const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
-  return envelope[CLIENT_CAPABILITIES_META_KEY];
-}
-
-const PARAMS = fromJsonSchema<{ readonly taskId: string }>({
-  type: 'object',
-  required: ['taskId'],
-  properties: { taskId: { type: 'string' } },
-});
-
-const METHODS = { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask } as const;
-
-/** The methods of the tasks extension, for clients that named it. The library has no help for them. */
-export function serveTasks(server: Server, { context, caller, state }: Exchange, logger: Logger): void {
-  for (const [method, answer] of Object.entries(METHODS))
-    server.setRequestHandler(method, { params: PARAMS }, async ({ taskId }, ctx) => {
-      if (!takesTasks(capabilitiesOf(ctx)))
-        throw new MissingRequiredClientCapabilityError({
-          requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
-        });
-      try {
-        return await answer(context, caller, taskId);
-      } catch (error) {
-        const { code, message } = notedRefusal(error, state, logger);
-        throw new ProtocolError(protocolCodeOf(code), `${code}: ${message}`);
-      }
-    });
-}
-
-/** An id of which there is no task is a wrong parameter. */
-function protocolCodeOf(code: ErrorCode): number {
-  return code === 'TASK_NOT_FOUND' || code === 'GENERATION_JOB_NOT_FOUND'
-    ? ProtocolErrorCode.InvalidParams
-    : ProtocolErrorCode.InternalError;
-}
 
 export interface McpServerOptions {
   readonly logger: Logger;
@@ -116,13 +41,47 @@ export interface McpServerOptions {
   readonly confirmAboveCredits: number;
 }
 
+/** The protocol for the messages of one process. */
+export function mcpProtocol(options: McpServerOptions): HandleMessage {
+  return messageHandler(options.logger, (request, exchange) => serverFor(request, exchange, options));
+}
+
+/** Answers one message that was read and checked. */
+export type HandleMessage = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  body: JsonObject,
+  exchange: Exchange,
+) => Promise<void>;
+
+/** Makes the server of one message. */
+export type ServerFactory = (request: McpRequestContext, exchange: Exchange) => Server | McpServer;
+
+/** Streams that clients of this process listen to; nothing is told on them. */
+const MAX_SUBSCRIPTIONS = 100;
+
+/** The protocol, by its library. A server lives for one message: there is nothing to keep between two. */
+export function messageHandler(logger: Logger, makeServer: ServerFactory): HandleMessage {
+  const onerror = (error: Error): void => logger.debug({ err: error }, 'MCP message refused');
+  const handler = createMcpHandler(
+    (request) => makeServer(request, request.authInfo?.extra?.['exchange'] as Exchange),
+    { onerror, maxSubscriptions: MAX_SUBSCRIPTIONS },
+  );
+  return async (req, res, body, exchange) => {
+    const { credentialId, scopes } = exchange.caller;
+    const authInfo: AuthInfo = { token: '', clientId: credentialId, scopes: [...scopes], extra: { exchange } };
+    const fetch: typeof handler.fetch = (request, given) => handler.fetch(request, { ...given, authInfo });
+    await toNodeHandler({ fetch }, { onerror })(req as NodeIncomingMessageLike, res, body);
+  };
+}
+
 const LIST_TTL_MS = 300_000;
 
 const INSTRUCTIONS =
   'Makes images and videos from prompts, paid in credits. Call list_models first: prices and parameters differ between models. A generation is paid once for each idempotency_key; when an answer is lost, repeat the call with the same key.';
 
 /** The server of one message. */
-export function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpServerOptions): Server {
+function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpServerOptions): Server {
   const isModern = era === 'modern';
   const server = new Server(
     { name: IDENTITY.name, version: IDENTITY.version, title: IDENTITY.title, description: IDENTITY.description },
@@ -186,4 +145,90 @@ function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Askin
     progress,
     send: async (request) => server.transport?.send(request, { relatedRequestId: mcpReq.id }),
   });
+}
+
+interface CallingParts {
+  readonly exchange: Exchange;
+  readonly logger: Logger;
+  readonly asking: Asking;
+  readonly progress: Progress;
+  readonly takesTasks: boolean;
+  readonly confirmAboveCredits: number;
+}
+
+/**
+ * Calls a tool. What it refuses is its result, with the code and the sentence of REST.
+ */
+async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
+  const { exchange, logger, ...rest } = parts;
+  const { context, waits, caller, requireAllowed, state } = exchange;
+  const given = objectOf(args);
+  state.tool = tool.name;
+  state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
+  try {
+    return await tool.answer({
+      ...rest,
+      context,
+      waits,
+      caller,
+      requireAllowed,
+      args: given,
+      created: (generationId) => {
+        state.hasCreated = true;
+        state.ids = loggedIds({ generationId });
+      },
+    });
+  } catch (error) {
+    // Nobody is left to read the answer.
+    if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));
+    const refusal = notedRefusal(error, state, logger);
+    return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
+  }
+}
+
+/** Sentences that name what is a tool's own. */
+const MESSAGES = {
+  IDEMPOTENCY_KEY_REQUIRED: 'Send an idempotency_key.',
+  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with different arguments.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first call with this idempotency_key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
+} as const;
+
+/** What the client of a message says that it can do. */
+function capabilitiesOf({ mcpReq }: ServerContext): unknown {
+  const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
+  return envelope[CLIENT_CAPABILITIES_META_KEY];
+}
+
+const PARAMS = fromJsonSchema<{ readonly taskId: string }>({
+  type: 'object',
+  required: ['taskId'],
+  properties: { taskId: { type: 'string' } },
+});
+
+const METHODS = { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask } as const;
+
+/** The methods of the tasks extension, for clients that named it. The library has no help for them. */
+function serveTasks(server: Server, { context, caller, state }: Exchange, logger: Logger): void {
+  for (const [method, answer] of Object.entries(METHODS))
+    server.setRequestHandler(method, { params: PARAMS }, async ({ taskId }, ctx) => {
+      if (!takesTasks(capabilitiesOf(ctx)))
+        throw new MissingRequiredClientCapabilityError({
+          requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+        });
+      try {
+        return await answer(context, caller, taskId);
+      } catch (error) {
+        const { code, message } = notedRefusal(error, state, logger);
+        throw new ProtocolError(protocolCodeOf(code), `${code}: ${message}`);
+      }
+    });
+}
+
+/** An id of which there is no task is a wrong parameter. */
+function protocolCodeOf(code: ErrorCode): number {
+  return code === 'TASK_NOT_FOUND' || code === 'GENERATION_JOB_NOT_FOUND'
+    ? ProtocolErrorCode.InvalidParams
+    : ProtocolErrorCode.InternalError;
 }

@@ -2,10 +2,18 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
-import { type Generation, type GenerationStatus, isTerminal } from '../../../core/generation/generation.js';
-import { getGeneration } from '../../../core/generation/read-generations.js';
+import {
+  type Generation,
+  type GenerationStatus,
+  type GenerationView,
+  isTerminal,
+  type Output,
+  type OutputView,
+} from '../../../core/generation/generation.js';
+import { getGeneration, viewGeneration } from '../../../core/generation/read-generations.js';
+import type { Preview, Previews } from '../../../core/ports/media.js';
+import { renderTask } from '../render/generation.js';
 import { timestamp } from '../render/schema-parts.js';
-import { taskResult } from './task-result.js';
 
 /** The extension by which a client takes a handle in place of a result, and asks for the result later. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -81,4 +89,122 @@ function handleOf({ settings }: Pick<Context, 'settings'>, generation: Generatio
     ttlMs: settings.taskRetentionMs,
     pollIntervalMs: settings.pollAfterMs,
   };
+}
+
+type Content = CallToolResult['content'][number];
+
+/** What previews may take, so that the whole answer stays below a million characters. */
+const MAX_PREVIEWS = 4;
+const MAX_PREVIEW_BYTES = 140_000;
+
+/**
+ * A generation as a tool shows it: the task of REST, a sentence, a small picture of each of the first results, and a
+ * link to each of the files.
+ */
+export async function taskResult(context: Context, generation: Generation): Promise<CallToolResult> {
+  const view = await viewGeneration(context, generation);
+  const task = JSON.parse(JSON.stringify(renderTask(view))) as Record<string, unknown>;
+  return {
+    content: [
+      { type: 'text', text: sentenceOf(view, context.settings.outputUrlMs) },
+      ...(await previewsOf(context, view.outputs)),
+      ...view.outputs.map(linkTo),
+    ],
+    structuredContent: task,
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+function sentenceOf({ generation, outputs }: GenerationView, outputUrlMs: number): string {
+  const { generationId, status, modality, chargedCredits, reservedCredits, error } = generation;
+  if (!isTerminal(status))
+    return `Generation ${generationId} is ${status}; ${reservedCredits} credits are reserved for it. Call get_generation with this id to wait for its end.`;
+  const cost = `${chargedCredits} ${chargedCredits === 1 ? 'credit' : 'credits'}`;
+  if (status === 'failed')
+    return `Generation ${generationId} failed and cost ${cost}: ${error?.code ?? 'unknown'}: ${error?.message ?? 'no reason is known'}`;
+  if (status === 'cancelled') return `Generation ${generationId} was cancelled and cost ${cost}.`;
+  const made = outputs.length === 1 ? `1 ${modality}` : `${outputs.length} ${modality}s`;
+  const links =
+    outputs.length === 0
+      ? 'The files are no longer kept.'
+      : `The links to the full files work for ${Math.round(outputUrlMs / MINUTE_MS)} minutes; get_generation gives new ones.`;
+  return `Generation ${generationId} succeeded with ${made} for ${cost}. ${links}`;
+}
+
+function linkTo({ output, url, filename }: OutputView): Content {
+  const size = `${output.widthPx}x${output.heightPx} pixels`;
+  const duration = output.durationMs === undefined ? '' : `, ${output.durationMs / 1_000} s`;
+  return {
+    type: 'resource_link',
+    uri: url,
+    name: filename,
+    mimeType: output.contentType,
+    size: output.byteSize,
+    description: `The full ${output.kind}: ${size}${duration}.`,
+  };
+}
+
+async function previewsOf(context: Context, outputs: readonly OutputView[]): Promise<Content[]> {
+  const images = outputs.filter(({ output }) => output.kind === 'image').slice(0, MAX_PREVIEWS);
+  const made = await Promise.all(images.map(({ output }) => previewOf(context, output)));
+  return made.filter((preview) => preview !== undefined);
+}
+
+/** A result is worth more than its preview: without one it is shown all the same. */
+async function previewOf(context: Context, output: OutputView['output']): Promise<Content | undefined> {
+  const preview = await previewOfOutput(context, output, MAX_PREVIEW_BYTES).catch(() => null);
+  if (preview === null) return undefined;
+  return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
+}
+
+/** What a process keeps of previews it made: a client that asks again and again costs no more decoding. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** The previews that were made last, by the key of the object, whose bytes never change. */
+class KeptPreviews {
+  private readonly byKey = new Map<string, Preview>();
+  private bytes = 0;
+
+  find(key: string): Preview | undefined {
+    return this.byKey.get(key);
+  }
+
+  keep(key: string, preview: Preview): void {
+    this.drop(key);
+    this.byKey.set(key, preview);
+    this.bytes += preview.bytes.byteLength;
+    for (const oldest of this.byKey.keys()) {
+      if (this.bytes <= MAX_KEPT_BYTES) return;
+      this.drop(oldest);
+    }
+  }
+
+  private drop(key: string): void {
+    this.bytes -= this.byKey.get(key)?.bytes.byteLength ?? 0;
+    this.byKey.delete(key);
+  }
+}
+
+const keptOf = new WeakMap<Previews, KeptPreviews>();
+
+/** A small picture of an output, of `maxBytes` at most; null where there is none to be had. */
+export async function previewOfOutput(
+  { objects, previews, call }: Pick<Context, 'objects' | 'previews' | 'call'>,
+  { objectKey, byteSize, mark }: Output,
+  maxBytes: number,
+): Promise<Preview | null> {
+  const kept = keptOf.get(previews) ?? new KeptPreviews();
+  keptOf.set(previews, kept);
+  const found = kept.find(objectKey);
+  if (found !== undefined) return found;
+  const bytes = await objects.read(objectKey);
+  if (bytes === null) return null;
+  const made = await previews.ofImage(
+    bytes,
+    { sourceBytes: byteSize, maxBytes, ...(mark === undefined ? {} : { mark }) },
+    call,
+  );
+  if (made !== null) kept.keep(objectKey, made);
+  return made;
 }

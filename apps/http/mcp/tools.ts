@@ -5,25 +5,19 @@ import type { Context } from '../../../core/context.js';
 import { getBalance } from '../../../core/credits/operate.js';
 import { ERRORS, ServiceError } from '../../../core/errors.js';
 import { type BodySchema, fieldInvalid, readBody, type Wording } from '../../../core/fields.js';
-import {
-  type Created,
-  createGeneration,
-  estimateGeneration as estimate,
-  estimateGeneration,
-} from '../../../core/generation/create-generation.js';
-import { cancelGeneration as cancel } from '../../../core/generation/end-generation.js';
+import { type Created, createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { isTerminal, type Operation } from '../../../core/generation/generation.js';
 import { GENERATION_REQUEST_SCHEMA, requestWording } from '../../../core/generation/quote.js';
 import { waitForGeneration } from '../../../core/generation/wait-for-generation.js';
 import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { SignedRequest } from '../../../core/ports/object-store.js';
-import { completeUpload as complete, completeUpload } from '../../../core/uploads/complete-upload.js';
+import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import {
   COMPLETE_REQUEST_SCHEMA,
   PREPARE_REQUEST_SCHEMA,
   prepareUpload,
-  prepareUpload as prepare,
   UPLOAD_MEDIA_TYPES,
 } from '../../../core/uploads/prepare-upload.js';
 import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
@@ -31,10 +25,8 @@ import { BALANCE_SCHEMA, renderBalance } from '../render/credits.js';
 import { ESTIMATE_SCHEMA, renderEstimate, TASK_SCHEMA } from '../render/generation.js';
 import { ROLE, type TitledSchema, UUID } from '../render/schema-parts.js';
 import { COMPLETED_UPLOAD_SCHEMA, PREPARED_UPLOAD_SCHEMA, renderCompleted, renderPrepared } from '../render/upload.js';
-import type { Asking } from './asking.js';
-import type { Progress } from './progress.js';
-import { taskResult } from './task-result.js';
-import { taskHandle } from './tasks.js';
+import type { Asking, Progress } from './elicitation.js';
+import { taskHandle, taskResult } from './tasks.js';
 
 /** A call of a tool, whose caller may make it. */
 export interface ToolCall {
@@ -89,7 +81,10 @@ export function listed({ name, title, description, annotations, input, output }:
   };
 }
 
-export const IDEMPOTENCY_KEY = {
+const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const;
+const WRITES = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+
+const IDEMPOTENCY_KEY = {
   type: 'string',
   minLength: 1,
   maxLength: 255,
@@ -97,7 +92,7 @@ export const IDEMPOTENCY_KEY = {
     'Any text of your choice, without spaces. Make a new one for each new intent. To repeat a request whose answer was lost, send the same key with the same arguments: it is then done, and paid, only once.',
 } as const satisfies JsonObject;
 
-export const WAIT_SECONDS = {
+const WAIT_SECONDS = {
   type: 'integer',
   minimum: 0,
   maximum: 50,
@@ -105,90 +100,192 @@ export const WAIT_SECONDS = {
   description: 'How long to wait for the result; with 0 the answer comes at once.',
 } as const satisfies JsonObject;
 
-export const GENERATION_ID = { ...UUID, description: 'Id of the generation.' } as const satisfies JsonObject;
+const GENERATION_ID = { ...UUID, description: 'Id of the generation.' } as const satisfies JsonObject;
 
-/** The input of a tool that takes these arguments and no other. */
-export function inputOf(properties: JsonObject, required: readonly string[] = []): BodySchema {
-  return {
+const NO_INPUT = inputOf({});
+
+const listModelsTool: Tool = {
+  name: 'list_models',
+  title: 'List the models',
+  description:
+    'Lists the models with their prices, limits and parameters. Call it before generating: model_key and parameters must come from here.',
+  annotations: READS,
+  input: NO_INPUT,
+  output: CATALOG_SCHEMA,
+  scopes: () => [],
+  rate: 'reads',
+  async answer(call) {
+    readArguments(call, NO_INPUT);
+    return dataResult(renderCatalog(call.context.catalog.models()));
+  },
+};
+
+const getCreditsTool: Tool = {
+  name: 'get_credits',
+  title: 'Get the credit balance',
+  description: 'Tells how many credits the account can still spend.',
+  annotations: READS,
+  input: NO_INPUT,
+  output: BALANCE_SCHEMA,
+  scopes: () => ['credits:read'],
+  rate: 'reads',
+  async answer(call) {
+    readArguments(call, NO_INPUT);
+    return dataResult(renderBalance(await getBalance(call.context, call.caller)));
+  },
+};
+
+const estimateGenerationTool: Tool = {
+  name: 'estimate_generation',
+  title: 'Estimate the cost of a generation',
+  description: 'Tells how many credits a generation would reserve at most. Reserves and stores nothing.',
+  annotations: READS,
+  input: GENERATION_REQUEST_SCHEMA,
+  output: ESTIMATE_SCHEMA,
+  scopes: () => ['generations:write'],
+  rate: 'reads',
+  answer: async ({ context, caller, args }) =>
+    dataResult(renderEstimate(await estimateGeneration(context, caller, args))),
+};
+
+const MAX_PICTURES = 4;
+/** Base64 of a bit more than a megabyte: a message may have two. */
+const MAX_CHARACTERS = 1_500_000;
+
+const REFERENCE_PICTURES = {
+  type: 'array',
+  maxItems: MAX_PICTURES,
+  description:
+    'Small reference pictures; use prepare_upload for large ones. Transparent areas of a reference image are made anew, where the model can.',
+  items: {
     type: 'object',
     additionalProperties: false,
-    ...(required.length > 0 ? { required: [...required] } : {}),
-    properties,
+    required: ['data', 'media_type'],
+    properties: {
+      data: { type: 'string', minLength: 1, maxLength: MAX_CHARACTERS, description: 'The bytes in base64.' },
+      media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
+      role: { ...ROLE, default: 'reference_image' },
+    },
+  },
+} as const satisfies JsonObject;
+
+interface ReferencePicture {
+  readonly data: string;
+  readonly media_type: string;
+  readonly role?: string;
+}
+
+const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
+const OWN = ['idempotency_key', 'wait_seconds', 'reference_pictures'];
+
+const GENERATE_INPUT = inputOf(
+  {
+    ...FIELDS,
+    reference_pictures: REFERENCE_PICTURES,
+    idempotency_key: IDEMPOTENCY_KEY,
+    wait_seconds: WAIT_SECONDS,
+  },
+  ['model_key', 'prompt', 'idempotency_key'],
+);
+
+interface Arguments {
+  readonly reference_pictures?: readonly ReferencePicture[];
+  readonly reference_upload_ids?: readonly string[];
+  readonly wait_seconds?: number;
+}
+
+/** The two tools that generate differ in their words and in their operation. */
+function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' | 'description'>): Tool {
+  return {
+    ...words,
+    annotations: { ...WRITES, openWorldHint: true },
+    input: GENERATE_INPUT,
+    output: TASK_SCHEMA,
+    scopes: ({ reference_pictures: pictures }) =>
+      Array.isArray(pictures) && pictures.length > 0 ? ['generations:write', 'uploads:write'] : ['generations:write'],
+    rate: 'writes',
+    answer: (call) => generate(call, operation),
   };
 }
 
-/** The arguments, checked. Throws FIELD_REQUIRED and FIELD_INVALID. */
-export function readArguments<T>(
-  { context, args }: Pick<ToolCall, 'context' | 'args'>,
-  input: BodySchema,
-  wording: Wording = {},
-): T & JsonObject {
-  return readBody<T>(context, input, args, wording);
-}
+const generateImageTool = generateTool('image_generation', {
+  name: 'generate_image',
+  title: 'Generate images',
+  description:
+    'Makes images from a prompt and spends credits. Waits for the result; if it takes longer, the answer has the generation_id for get_generation. Show the links to the full files to the person.',
+});
 
-/** Takes the key out of the arguments. Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */
-export function takeIdempotencyKey(args: JsonObject): string {
-  const key: Json | undefined = args['idempotency_key'];
-  if (key === undefined || key === null) return readIdempotencyKey([]);
-  if (typeof key !== 'string') throw fieldInvalid('/idempotency_key', 'idempotency_key must be a text.');
-  return readIdempotencyKey([key]);
-}
+const generateVideoTool = generateTool('video_generation', {
+  name: 'generate_video',
+  title: 'Generate a video',
+  description:
+    'Makes a video from a prompt and spends credits. This often takes minutes: the answer then has the generation_id for get_generation. Show the link to the full file to the person.',
+});
 
-/** The arguments without those that are the tool's own: the body of REST. */
-export function withoutOwn(args: JsonObject, own: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(args).filter(([name]) => !own.includes(name)));
-}
+const GET_INPUT = inputOf({ generation_id: GENERATION_ID, wait_seconds: WAIT_SECONDS }, ['generation_id']);
 
-const MS = 1_000;
+const getGenerationTool: Tool = {
+  name: 'get_generation',
+  title: 'Get a generation',
+  description:
+    'Waits for a generation to end and shows it with previews and links to the full files. Call it again while the status is queued or running; do not generate again.',
+  annotations: READS,
+  input: GET_INPUT,
+  output: TASK_SCHEMA,
+  scopes: () => ['generations:read'],
+  rate: 'reads',
+  async answer(call) {
+    const args = readArguments<{ generation_id: string; wait_seconds?: number }>(call, GET_INPUT);
+    return resultAfterWait(call, args.generation_id, args.wait_seconds);
+  },
+};
 
-/** How long the call is to wait, in milliseconds. */
-export function waitMsOf(waitSeconds: number | undefined): number {
-  return (waitSeconds ?? WAIT_SECONDS.default) * MS;
-}
+const CANCEL_INPUT = inputOf({ generation_id: GENERATION_ID }, ['generation_id']);
 
-const INPUT_CANCELGENERATION = inputOf({ generation_id: GENERATION_ID }, ['generation_id']);
-
-export const cancelGeneration: Tool = {
+const cancelGenerationTool: Tool = {
   name: 'cancel_generation',
   title: 'Cancel a generation',
   description:
     'Cancels a generation. A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended does not change.',
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  input: INPUT_CANCELGENERATION,
+  annotations: { ...WRITES, destructiveHint: true },
+  input: CANCEL_INPUT,
   output: TASK_SCHEMA,
   scopes: () => ['generations:write'],
   rate: 'writes',
   async answer(call) {
-    const { generation_id: id } = readArguments<{ generation_id: string }>(call, INPUT_CANCELGENERATION);
-    return taskResult(call.context, await cancel(call.context, call.caller, id));
+    const { generation_id: id } = readArguments<{ generation_id: string }>(call, CANCEL_INPUT);
+    return taskResult(call.context, await cancelGeneration(call.context, call.caller, id));
   },
 };
 
-/** A result that is data alone, which clients without structured content read as text. */
-export function dataResult(data: object): CallToolResult {
-  const text = JSON.stringify(data);
-  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
-}
+const PREPARE_INPUT = inputOf({ ...PREPARE_REQUEST_SCHEMA.properties, idempotency_key: IDEMPOTENCY_KEY }, [
+  ...PREPARE_REQUEST_SCHEMA.required,
+  'idempotency_key',
+]);
 
-/** A refusal with the code and the sentence of REST, for the model to read and to act on. */
-export function refusalResult({ code, message, details: { retryAfterMs } }: ServiceError): CallToolResult {
-  const seconds = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1_000));
-  const retry = seconds === undefined ? '' : ` Try again in ${seconds} s.`;
-  return {
-    isError: true,
-    content: [{ type: 'text', text: `${code}: ${message}${retry}` }],
-    _meta: {
-      'darkroom/error': {
-        code,
-        message,
-        retryable: ERRORS[code].retry,
-        ...(seconds === undefined ? {} : { retry_after_seconds: seconds }),
-      },
-    },
-  };
-}
+const prepareUploadTool: Tool = {
+  name: 'prepare_upload',
+  title: 'Prepare the upload of a reference picture',
+  description:
+    'Prepares the upload of one file. Send its bytes with the curl command of the answer, then call complete_upload, then use the upload_id in reference_upload_ids.',
+  annotations: WRITES,
+  input: PREPARE_INPUT,
+  output: PREPARED_UPLOAD_SCHEMA,
+  scopes: () => ['uploads:write'],
+  rate: 'writes',
+  async answer(call) {
+    const key = takeIdempotencyKey(call.args);
+    const body = withoutOwn(readArguments(call, PREPARE_INPUT), ['idempotency_key']);
+    const prepared = await prepareUpload(call.context, call.caller, key, body);
+    const { content, ...rest } = dataResult(renderPrepared(prepared));
+    return {
+      ...rest,
+      content: [{ type: 'text', text: curlOf(prepared.target, prepared.upload.filename) }, ...content],
+    };
+  },
+};
 
-const INPUT_COMPLETEUPLOAD = inputOf(
+const COMPLETE_INPUT = inputOf(
   {
     upload_id: { ...UUID, description: 'Id of the prepared upload.' },
     ...COMPLETE_REQUEST_SCHEMA.properties,
@@ -197,39 +294,64 @@ const INPUT_COMPLETEUPLOAD = inputOf(
   ['upload_id', 'idempotency_key'],
 );
 
-export const completeUploadCompleteUpload: Tool = {
+const completeUploadTool: Tool = {
   name: 'complete_upload',
   title: 'Complete an upload',
   description: 'Checks and keeps the bytes that were sent. The upload_id can then be used in reference_upload_ids.',
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  input: INPUT_COMPLETEUPLOAD,
+  annotations: WRITES,
+  input: COMPLETE_INPUT,
   output: COMPLETED_UPLOAD_SCHEMA,
   scopes: () => ['uploads:write'],
   rate: 'writes',
   async answer(call) {
     const key = takeIdempotencyKey(call.args);
-    const args = readArguments<{ upload_id: string }>(call, INPUT_COMPLETEUPLOAD);
+    const args = readArguments<{ upload_id: string }>(call, COMPLETE_INPUT);
     const body = withoutOwn(args, ['idempotency_key', 'upload_id']);
-    return dataResult(renderCompleted(await complete(call.context, call.caller, key, args.upload_id, body)));
+    return dataResult(renderCompleted(await completeUpload(call.context, call.caller, key, args.upload_id, body)));
   },
 };
 
-export const estimateGenerationEstimateGeneration: Tool = {
-  name: 'estimate_generation',
-  title: 'Estimate the cost of a generation',
-  description: 'Tells how many credits a generation would reserve at most. Reserves and stores nothing.',
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  input: GENERATION_REQUEST_SCHEMA,
-  output: ESTIMATE_SCHEMA,
-  scopes: () => ['generations:write'],
-  rate: 'reads',
-  answer: async ({ context, caller, args }) => dataResult(renderEstimate(await estimate(context, caller, args))),
-};
+/** Every tool, in the order of the list, which is part of what clients keep. */
+export const TOOLS: readonly Tool[] = [
+  listModelsTool,
+  getCreditsTool,
+  estimateGenerationTool,
+  generateImageTool,
+  generateVideoTool,
+  getGenerationTool,
+  cancelGenerationTool,
+  prepareUploadTool,
+  completeUploadTool,
+];
+
+export function findTool(name: unknown): Tool | undefined {
+  return TOOLS.find((tool) => tool.name === name);
+}
+
+/** Whoever started a generation is told how it goes, also without the scope to read others. */
+async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
+  const { context } = call;
+  const idempotencyKey = takeIdempotencyKey(call.args);
+  const args = readArguments<Arguments>(call, GENERATE_INPUT, requestWording(context, call.args));
+  const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
+  const ids = [...(args.reference_upload_ids ?? []), ...kept];
+  const body = {
+    ...withoutOwn(args, OWN),
+    operation,
+    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
+  };
+  const created = await createConfirmed(call, { idempotencyKey, body });
+  if ('ask' in created) return created.ask;
+  const { generationId, status: atFirst } = created.generation;
+  if (!created.replayed) call.created(generationId);
+  if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
+  return resultAfterWait(call, generationId, args.wait_seconds);
+}
 
 /** A price that changes after every answer is not asked about for ever. */
 const MAX_QUESTIONS = 3;
 
-export interface ConfirmedCreate {
+interface ConfirmedCreate {
   readonly idempotencyKey: string;
   /** The body of REST. */
   readonly body: JsonObject;
@@ -240,7 +362,7 @@ export interface ConfirmedCreate {
  * client can ask nobody, the credential's cap stands in for the person, and without a cap the create is refused. Nothing
  * is reserved while somebody is asked, and the key is free. A replay reserves nothing and asks nothing.
  */
-export async function createConfirmed(
+async function createConfirmed(
   call: ToolCall,
   { idempotencyKey, body }: ConfirmedCreate,
 ): Promise<Created | { readonly ask: InputRequiredResult }> {
@@ -289,39 +411,12 @@ function notConfirmed(credits: number, answer: 'no' | 'unanswered'): ServiceErro
   );
 }
 
-const MAX_PICTURES = 4;
-/** Base64 of a bit more than a megabyte: a message may have two. */
-const MAX_CHARACTERS = 1_500_000;
-
-export const REFERENCE_PICTURES = {
-  type: 'array',
-  maxItems: MAX_PICTURES,
-  description:
-    'Small reference pictures; use prepare_upload for large ones. Transparent areas of a reference image are made anew, where the model can.',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['data', 'media_type'],
-    properties: {
-      data: { type: 'string', minLength: 1, maxLength: MAX_CHARACTERS, description: 'The bytes in base64.' },
-      media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
-      role: { ...ROLE, default: 'reference_image' },
-    },
-  },
-} as const satisfies JsonObject;
-
-export interface ReferencePicture {
-  readonly data: string;
-  readonly media_type: string;
-  readonly role?: string;
-}
-
 /**
  * Keeps pictures that came with a call as completed uploads, and answers their ids. The same pictures under the same
  * key are the same uploads, so that a call that is repeated is still the same request. Throws FIELD_INVALID for what is
  * no picture, and what preparing and completing an upload throw.
  */
-export async function keepPictures(
+async function keepPictures(
   call: ToolCall,
   idempotencyKey: string,
   pictures: readonly ReferencePicture[],
@@ -343,16 +438,13 @@ async function keepPicture(
   const body = { filename: `reference-${index + 1}`, media_type, byte_size: bytes.byteLength, sha256, role };
   const { upload } = await prepareUpload(context, caller, key, body);
   if (upload.status !== 'ready') {
-    await write(context, upload.stagingKey, bytes, media_type);
+    const rules = { mediaType: media_type, maxBytes: bytes.byteLength };
+    await context.objects.write(upload.stagingKey, inOnePiece(bytes), rules);
     await completeUpload(context, caller, key, upload.uploadId, {}).catch((error: unknown) => {
       throw atPicture(error, index);
     });
   }
   return upload.uploadId;
-}
-
-async function write({ objects }: Context, key: string, bytes: Uint8Array, mediaType: string): Promise<void> {
-  await objects.write(key, inOnePiece(bytes), { mediaType, maxBytes: bytes.byteLength });
 }
 
 /** The fields of an upload are not among the arguments: the picture as a whole is at fault. */
@@ -377,168 +469,6 @@ async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
-const OWN = ['idempotency_key', 'wait_seconds', 'reference_pictures'];
-
-const INPUT_GENERATE = inputOf(
-  {
-    ...FIELDS,
-    reference_pictures: REFERENCE_PICTURES,
-    idempotency_key: IDEMPOTENCY_KEY,
-    wait_seconds: WAIT_SECONDS,
-  },
-  ['model_key', 'prompt', 'idempotency_key'],
-);
-
-interface Arguments {
-  readonly reference_pictures?: readonly ReferencePicture[];
-  readonly reference_upload_ids?: readonly string[];
-  readonly wait_seconds?: number;
-}
-
-/** The two tools that generate differ in their words and in their operation. */
-export function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' | 'description'>): Tool {
-  return {
-    ...words,
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    input: INPUT_GENERATE,
-    output: TASK_SCHEMA,
-    scopes: ({ reference_pictures: pictures }) =>
-      Array.isArray(pictures) && pictures.length > 0 ? ['generations:write', 'uploads:write'] : ['generations:write'],
-    rate: 'writes',
-    answer: (call) => generate(call, operation),
-  };
-}
-
-/** Whoever started a generation is told how it goes, also without the scope to read others. */
-async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
-  const { context, caller, waits, progress, requireAllowed } = call;
-  const idempotencyKey = takeIdempotencyKey(call.args);
-  const args = readArguments<Arguments>(call, INPUT_GENERATE, requestWording(context, call.args));
-  const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
-  const ids = [...(args.reference_upload_ids ?? []), ...kept];
-  const body = {
-    ...withoutOwn(args, OWN),
-    operation,
-    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
-  };
-  const created = await createConfirmed(call, { idempotencyKey, body });
-  if ('ask' in created) return created.ask;
-  const { generationId, status: atFirst } = created.generation;
-  if (!created.replayed) call.created(generationId);
-  if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
-  const waitMs = waitMsOf(args.wait_seconds);
-  const generation = await waitForGeneration(context, caller, generationId, {
-    waitMs,
-    until: waits,
-    onLook: ({ status }) => progress.report(status),
-  });
-  if (waitMs > 0) await requireAllowed();
-  return taskResult(context, generation);
-}
-
-export const generateImage = generateTool('image_generation', {
-  name: 'generate_image',
-  title: 'Generate images',
-  description:
-    'Makes images from a prompt and spends credits. Waits for the result; if it takes longer, the answer has the generation_id for get_generation. Show the links to the full files to the person.',
-});
-
-export const generateVideo = generateTool('video_generation', {
-  name: 'generate_video',
-  title: 'Generate a video',
-  description:
-    'Makes a video from a prompt and spends credits. This often takes minutes: the answer then has the generation_id for get_generation. Show the link to the full file to the person.',
-});
-
-const INPUT_GETCREDITS = inputOf({});
-
-export const getCredits: Tool = {
-  name: 'get_credits',
-  title: 'Get the credit balance',
-  description: 'Tells how many credits the account can still spend.',
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  input: INPUT_GETCREDITS,
-  output: BALANCE_SCHEMA,
-  scopes: () => ['credits:read'],
-  rate: 'reads',
-  async answer(call) {
-    readArguments(call, INPUT_GETCREDITS);
-    return dataResult(renderBalance(await getBalance(call.context, call.caller)));
-  },
-};
-
-const INPUT_GETGENERATION = inputOf({ generation_id: GENERATION_ID, wait_seconds: WAIT_SECONDS }, ['generation_id']);
-
-export const getGeneration: Tool = {
-  name: 'get_generation',
-  title: 'Get a generation',
-  description:
-    'Waits for a generation to end and shows it with previews and links to the full files. Call it again while the status is queued or running; do not generate again.',
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  input: INPUT_GETGENERATION,
-  output: TASK_SCHEMA,
-  scopes: () => ['generations:read'],
-  rate: 'reads',
-  async answer(call) {
-    const { context, caller, waits, progress, requireAllowed } = call;
-    const args = readArguments<{ generation_id: string; wait_seconds?: number }>(call, INPUT_GETGENERATION);
-    const waitMs = waitMsOf(args.wait_seconds);
-    const generation = await waitForGeneration(context, caller, args.generation_id, {
-      waitMs,
-      until: waits,
-      onLook: ({ status }) => progress.report(status),
-    });
-    if (waitMs > 0) await requireAllowed();
-    return taskResult(context, generation);
-  },
-};
-
-const INPUT_LISTMODELS = inputOf({});
-
-export const listModels: Tool = {
-  name: 'list_models',
-  title: 'List the models',
-  description:
-    'Lists the models with their prices, limits and parameters. Call it before generating: model_key and parameters must come from here.',
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  input: INPUT_LISTMODELS,
-  output: CATALOG_SCHEMA,
-  scopes: () => [],
-  rate: 'reads',
-  async answer(call) {
-    readArguments(call, INPUT_LISTMODELS);
-    return dataResult(renderCatalog(call.context.catalog.models()));
-  },
-};
-
-const INPUT_PREPAREUPLOAD = inputOf({ ...PREPARE_REQUEST_SCHEMA.properties, idempotency_key: IDEMPOTENCY_KEY }, [
-  ...PREPARE_REQUEST_SCHEMA.required,
-  'idempotency_key',
-]);
-
-export const prepareUploadPrepareUpload: Tool = {
-  name: 'prepare_upload',
-  title: 'Prepare the upload of a reference picture',
-  description:
-    'Prepares the upload of one file. Send its bytes with the curl command of the answer, then call complete_upload, then use the upload_id in reference_upload_ids.',
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  input: INPUT_PREPAREUPLOAD,
-  output: PREPARED_UPLOAD_SCHEMA,
-  scopes: () => ['uploads:write'],
-  rate: 'writes',
-  async answer(call) {
-    const key = takeIdempotencyKey(call.args);
-    const body = withoutOwn(readArguments(call, INPUT_PREPAREUPLOAD), ['idempotency_key']);
-    const prepared = await prepare(call.context, call.caller, key, body);
-    const { content, ...rest } = dataResult(renderPrepared(prepared));
-    return {
-      ...rest,
-      content: [{ type: 'text', text: curlOf(prepared.target, prepared.upload.filename) }, ...content],
-    };
-  },
-};
-
 /** A command for a POSIX shell with all headers that the signature covers. */
 function curlOf({ url, method, headers }: SignedRequest, filename: string): string {
   const words = [
@@ -558,19 +488,74 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Every tool, in the order of the list, which is part of what clients keep. */
-export const TOOLS: readonly Tool[] = [
-  listModels,
-  getCredits,
-  estimateGenerationEstimateGeneration,
-  generateImage,
-  generateVideo,
-  getGeneration,
-  cancelGeneration,
-  prepareUploadPrepareUpload,
-  completeUploadCompleteUpload,
-];
+/** The input of a tool that takes these arguments and no other. */
+function inputOf(properties: JsonObject, required: readonly string[] = []): BodySchema {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 ? { required: [...required] } : {}),
+    properties,
+  };
+}
 
-export function findTool(name: unknown): Tool | undefined {
-  return TOOLS.find((tool) => tool.name === name);
+/** The arguments, checked. Throws FIELD_REQUIRED and FIELD_INVALID. */
+function readArguments<T>(
+  { context, args }: Pick<ToolCall, 'context' | 'args'>,
+  input: BodySchema,
+  wording: Wording = {},
+): T & JsonObject {
+  return readBody<T>(context, input, args, wording);
+}
+
+/** Takes the key out of the arguments. Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */
+function takeIdempotencyKey(args: JsonObject): string {
+  const key: Json | undefined = args['idempotency_key'];
+  if (key === undefined || key === null) return readIdempotencyKey([]);
+  if (typeof key !== 'string') throw fieldInvalid('/idempotency_key', 'idempotency_key must be a text.');
+  return readIdempotencyKey([key]);
+}
+
+/** The arguments without those that are the tool's own: the body of REST. */
+function withoutOwn(args: JsonObject, own: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !own.includes(name)));
+}
+
+/** Waits for the end of a generation as long as the call may, and shows it as it then is. */
+async function resultAfterWait(
+  { context, caller, waits, progress, requireAllowed }: ToolCall,
+  generationId: string,
+  waitSeconds: number | undefined,
+): Promise<CallToolResult> {
+  const waitMs = (waitSeconds ?? WAIT_SECONDS.default) * 1_000;
+  const generation = await waitForGeneration(context, caller, generationId, {
+    waitMs,
+    until: waits,
+    onLook: ({ status }) => progress.report(status),
+  });
+  if (waitMs > 0) await requireAllowed();
+  return taskResult(context, generation);
+}
+
+/** A result that is data alone, which clients without structured content read as text. */
+function dataResult(data: object): CallToolResult {
+  const text = JSON.stringify(data);
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
+}
+
+/** A refusal with the code and the sentence of REST, for the model to read and to act on. */
+export function refusalResult({ code, message, details: { retryAfterMs } }: ServiceError): CallToolResult {
+  const seconds = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  const retry = seconds === undefined ? '' : ` Try again in ${seconds} s.`;
+  return {
+    isError: true,
+    content: [{ type: 'text', text: `${code}: ${message}${retry}` }],
+    _meta: {
+      'darkroom/error': {
+        code,
+        message,
+        retryable: ERRORS[code].retry,
+        ...(seconds === undefined ? {} : { retry_after_seconds: seconds }),
+      },
+    },
+  };
 }

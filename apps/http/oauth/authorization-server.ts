@@ -1,255 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import {
-  type Adapter,
-  type AdapterPayload,
-  type Configuration,
-  errors,
-  interactionPolicy,
-  type KoaContextWithOIDC,
-  Provider,
-} from 'oidc-provider';
+import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import type { Context, Identity, Machine } from '../../../core/context.js';
-import type { JsonObject } from '../../../core/json.js';
-import {
-  ACCESS_TOKEN_KIND,
-  ACCESS_TOKEN_PREFIX,
-  endGrant,
-  findGrant,
-  noteGrantUse,
-  secretDigest,
-} from '../../../core/people/grants.js';
-import type { Artefact } from '../../../core/people/person.js';
-import { redirectFault } from './client-metadata.js';
+import type { Context } from '../../../core/context.js';
+import { ACCESS_TOKEN_PREFIX } from '../../../core/people/grants.js';
 import { deviceCodeForm, deviceConfirmForm, deviceDone, errorPage, showBeforeRedirect } from './library-pages.js';
 import { audienceOf, ENDPOINTS, resourceUrl } from './metadata.js';
-import { CLIENT_KIND, noteClientUse } from './registration.js';
-
-type PortsProviderStore = Identity & Machine;
-
-const SECOND_PROVIDERSTORE = 1_000;
-/** How long an ended artefact stays distinguishable from none. */
-const KEPT_MS = 86_400_000;
-/** How long a used refresh token may be used again by its client: processes of one client refresh at the same time. */
-const REFRESH_GRACE_MS = 30_000;
-
-/** Anybody can make these without an account, so they take up room for no longer than somebody may ask for them. */
-const BRIEFLY_KEPT_MS: Readonly<Record<string, number>> = { Interaction: 0, Session: 0, DeviceCode: 600_000 };
-
-const KINDS: Readonly<Record<string, string>> = {
-  AccessToken: ACCESS_TOKEN_KIND,
-  AuthorizationCode: 'authorization-code',
-  RefreshToken: 'refresh-token',
-  DeviceCode: 'device-code',
-  Client: CLIENT_KIND,
-  Interaction: 'oauth-interaction',
-  Session: 'oauth-session',
-};
-
-/** Kept as an artefact of its own while a grant lives: its authorization code was exchanged for tokens. */
-const REDEEMED = 'redeemed-code';
-
-/**
- * What the library stores, as artefacts. It keeps a digest of each secret and never the secret. The library decides by
- * what `find` returns; what must hold among several processes is decided by the store: `consume` lets one caller
- * through, and nothing can be put into a group that has ended.
- */
-export class ProviderStore implements Adapter {
-  private readonly kind: string;
-
-  /** `model`: the name that the library has for it. */
-  constructor(
-    private readonly ports: PortsProviderStore,
-    private readonly model: string,
-  ) {
-    const kind = KINDS[model];
-    if (kind === undefined) throw new Error(`The OAuth server must not store ${model}.`);
-    this.kind = kind;
-  }
-
-  async upsert(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<void> {
-    const { clock } = this.ports;
-    const { jti: _jti, grantId, accountId, userCode, ...data } = payload;
-    const now = clock.now();
-    const expiresAt = now + expiresInSeconds * SECOND_PROVIDERSTORE;
-    const artefact: Artefact = {
-      kind: this.kind,
-      id: this.digestOf(id),
-      ...(grantId === undefined ? {} : { group: grantId }),
-      ...(accountId === undefined ? {} : { owner: accountId }),
-      ...(userCode === undefined ? {} : { alias: this.aliasOf(userCode) }),
-      data: data as JsonObject,
-      createdAt: now,
-      expiresAt,
-      removeAt: expiresAt + (BRIEFLY_KEPT_MS[this.model] ?? KEPT_MS),
-    };
-    if ((await this.ports.artefacts.put(artefact)) === 'ended') throw new errors.InvalidGrant('grant has ended');
-    if (this.model === 'AccessToken' && grantId !== undefined) await this.noteUse(grantId);
-  }
-
-  async find(id: string): Promise<AdapterPayload | undefined> {
-    const found = await this.ports.artefacts.find({ kind: this.kind, id: this.digestOf(id) });
-    return found ? this.payloadOf(id, found) : undefined;
-  }
-
-  async findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
-    const found = await this.ports.artefacts.findByAlias(this.kind, this.aliasOf(userCode));
-    if (!found) return undefined;
-    const payload = await this.payloadOf(this.referenceTo(found.id), found);
-    return payload && { ...payload, userCode };
-  }
-
-  /** The library asks for it where sessions end tokens, which ours do not. */
-  findByUid(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  async consume(id: string): Promise<void> {
-    const key = { kind: this.kind, id: this.digestOf(id) };
-    const now = this.ports.clock.now();
-    if ((await this.ports.artefacts.consume(key, now)) === 'consumed') return;
-    const found = await this.ports.artefacts.find(key);
-    if (this.model === 'RefreshToken' && found !== null && this.isInGrace(found, now)) return;
-    throw new errors.InvalidGrant('it was used already');
-  }
-
-  async destroy(id: string): Promise<void> {
-    await this.ports.artefacts.end({ kind: this.kind, id: this.digestOf(id) }, this.ports.clock.now());
-  }
-
-  /** The library destroys the grant as well, which ends everything of its group at once. */
-  revokeByGrantId(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  private async payloadOf(id: string, artefact: Artefact): Promise<AdapterPayload | undefined> {
-    const { data, group, owner, createdAt, expiresAt, consumedAt, endedAt } = artefact;
-    if (endedAt !== undefined) return undefined;
-    if (consumedAt !== undefined && this.model === 'AuthorizationCode' && !(await this.wasRedeemed(group)))
-      // Its first exchange is still under way: to end the grant now would take the tokens from the client.
-      throw new errors.InvalidGrant('authorization code is being exchanged');
-    const isUsed = consumedAt !== undefined && !this.isInGrace(artefact, this.ports.clock.now());
-    return {
-      iat: Math.floor(createdAt / SECOND_PROVIDERSTORE),
-      exp: Math.floor(expiresAt / SECOND_PROVIDERSTORE),
-      // The library changes what it is given.
-      ...structuredClone(data),
-      jti: id,
-      ...(group === undefined ? {} : { grantId: group }),
-      ...(owner === undefined || this.model === 'Client' ? {} : { accountId: owner }),
-      ...(isUsed ? { consumed: Math.floor(consumedAt / SECOND_PROVIDERSTORE) } : {}),
-    };
-  }
-
-  private isInGrace({ consumedAt, endedAt }: Artefact, now: number): boolean {
-    return (
-      this.model === 'RefreshToken' &&
-      endedAt === undefined &&
-      consumedAt !== undefined &&
-      now - consumedAt <= REFRESH_GRACE_MS
-    );
-  }
-
-  private async wasRedeemed(grantId: string | undefined): Promise<boolean> {
-    return grantId !== undefined && (await this.ports.artefacts.find({ kind: REDEEMED, id: grantId })) !== null;
-  }
-
-  private async noteUse(grantId: string): Promise<void> {
-    const grant = await findGrant(this.ports, grantId);
-    if (!grant) return;
-    await noteGrantUse(this.ports, grant);
-    await noteClientUse(this.ports, grant.clientId);
-  }
-
-  /**
-   * What a client sends is always digested. The library also works with device codes that it found by their user code,
-   * whose secret nobody knows here: it gets a reference to them, which nobody can make without the installation's
-   * secret.
-   */
-  private digestOf(id: string): string {
-    const [, digest = '', proof] = /^reference:([0-9a-f]+)\.([0-9a-f]+)$/.exec(id) ?? [];
-    return proof !== undefined && proof === this.proofOf(digest) ? digest : secretDigest(this.ports, this.kind, id);
-  }
-
-  private referenceTo(digest: string): string {
-    return `reference:${digest}.${this.proofOf(digest)}`;
-  }
-
-  private proofOf(digest: string): string {
-    return this.ports.digests.keyed(`reference to ${this.kind} ${digest}`);
-  }
-
-  private aliasOf(userCode: string): string {
-    return secretDigest(this.ports, 'user-code', userCode);
-  }
-}
-
-/** The library's view of a grant of core, which alone makes and ends them. */
-export class GrantView implements Adapter {
-  constructor(
-    private readonly ports: PortsProviderStore,
-    private readonly publicUrl: () => string,
-  ) {}
-
-  async find(grantId: string): Promise<AdapterPayload | undefined> {
-    const grant = await findGrant(this.ports, grantId);
-    if (!grant || grant.endedAt !== undefined || grant.expiresAt <= this.ports.clock.now()) return undefined;
-    const { personId, clientId, audience, scopes, createdAt, expiresAt } = grant;
-    const resource = resourceUrl(this.publicUrl(), audience);
-    const scope = scopes.join(' ');
-    return {
-      jti: grantId,
-      kind: 'Grant',
-      accountId: personId,
-      clientId,
-      iat: Math.floor(createdAt / SECOND_PROVIDERSTORE),
-      exp: Math.floor(expiresAt / SECOND_PROVIDERSTORE),
-      // Clients name a resource with a slash at its end, too.
-      resources: { [resource]: scope, [`${resource}/`]: scope },
-    };
-  }
-
-  async destroy(grantId: string): Promise<void> {
-    await endGrant(this.ports, grantId);
-  }
-
-  upsert(): Promise<void> {
-    return Promise.reject(new Error('Grants are made by core.'));
-  }
-
-  findByUserCode(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  findByUid(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  consume(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  revokeByGrantId(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
-/** Marks the code of a grant as exchanged: using it again now ends the grant. Called before the tokens are sent. */
-export async function markRedeemed({ artefacts, clock }: PortsProviderStore, grantId: string): Promise<void> {
-  const now = clock.now();
-  await artefacts.put({
-    kind: REDEEMED,
-    id: grantId,
-    group: grantId,
-    data: {},
-    createdAt: now,
-    expiresAt: now + KEPT_MS,
-    removeAt: now + KEPT_MS,
-  });
-}
+import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
+import { redirectFault } from './registration.js';
 
 export interface AuthorizationServerOptions {
   readonly context: Context;
@@ -270,79 +30,7 @@ export interface ClientDocumentFetch {
   readonly fetch: (url: string) => Promise<Response>;
 }
 
-const SECOND_PROVIDERFEATURES = 1_000;
 const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
-
-/** The library refuses lives that are no whole number of seconds. */
-export function wholeSeconds(ms: number): number {
-  return Math.ceil(ms / SECOND_PROVIDERFEATURES);
-}
-
-/** What the library does and does not do here. */
-export function featuresOf({
-  context: { settings },
-  publicUrl,
-  audiences,
-  addressOf,
-  fetchClientDocument,
-}: Omit<AuthorizationServerOptions, 'logger'>): NonNullable<Configuration['features']> {
-  return {
-    devInteractions: { enabled: false },
-    dPoP: { enabled: false },
-    rpInitiatedLogout: { enabled: false },
-    userinfo: { enabled: false },
-    revocation: { enabled: true, allowedPolicy: mayRevoke },
-    deviceFlow: {
-      enabled: true,
-      deviceInfo: () => ({}),
-      userCodeInputSource: deviceCodeForm,
-      userCodeConfirmSource: deviceConfirmForm,
-      successSource: deviceDone,
-    },
-    resourceIndicators: {
-      enabled: true,
-      defaultResource: (_ctx, _client, oneOf) =>
-        Array.isArray(oneOf) ? (oneOf[0] ?? '') : (oneOf ?? resourceUrl(publicUrl(), 'rest')),
-      getResourceServerInfo: (_ctx, resource) => {
-        const audience = audienceOf(publicUrl(), resource, audiences);
-        if (audience === undefined) throw new errors.InvalidTarget('there is no such resource here');
-        return {
-          scope: SCOPES.join(' '),
-          audience: resourceUrl(publicUrl(), audience),
-          accessTokenFormat: 'opaque',
-          accessTokenTTL: wholeSeconds(settings.accessTokenMs),
-        };
-      },
-      useGrantedResource: () => true,
-    },
-    ...(fetchClientDocument === undefined
-      ? {}
-      : {
-          clientIdMetadataDocument: {
-            enabled: true,
-            ack: 'draft-02',
-            allowFetch: ({ req }: KoaContextWithOIDC, url: string) => fetchClientDocument.allows(url, addressOf(req)),
-            cacheDuration: DOCUMENT_CACHE_SECONDS,
-          },
-        }),
-  };
-}
-
-/**
- * A client may revoke its own tokens. The library would end the whole grant with an access token; here only a refresh
- * token does that, and an access token ends alone.
- */
-const mayRevoke = async (
-  _ctx: KoaContextWithOIDC,
-  client: { readonly clientId: string },
-  token: { readonly kind: string; readonly clientId?: string | undefined; destroy(): Promise<void> },
-): Promise<boolean> => {
-  if (token.clientId !== client.clientId) return false;
-  if (token.kind !== 'AccessToken') return true;
-  await token.destroy();
-  return false;
-};
-
 const CODE_SECONDS = 60;
 const DEVICE_CODE_SECONDS = 600;
 const INTERACTION_SECONDS = 900;
@@ -443,6 +131,71 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
   };
 }
 
+/** What the library does and does not do here. */
+function featuresOf({
+  context: { settings },
+  publicUrl,
+  audiences,
+  addressOf,
+  fetchClientDocument,
+}: Omit<AuthorizationServerOptions, 'logger'>): NonNullable<Configuration['features']> {
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    revocation: { enabled: true, allowedPolicy: mayRevoke },
+    deviceFlow: {
+      enabled: true,
+      deviceInfo: () => ({}),
+      userCodeInputSource: deviceCodeForm,
+      userCodeConfirmSource: deviceConfirmForm,
+      successSource: deviceDone,
+    },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, oneOf) =>
+        Array.isArray(oneOf) ? (oneOf[0] ?? '') : (oneOf ?? resourceUrl(publicUrl(), 'rest')),
+      getResourceServerInfo: (_ctx, resource) => {
+        const audience = audienceOf(publicUrl(), resource, audiences);
+        if (audience === undefined) throw new errors.InvalidTarget('there is no such resource here');
+        return {
+          scope: SCOPES.join(' '),
+          audience: resourceUrl(publicUrl(), audience),
+          accessTokenFormat: 'opaque',
+          accessTokenTTL: wholeSeconds(settings.accessTokenMs),
+        };
+      },
+      useGrantedResource: () => true,
+    },
+    ...(fetchClientDocument === undefined
+      ? {}
+      : {
+          clientIdMetadataDocument: {
+            enabled: true,
+            ack: 'draft-02',
+            allowFetch: ({ req }: KoaContextWithOIDC, url: string) => fetchClientDocument.allows(url, addressOf(req)),
+            cacheDuration: DOCUMENT_CACHE_SECONDS,
+          },
+        }),
+  };
+}
+
+/**
+ * A client may revoke its own tokens. The library would end the whole grant with an access token; here only a refresh
+ * token does that, and an access token ends alone.
+ */
+const mayRevoke = async (
+  _ctx: KoaContextWithOIDC,
+  client: { readonly clientId: string },
+  token: { readonly kind: string; readonly clientId?: string | undefined; destroy(): Promise<void> },
+): Promise<boolean> => {
+  if (token.clientId !== client.clientId) return false;
+  if (token.kind !== 'AccessToken') return true;
+  await token.destroy();
+  return false;
+};
+
 function hrefOf(url: string | URL | Request): string {
   return url instanceof Request ? url.url : url.toString();
 }
@@ -498,4 +251,9 @@ function prefixAccessTokens(provider: Provider): void {
 function unusedKey(): Record<string, unknown> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' };
+}
+
+/** The library refuses lives that are no whole number of seconds. */
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1_000);
 }

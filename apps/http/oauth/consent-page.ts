@@ -9,7 +9,7 @@ import type { SignedIn } from '../../../core/people/sessions.js';
 import type { HttpContext } from '../host/http-context.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { alertIf, type Html, numberText, readForm, redirectTo, requireSameOrigin, sendPage } from '../pages/page.js';
-import { ownerOf } from './client-metadata.js';
+import { ownerOf } from './registration.js';
 import { audienceOf, resourceUrl } from './metadata.js';
 
 export interface ConsentView {

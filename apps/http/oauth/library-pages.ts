@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { alert, alertIf, type Html, PAGE_HEADERS, pageText } from '../pages/page.js';
-import { isLoopback, ownerOf } from './client-metadata.js';
+import { isLoopback, ownerOf } from './registration.js';
 import { ENDPOINTS } from './metadata.js';
 
 /** The code of a link, by the request that followed it: the person still confirms it. */

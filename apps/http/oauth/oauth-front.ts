@@ -8,8 +8,7 @@ import { pageRoutes, redirectTo } from '../pages/page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
-import { oauthErrors } from './oauth-refusal.js';
-import { registrationRouter } from './registration.js';
+import { oauthErrors, registrationRouter } from './registration.js';
 
 export interface OAuthOptions extends ConsentParts {
   readonly logger: Logger;

@@ -1,15 +1,13 @@
 import type { Context, Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { secretDigest } from '../../../core/people/grants.js';
 import { RateLimit } from '../../rate-limit.js';
-import type { HttpContext } from '../host/http-context.js';
+import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
 import { readBody } from '../host/read-body.js';
-import { sendText } from '../host/send.js';
+import { JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpHandler, type HttpRouter, type HttpShared } from '../host/server.js';
-import { redirectFault, registeredMetadata } from './client-metadata.js';
-import { ENDPOINTS } from './metadata.js';
-import { OAUTH_JSON_TYPE, oauthErrors, oauthRefusal } from './oauth-refusal.js';
+import { ENDPOINTS, GRANT_TYPES } from './metadata.js';
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' } as const;
 const MAX_BYTES = 16 * 1024;
@@ -22,18 +20,6 @@ export interface RegistrationOptions {
   readonly context: Context;
   readonly bodyTimeoutMs: number;
 }
-
-type ClientPorts = Identity & Machine;
-
-export const CLIENT_KIND = 'oauth-client';
-/** The owner of clients to which nobody has given anything yet. */
-const UNUSED = 'unused';
-const DAY_MS = 86_400_000;
-/** How long a client that nobody uses stays registered. */
-const UNUSED_CLIENT_MS = 30 * DAY_MS;
-const MAX_UNUSED = 1_000;
-/** Within this a new client is not removed for the sake of another. */
-const SAFE_MS = 3_600_000;
 
 /**
  * Dynamic registration (RFC 7591). Anybody may register a client, so the size of a request, its rate for an address, and
@@ -59,12 +45,12 @@ export function registrationRouter(
         await readBody(ctx.req, { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, required: true }),
       );
       await sendText(ctx, 201, {
-        mediaType: OAUTH_JSON_TYPE,
+        mediaType: JSON_TYPE,
         text: JSON.stringify(await registerClient(context, metadata)),
       });
     } catch (error) {
       if (!(error instanceof RegistrationRefused)) throw error;
-      await sendText(ctx, 400, { mediaType: OAUTH_JSON_TYPE, text: oauthRefusal(error.code, error.message) });
+      await sendText(ctx, 400, { mediaType: JSON_TYPE, text: oauthRefusal(error.code, error.message) });
     }
   };
   return createRouter([
@@ -109,11 +95,112 @@ async function allowOrigins(ctx: HttpContext): Promise<void> {
   ctx.status = 204;
 }
 
+const MAX_NAME = 200;
+
+/** What is kept of a client's metadata (RFC 7591); anything else that it sends changes nothing here. */
+const KEPT_URLS = ['client_uri', 'policy_uri', 'tos_uri'] as const;
+
+/**
+ * The metadata under which a client is registered. All clients are public ones that prove themselves with PKCE, so no
+ * secret is made or kept. What is asked for and does not exist here is left out, and the client reads the result.
+ */
+function registeredMetadata(sent: JsonObject): JsonObject {
+  const grants: readonly Json[] = Array.isArray(sent['grant_types']) ? sent['grant_types'] : GRANT_TYPES.slice(0, 2);
+  const known = GRANT_TYPES.filter((type) => grants.includes(type));
+  const hasCode = known.includes('authorization_code') || !known.some((type) => type.endsWith('device_code'));
+  const { redirect_uris: redirects = [], client_name: name } = sent;
+  return {
+    ...(typeof name === 'string' && name.trim() !== '' ? { client_name: name.slice(0, MAX_NAME) } : {}),
+    ...Object.fromEntries(KEPT_URLS.flatMap((key) => (isWebUrl(sent[key]) ? [[key, sent[key]]] : []))),
+    ...(isWebUrl(sent['logo_uri']) ? { logo_uri: sent['logo_uri'] } : {}),
+    redirect_uris: redirects,
+    grant_types: [...new Set([...(hasCode ? ['authorization_code'] : []), ...known, 'refresh_token'])],
+    response_types: hasCode ? ['code'] : [],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+  };
+}
+
+function isWebUrl(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length <= 2_000 &&
+    URL.canParse(value) &&
+    /^https?:$/.test(new URL(value).protocol)
+  );
+}
+
+const MAX_REDIRECTS = 20;
+const MAX_LENGTH = 2_000;
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+/** Schemes that a browser runs, or that name something of its own. */
+const REFUSED_SCHEMES = new Set([
+  'about:',
+  'blob:',
+  'data:',
+  'file:',
+  'filesystem:',
+  'ftp:',
+  'intent:',
+  'javascript:',
+  'vbscript:',
+  'view-source:',
+  'ws:',
+  'wss:',
+]);
+
+/**
+ * Why a client may not have these redirect addresses, as a sentence; undefined if it may. The codes that are sent there
+ * must reach the client alone: over TLS, within the machine, or by the scheme of an installed program.
+ */
+export function redirectFault(redirectUris: unknown): string | undefined {
+  if (!Array.isArray(redirectUris) || redirectUris.length === 0) return 'redirect_uris must be a list of addresses.';
+  if (redirectUris.length > MAX_REDIRECTS) return `redirect_uris must have at most ${MAX_REDIRECTS} addresses.`;
+  return redirectUris.map(faultOf).find((fault) => fault !== undefined);
+}
+
+function faultOf(uri: unknown): string | undefined {
+  if (typeof uri !== 'string' || uri.length > MAX_LENGTH || !URL.canParse(uri))
+    return `Each of redirect_uris must be an address of at most ${MAX_LENGTH} characters.`;
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes('#')) return 'A redirect address must have no fragment.';
+  if (username !== '' || password !== '') return 'A redirect address must have no user name and no password.';
+  if (protocol === 'http:' && !LOOPBACK.has(hostname))
+    return 'A redirect address without TLS must be on the loopback interface.';
+  if (REFUSED_SCHEMES.has(protocol)) return `Redirects to ${protocol} addresses are refused.`;
+  return undefined;
+}
+
+/** Whether a program on the computer of the person waits there. */
+export function isLoopback(redirectUri: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri);
+  return protocol === 'http:' && LOOPBACK.has(hostname);
+}
+
+/** Whose a redirect address is, in words for a person. */
+export function ownerOf(redirectUri: string): string {
+  if (isLoopback(redirectUri)) return 'a program on this computer';
+  const { protocol, host } = new URL(redirectUri);
+  return protocol === 'https:' ? host : `a program on this computer (${protocol})`;
+}
+
+type ClientPorts = Identity & Machine;
+
+export const CLIENT_KIND = 'oauth-client';
+/** The owner of clients to which nobody has given anything yet. */
+const UNUSED = 'unused';
+const DAY_MS = 86_400_000;
+/** How long a client that nobody uses stays registered. */
+const UNUSED_CLIENT_MS = 30 * DAY_MS;
+const MAX_UNUSED = 1_000;
+/** Within this a new client is not removed for the sake of another. */
+const SAFE_MS = 3_600_000;
+
 /**
  * Stores a client under a new id, and answers its metadata with the id. Throws RATE_LIMITED if too many clients were
  * registered.
  */
-export async function registerClient(ports: ClientPorts, metadata: JsonObject): Promise<JsonObject> {
+async function registerClient(ports: ClientPorts, metadata: JsonObject): Promise<JsonObject> {
   await makeRoom(ports);
   const now = ports.clock.now();
   const registered = {
@@ -158,4 +245,18 @@ export async function noteClientUse(ports: ClientPorts, clientId: string): Promi
   if (found.owner !== UNUSED && expiresAt - found.expiresAt < DAY_MS) return;
   const { owner: _owner, ...client } = found;
   await artefacts.put({ ...client, expiresAt, removeAt: expiresAt + DAY_MS });
+}
+
+const TRANSIENT: ReadonlySet<string> = new Set(['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'REQUEST_TIMEOUT']);
+
+/** Renders refusals of the host as OAuth clients read them (RFC 6749 §5.2), with `otherwise` for what is no passing state. */
+export function oauthErrors(otherwise: string): ErrorRenderer {
+  return ({ code, message }) => ({
+    mediaType: JSON_TYPE,
+    text: oauthRefusal(TRANSIENT.has(code) ? 'temporarily_unavailable' : otherwise, message),
+  });
+}
+
+export function oauthRefusal(error: string, description: string): string {
+  return JSON.stringify({ error, error_description: description });
 }

@@ -15,6 +15,55 @@ import { RateLimit } from '../../rate-limit.js';
 import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
 
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** A person's session in a browser: the cookie that carries its secret, and whom it signs in. */
+export class BrowserSessions {
+  private readonly cookie: PageCookie;
+
+  constructor(
+    private readonly context: Context,
+    publicUrl: () => string,
+  ) {
+    this.cookie = new PageCookie('darkroom_session', { publicUrl, lifeMs: context.settings.sessionMaxMs });
+  }
+
+  /** Who is signed in; undefined for nobody, and for a session that has ended. */
+  async find(ctx: HttpContext): Promise<SignedIn | undefined> {
+    const secret = this.secretOf(ctx);
+    return secret === undefined ? undefined : findSession(this.context, secret);
+  }
+
+  /** What the browser's cookie carries; undefined for what cannot be the secret of a session. */
+  secretOf(ctx: HttpContext): string | undefined {
+    const secret = this.cookie.read(ctx);
+    return secret !== undefined && SECRET.test(secret) ? secret : undefined;
+  }
+
+  /** As `find`, and throws SESSION_REQUIRED for nobody. */
+  async require(ctx: HttpContext): Promise<SignedIn> {
+    const signedIn = await this.find(ctx);
+    if (!signedIn) throw new ServiceError('SESSION_REQUIRED');
+    return signedIn;
+  }
+
+  /** Begins a new session with a new secret, and ends the one that the browser had. */
+  async begin(ctx: HttpContext, person: Person, proof: Omit<NewSession, 'userAgent'>): Promise<SignedIn> {
+    const before = await this.find(ctx);
+    const userAgent = ctx.req.headers['user-agent'] ?? '';
+    const { secret, ...signedIn } = await beginSession(this.context, person, { ...proof, userAgent });
+    if (before) await endSession(this.context, before.person, before.session.sessionId);
+    this.cookie.write(ctx, secret);
+    return signedIn;
+  }
+
+  async end(ctx: HttpContext): Promise<void> {
+    const signedIn = await this.find(ctx);
+    if (signedIn) await endSession(this.context, signedIn.person, signedIn.session.sessionId);
+    this.cookie.clear(ctx);
+  }
+}
+
 export interface PageCookieOptions {
   readonly publicUrl: () => string;
   /** How long a browser keeps it, in milliseconds. */
@@ -73,55 +122,6 @@ export class PageCookie {
   }
 }
 
-const SECRET = /^[A-Za-z0-9_-]{43}$/;
-
-/** A person's session in a browser: the cookie that carries its secret, and whom it signs in. */
-export class BrowserSessions {
-  private readonly cookie: PageCookie;
-
-  constructor(
-    private readonly context: Context,
-    publicUrl: () => string,
-  ) {
-    this.cookie = new PageCookie('darkroom_session', { publicUrl, lifeMs: context.settings.sessionMaxMs });
-  }
-
-  /** Who is signed in; undefined for nobody, and for a session that has ended. */
-  async find(ctx: HttpContext): Promise<SignedIn | undefined> {
-    const secret = this.secretOf(ctx);
-    return secret === undefined ? undefined : findSession(this.context, secret);
-  }
-
-  /** What the browser's cookie carries; undefined for what cannot be the secret of a session. */
-  secretOf(ctx: HttpContext): string | undefined {
-    const secret = this.cookie.read(ctx);
-    return secret !== undefined && SECRET.test(secret) ? secret : undefined;
-  }
-
-  /** As `find`, and throws SESSION_REQUIRED for nobody. */
-  async require(ctx: HttpContext): Promise<SignedIn> {
-    const signedIn = await this.find(ctx);
-    if (!signedIn) throw new ServiceError('SESSION_REQUIRED');
-    return signedIn;
-  }
-
-  /** Begins a new session with a new secret, and ends the one that the browser had. */
-  async begin(ctx: HttpContext, person: Person, proof: Omit<NewSession, 'userAgent'>): Promise<SignedIn> {
-    const before = await this.find(ctx);
-    const userAgent = ctx.req.headers['user-agent'] ?? '';
-    const { secret, ...signedIn } = await beginSession(this.context, person, { ...proof, userAgent });
-    if (before) await endSession(this.context, before.person, before.session.sessionId);
-    this.cookie.write(ctx, secret);
-    return signedIn;
-  }
-
-  async end(ctx: HttpContext): Promise<void> {
-    const signedIn = await this.find(ctx);
-    if (signedIn) await endSession(this.context, signedIn.person, signedIn.session.sessionId);
-    this.cookie.clear(ctx);
-  }
-}
-
 /** How long a person may stay at the outside provider. */
 const AWAY_MS = 600_000;
 
@@ -163,17 +163,17 @@ export class RequestRates {
 
   /** Counts a request. Throws RATE_LIMITED with the time to wait. */
   async takeRequest({ req }: Pick<HttpContext, 'req'>): Promise<void> {
-    await takeRequestRates(this.requests, this.addresses.ofRequest(req));
+    await takeOf(this.requests, this.addresses.ofRequest(req));
   }
 
   /** As `takeRequest`, for a request that begins something. */
   async takeBegun(ctx: Pick<HttpContext, 'req'>): Promise<void> {
     await this.takeRequest(ctx);
-    await takeRequestRates(this.begun, this.addresses.ofRequest(ctx.req));
+    await takeOf(this.begun, this.addresses.ofRequest(ctx.req));
   }
 }
 
-async function takeRequestRates(rates: RateLimit, address: string): Promise<void> {
+async function takeOf(rates: RateLimit, address: string): Promise<void> {
   const { isOver, resetMs } = await rates.take(address);
   if (isOver)
     throw new ServiceError('RATE_LIMITED', 'Too many requests came from this address; try again later.', {
@@ -216,11 +216,11 @@ export class SignInRates {
 
   /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
   async take({ address, person, device }: SignInTry): Promise<void> {
-    await takeSignInRates(this.addresses, address);
+    await consume(this.addresses, address);
     if (person === undefined) return;
-    if (device !== undefined) return takeSignInRates(this.devices, `${person} ${device}`);
-    await takeSignInRates(this.peopleAtAddresses, `${person} ${address}`);
-    await takeSignInRates(this.people, person);
+    if (device !== undefined) return consume(this.devices, `${person} ${device}`);
+    await consume(this.peopleAtAddresses, `${person} ${address}`);
+    await consume(this.people, person);
   }
 }
 
@@ -231,7 +231,7 @@ function limiter(keyPrefix: string, { burst, secondsBetween }: Allowance): Burst
   );
 }
 
-async function takeSignInRates(limiterOfOne: BurstyRateLimiter, who: string): Promise<void> {
+async function consume(limiterOfOne: BurstyRateLimiter, who: string): Promise<void> {
   try {
     await limiterOfOne.consume(who);
   } catch (refusal) {

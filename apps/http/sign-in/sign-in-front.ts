@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import { type BodySchema, readBody as readBodyPasskeyRequest } from '../../../core/fields.js';
+import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
 import type { Json } from '../../../core/json.js';
 import { secretText } from '../../../core/people/grants.js';
 import { readSignInEmail } from '../../../core/people/manage-people.js';
@@ -48,267 +48,6 @@ import {
   sendPage,
   withoutChallenge,
 } from '../pages/page.js';
-
-const ID_BYTES = 16;
-const KEPT_MS = 365 * 86_400_000;
-
-/**
- * Knows a browser in which a person has signed in before. The cookie is a random id and a keyed digest of it with the
- * e-mail address: nobody can make one, and it signs nobody in.
- */
-export class DeviceCookie {
-  private readonly cookie: PageCookie;
-
-  constructor(
-    private readonly context: Pick<Context, 'digests' | 'ids'>,
-    publicUrl: () => string,
-  ) {
-    this.cookie = new PageCookie('darkroom_device', { publicUrl, lifeMs: KEPT_MS });
-  }
-
-  /** The id of the browser, if this person has signed in with it. */
-  read(ctx: HttpContext, email: string): string | undefined {
-    const [id, proof] = (this.cookie.read(ctx) ?? '').split('.');
-    return id !== undefined && proof === this.proofOf(id, email) ? id : undefined;
-  }
-
-  write(ctx: HttpContext, email: string): void {
-    const id = this.read(ctx, email) ?? secretText(this.context.ids.random(ID_BYTES));
-    this.cookie.write(ctx, `${id}.${this.proofOf(id, email)}`);
-  }
-
-  private proofOf(id: string, email: string): string {
-    return this.context.digests.keyed(`sign-in-device ${id} ${email}`);
-  }
-}
-
-const BASE64URL = { type: 'string', minLength: 1, maxLength: 4_096, pattern: '^[A-Za-z0-9_-]+$' } as const;
-const FIELDS = ['credential_id', 'user_handle', 'client_data', 'authenticator_data', 'signature'] as const;
-
-const SCHEMA: BodySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: [...FIELDS],
-  properties: {
-    ...Object.fromEntries(FIELDS.map((name) => [name, BASE64URL])),
-    return: { type: 'string', maxLength: 2_000 },
-  },
-};
-const WORDING = Object.fromEntries(
-  FIELDS.map((name) => [`/${name}`, `${name} must be 1 to 4096 characters of base64url.`]),
-);
-
-interface Body extends Record<(typeof FIELDS)[number], string> {
-  readonly return?: string;
-}
-
-/** What the sign-in page sends once an authenticator has signed. */
-export interface PasskeyRequest {
-  readonly personId: string;
-  readonly assertion: PasskeyAssertion;
-  readonly returnTo: string | undefined;
-}
-
-/** Throws FIELD_REQUIRED and FIELD_INVALID. */
-export function readPasskeyRequest(ports: Pick<Ports, 'jsonSchemas'>, sent: Json): PasskeyRequest {
-  const body = readBodyPasskeyRequest<Body>(ports, SCHEMA, sent, WORDING);
-  return {
-    personId: Buffer.from(body.user_handle, 'base64url').toString('utf8'),
-    assertion: {
-      credentialId: body.credential_id,
-      clientData: body.client_data,
-      authenticatorData: body.authenticator_data,
-      signature: body.signature,
-    },
-    returnTo: body.return,
-  };
-}
-
-const MAX_BODY_BYTES = 16 * 1024;
-
-export interface PasskeyOperationsParts {
-  readonly context: Context;
-  readonly publicUrl: () => string;
-  readonly bodyTimeoutMs: number;
-  readonly rates: SignInRates;
-  readonly addresses: HttpShared['addresses'];
-  /** Begins the person's session. */
-  readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
-}
-
-/** Sign-in with a passkey alone: what the script of the sign-in page asks of its server. */
-export class PasskeyOperations {
-  /** Keeps the challenge with the browser that asked for it. */
-  private readonly cookie: PageCookie;
-
-  constructor(private readonly parts: PasskeyOperationsParts) {
-    this.cookie = new PageCookie('darkroom_passkey', { publicUrl: parts.publicUrl, lifeMs: PASSKEY_CHALLENGE_MS });
-  }
-
-  get routes(): readonly HttpRoute[] {
-    return [
-      this.route('/sign-in/passkey/begin', (ctx, party) => this.begin(ctx, party)),
-      this.route('/sign-in/passkey/finish', (ctx, party) => this.finish(ctx, party)),
-    ];
-  }
-
-  private async begin(ctx: HttpContext, party: RelyingParty): Promise<object> {
-    const { context, bodyTimeoutMs, rates, addresses } = this.parts;
-    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    // An answer needs a challenge, so that this counts them, too.
-    await rates.take({ address: addresses.ofRequest(ctx.req) });
-    const challenge = await beginPasskeySignIn(context);
-    this.cookie.write(ctx, challenge);
-    return { challenge, rp_id: party.id, timeout_ms: PASSKEY_CHALLENGE_MS };
-  }
-
-  private async finish(ctx: HttpContext, party: RelyingParty): Promise<object> {
-    const { context, bodyTimeoutMs } = this.parts;
-    const bounds = { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs };
-    const { returnTo, ...answer } = readPasskeyRequest(context, await readBody(ctx.req, bounds));
-    const challenge = this.cookie.take(ctx);
-    const person =
-      challenge === undefined ? undefined : await personByPasskey(context, party, { ...answer, challenge });
-    if (!person) throw new ServiceError('PASSKEY_REFUSED');
-    await this.parts.begin(ctx, person);
-    return { location: returnPath(returnTo) };
-  }
-
-  private route(path: string, answer: (ctx: HttpContext, party: RelyingParty) => Promise<object>): HttpRoute {
-    return {
-      method: 'POST',
-      path,
-      serve: async (ctx) => {
-        ctx.state.renderError = withoutChallenge;
-        const publicUrl = this.parts.publicUrl();
-        requireSameOrigin(ctx, publicUrl);
-        await sendAnswer(ctx, 200, { data: await answer(ctx, requireRelyingParty(publicUrl)) });
-      },
-    };
-  }
-}
-
-export interface SignInView {
-  /** Where the person goes on afterwards. */
-  readonly returnTo: string;
-  readonly email?: string;
-  readonly fault?: string | undefined;
-  /** The name of the outside provider, where one is configured. */
-  readonly provider?: string | undefined;
-  /** Whether browsers can use passkeys at this address. */
-  readonly hasPasskeys: boolean;
-}
-
-export function signInForm({ returnTo, email = '', fault, provider, hasPasskeys }: SignInView): Html {
-  return html`${alertIf(fault)}
-    <form method="post" action="/sign-in">
-      <input type="hidden" name="return" value="${returnTo}" />
-      <label>
-        E-mail address
-        <input type="email" name="email" value="${email}" autocomplete="username" required maxlength="254" />
-      </label>
-      <label>
-        Password
-        <input type="password" name="password" autocomplete="current-password" required maxlength="256" />
-      </label>
-      <button type="submit">Sign in</button>
-    </form>
-    ${hasPasskeys ? passkeyButton(returnTo) : ''} ${provider === undefined ? '' : providerLink(provider, returnTo)}
-    <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
-}
-
-/** Shown by the script that can use it, which also puts faults there. */
-function passkeyButton(returnTo: string): Html {
-  return html`<div id="passkey" hidden>
-    <p>
-      <button type="button" class="secondary outline wide" data-return="${returnTo}">Sign in with a passkey</button>
-    </p>
-    <p role="alert" class="alert"></p>
-  </div>`;
-}
-
-function providerLink(provider: string, returnTo: string): Html {
-  const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}`;
-  return html`<p><a role="button" class="secondary outline wide" href="${address}">Sign in with ${provider}</a></p>`;
-}
-
-export function linkForm(action: string): Html {
-  return html`<form method="post" action="${action}">
-    <p>This link signs you in once. It does nothing until you press the button.</p>
-    <button type="submit">Sign in</button>
-  </form>`;
-}
-
-export function linkOver(): Html {
-  return html`${alert('This sign-in link was used already, or is too old.')}
-    <p>Ask the operator of this service for another one, or <a href="/sign-in">sign in with your password</a>.</p>`;
-}
-
-export function providerFault(name: string, text: string): Html {
-  return html`${alert(text)}
-    <p><a href="/sign-in">Sign in another way</a>. To use ${name}, connect it on your account page first.</p>`;
-}
-
-export interface ProviderPagesParts {
-  readonly context: Context;
-  readonly provider: OutsideProvider;
-  readonly sessions: BrowserSessions;
-  readonly publicUrl: () => string;
-  readonly rates: RequestRates;
-  /** Begins the person's session. */
-  readonly begin: (ctx: HttpContext, person: Person, authenticatedAt: number) => Promise<void>;
-}
-
-/** Sign-in through the outside provider: out to it, and back. */
-export class ProviderPages {
-  private readonly cookie: PageCookie;
-
-  constructor(private readonly parts: ProviderPagesParts) {
-    this.cookie = outsideCookie(parts.publicUrl);
-  }
-
-  /** Where the provider sends browsers back. */
-  static readonly CALLBACK = '/sign-in/provider/callback';
-
-  /** Throws RATE_LIMITED: each sign-in that is begun is stored until it is over, and asks the provider of something. */
-  async leave(ctx: HttpContext): Promise<void> {
-    const { context, provider, rates } = this.parts;
-    await rates.takeBegun(ctx);
-    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
-    const { location, secret } = await beginOutsideSignIn(context, provider, { returnTo: returnPath(asked) });
-    this.cookie.write(ctx, secret);
-    redirectTo(ctx, location);
-  }
-
-  /** Throws RATE_LIMITED, as `leave` does. */
-  async comeBack(ctx: HttpContext): Promise<void> {
-    const { context, provider, publicUrl, begin, rates } = this.parts;
-    await rates.takeBegun(ctx);
-    const secret = this.cookie.take(ctx);
-    const currentUrl = `${publicUrl()}${ProviderPages.CALLBACK}?${ctx.state.target.query}`;
-    const back =
-      secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
-    if (!back) return this.refuse(ctx, 422, 'The sign-in was not completed.');
-    const { identity, returnTo, sessionId } = back;
-    if (sessionId !== undefined) {
-      const { person, session } = await this.parts.sessions.require(ctx);
-      if (session.sessionId !== sessionId)
-        throw new ServiceError('SESSION_REQUIRED', 'You have signed in again since; connect the identity once more.');
-      await linkIdentity(context, person, identity);
-      return redirectTo(ctx, returnTo);
-    }
-    const person = await personByIdentity(context, identity);
-    if (!person) return this.refuse(ctx, 422, 'Nobody here is connected with this identity.');
-    // A provider may have kept its own session for days: who finds the browser open gets through, too.
-    await begin(ctx, person, identity.authenticatedAt ?? 0);
-    redirectTo(ctx, returnTo);
-  }
-
-  private refuse(ctx: HttpContext, status: number, text: string): Promise<void> {
-    const { name } = this.parts.provider;
-    return sendPage(ctx, { title: 'Sign in', status, content: providerFault(name, text) });
-  }
-}
 
 export interface SignInOptions {
   readonly context: Context;
@@ -455,5 +194,266 @@ class SignInPages {
 
   private showOver(ctx: HttpContext): Promise<void> {
     return sendPage(ctx, { title: 'Sign in', status: 410, content: linkOver() });
+  }
+}
+
+interface SignInView {
+  /** Where the person goes on afterwards. */
+  readonly returnTo: string;
+  readonly email?: string;
+  readonly fault?: string | undefined;
+  /** The name of the outside provider, where one is configured. */
+  readonly provider?: string | undefined;
+  /** Whether browsers can use passkeys at this address. */
+  readonly hasPasskeys: boolean;
+}
+
+function signInForm({ returnTo, email = '', fault, provider, hasPasskeys }: SignInView): Html {
+  return html`${alertIf(fault)}
+    <form method="post" action="/sign-in">
+      <input type="hidden" name="return" value="${returnTo}" />
+      <label>
+        E-mail address
+        <input type="email" name="email" value="${email}" autocomplete="username" required maxlength="254" />
+      </label>
+      <label>
+        Password
+        <input type="password" name="password" autocomplete="current-password" required maxlength="256" />
+      </label>
+      <button type="submit">Sign in</button>
+    </form>
+    ${hasPasskeys ? passkeyButton(returnTo) : ''} ${provider === undefined ? '' : providerLink(provider, returnTo)}
+    <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
+}
+
+/** Shown by the script that can use it, which also puts faults there. */
+function passkeyButton(returnTo: string): Html {
+  return html`<div id="passkey" hidden>
+    <p>
+      <button type="button" class="secondary outline wide" data-return="${returnTo}">Sign in with a passkey</button>
+    </p>
+    <p role="alert" class="alert"></p>
+  </div>`;
+}
+
+function providerLink(provider: string, returnTo: string): Html {
+  const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}`;
+  return html`<p><a role="button" class="secondary outline wide" href="${address}">Sign in with ${provider}</a></p>`;
+}
+
+function linkForm(action: string): Html {
+  return html`<form method="post" action="${action}">
+    <p>This link signs you in once. It does nothing until you press the button.</p>
+    <button type="submit">Sign in</button>
+  </form>`;
+}
+
+function linkOver(): Html {
+  return html`${alert('This sign-in link was used already, or is too old.')}
+    <p>Ask the operator of this service for another one, or <a href="/sign-in">sign in with your password</a>.</p>`;
+}
+
+function providerFault(name: string, text: string): Html {
+  return html`${alert(text)}
+    <p><a href="/sign-in">Sign in another way</a>. To use ${name}, connect it on your account page first.</p>`;
+}
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+interface PasskeyOperationsParts {
+  readonly context: Context;
+  readonly publicUrl: () => string;
+  readonly bodyTimeoutMs: number;
+  readonly rates: SignInRates;
+  readonly addresses: HttpShared['addresses'];
+  /** Begins the person's session. */
+  readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
+}
+
+/** Sign-in with a passkey alone: what the script of the sign-in page asks of its server. */
+class PasskeyOperations {
+  /** Keeps the challenge with the browser that asked for it. */
+  private readonly cookie: PageCookie;
+
+  constructor(private readonly parts: PasskeyOperationsParts) {
+    this.cookie = new PageCookie('darkroom_passkey', { publicUrl: parts.publicUrl, lifeMs: PASSKEY_CHALLENGE_MS });
+  }
+
+  get routes(): readonly HttpRoute[] {
+    return [
+      this.route('/sign-in/passkey/begin', (ctx, party) => this.begin(ctx, party)),
+      this.route('/sign-in/passkey/finish', (ctx, party) => this.finish(ctx, party)),
+    ];
+  }
+
+  private async begin(ctx: HttpContext, party: RelyingParty): Promise<object> {
+    const { context, bodyTimeoutMs, rates, addresses } = this.parts;
+    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
+    // An answer needs a challenge, so that this counts them, too.
+    await rates.take({ address: addresses.ofRequest(ctx.req) });
+    const challenge = await beginPasskeySignIn(context);
+    this.cookie.write(ctx, challenge);
+    return { challenge, rp_id: party.id, timeout_ms: PASSKEY_CHALLENGE_MS };
+  }
+
+  private async finish(ctx: HttpContext, party: RelyingParty): Promise<object> {
+    const { context, bodyTimeoutMs } = this.parts;
+    const bounds = { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs };
+    const { returnTo, ...answer } = readPasskeyRequest(context, await readBody(ctx.req, bounds));
+    const challenge = this.cookie.take(ctx);
+    const person =
+      challenge === undefined ? undefined : await personByPasskey(context, party, { ...answer, challenge });
+    if (!person) throw new ServiceError('PASSKEY_REFUSED');
+    await this.parts.begin(ctx, person);
+    return { location: returnPath(returnTo) };
+  }
+
+  private route(path: string, answer: (ctx: HttpContext, party: RelyingParty) => Promise<object>): HttpRoute {
+    return {
+      method: 'POST',
+      path,
+      serve: async (ctx) => {
+        ctx.state.renderError = withoutChallenge;
+        const publicUrl = this.parts.publicUrl();
+        requireSameOrigin(ctx, publicUrl);
+        await sendAnswer(ctx, 200, { data: await answer(ctx, requireRelyingParty(publicUrl)) });
+      },
+    };
+  }
+}
+
+const BASE64URL = { type: 'string', minLength: 1, maxLength: 4_096, pattern: '^[A-Za-z0-9_-]+$' } as const;
+const FIELDS = ['credential_id', 'user_handle', 'client_data', 'authenticator_data', 'signature'] as const;
+
+const PASSKEY_SCHEMA: BodySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: [...FIELDS],
+  properties: {
+    ...Object.fromEntries(FIELDS.map((name) => [name, BASE64URL])),
+    return: { type: 'string', maxLength: 2_000 },
+  },
+};
+const PASSKEY_WORDING = Object.fromEntries(
+  FIELDS.map((name) => [`/${name}`, `${name} must be 1 to 4096 characters of base64url.`]),
+);
+
+interface PasskeyBody extends Record<(typeof FIELDS)[number], string> {
+  readonly return?: string;
+}
+
+/** What the sign-in page sends once an authenticator has signed. */
+interface PasskeyRequest {
+  readonly personId: string;
+  readonly assertion: PasskeyAssertion;
+  readonly returnTo: string | undefined;
+}
+
+/** Throws FIELD_REQUIRED and FIELD_INVALID. */
+function readPasskeyRequest(ports: Pick<Ports, 'jsonSchemas'>, sent: Json): PasskeyRequest {
+  const body = checkBody<PasskeyBody>(ports, PASSKEY_SCHEMA, sent, PASSKEY_WORDING);
+  return {
+    personId: Buffer.from(body.user_handle, 'base64url').toString('utf8'),
+    assertion: {
+      credentialId: body.credential_id,
+      clientData: body.client_data,
+      authenticatorData: body.authenticator_data,
+      signature: body.signature,
+    },
+    returnTo: body.return,
+  };
+}
+
+interface ProviderPagesParts {
+  readonly context: Context;
+  readonly provider: OutsideProvider;
+  readonly sessions: BrowserSessions;
+  readonly publicUrl: () => string;
+  readonly rates: RequestRates;
+  /** Begins the person's session. */
+  readonly begin: (ctx: HttpContext, person: Person, authenticatedAt: number) => Promise<void>;
+}
+
+/** Sign-in through the outside provider: out to it, and back. */
+class ProviderPages {
+  private readonly cookie: PageCookie;
+
+  constructor(private readonly parts: ProviderPagesParts) {
+    this.cookie = outsideCookie(parts.publicUrl);
+  }
+
+  /** Where the provider sends browsers back. */
+  static readonly CALLBACK = '/sign-in/provider/callback';
+
+  /** Throws RATE_LIMITED: each sign-in that is begun is stored until it is over, and asks the provider of something. */
+  async leave(ctx: HttpContext): Promise<void> {
+    const { context, provider, rates } = this.parts;
+    await rates.takeBegun(ctx);
+    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
+    const { location, secret } = await beginOutsideSignIn(context, provider, { returnTo: returnPath(asked) });
+    this.cookie.write(ctx, secret);
+    redirectTo(ctx, location);
+  }
+
+  /** Throws RATE_LIMITED, as `leave` does. */
+  async comeBack(ctx: HttpContext): Promise<void> {
+    const { context, provider, publicUrl, begin, rates } = this.parts;
+    await rates.takeBegun(ctx);
+    const secret = this.cookie.take(ctx);
+    const currentUrl = `${publicUrl()}${ProviderPages.CALLBACK}?${ctx.state.target.query}`;
+    const back =
+      secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
+    if (!back) return this.refuse(ctx, 422, 'The sign-in was not completed.');
+    const { identity, returnTo, sessionId } = back;
+    if (sessionId !== undefined) {
+      const { person, session } = await this.parts.sessions.require(ctx);
+      if (session.sessionId !== sessionId)
+        throw new ServiceError('SESSION_REQUIRED', 'You have signed in again since; connect the identity once more.');
+      await linkIdentity(context, person, identity);
+      return redirectTo(ctx, returnTo);
+    }
+    const person = await personByIdentity(context, identity);
+    if (!person) return this.refuse(ctx, 422, 'Nobody here is connected with this identity.');
+    // A provider may have kept its own session for days: who finds the browser open gets through, too.
+    await begin(ctx, person, identity.authenticatedAt ?? 0);
+    redirectTo(ctx, returnTo);
+  }
+
+  private refuse(ctx: HttpContext, status: number, text: string): Promise<void> {
+    const { name } = this.parts.provider;
+    return sendPage(ctx, { title: 'Sign in', status, content: providerFault(name, text) });
+  }
+}
+
+const ID_BYTES = 16;
+const KEPT_MS = 365 * 86_400_000;
+
+/**
+ * Knows a browser in which a person has signed in before. The cookie is a random id and a keyed digest of it with the
+ * e-mail address: nobody can make one, and it signs nobody in.
+ */
+class DeviceCookie {
+  private readonly cookie: PageCookie;
+
+  constructor(
+    private readonly context: Pick<Context, 'digests' | 'ids'>,
+    publicUrl: () => string,
+  ) {
+    this.cookie = new PageCookie('darkroom_device', { publicUrl, lifeMs: KEPT_MS });
+  }
+
+  /** The id of the browser, if this person has signed in with it. */
+  read(ctx: HttpContext, email: string): string | undefined {
+    const [id, proof] = (this.cookie.read(ctx) ?? '').split('.');
+    return id !== undefined && proof === this.proofOf(id, email) ? id : undefined;
+  }
+
+  write(ctx: HttpContext, email: string): void {
+    const id = this.read(ctx, email) ?? secretText(this.context.ids.random(ID_BYTES));
+    this.cookie.write(ctx, `${id}.${this.proofOf(id, email)}`);
+  }
+
+  private proofOf(id: string, email: string): string {
+    return this.context.digests.keyed(`sign-in-device ${id} ${email}`);
   }
 }

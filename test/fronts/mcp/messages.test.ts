@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { ANSWER_WITHIN_MS, ClientRequests } from '../../../apps/http/mcp/client-requests.js';
-import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
+import { ANSWER_WITHIN_MS, ClientRequests } from '../../../apps/http/mcp/elicitation.js';
+import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/mcp-front.js';
 import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
 import { revokeKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
