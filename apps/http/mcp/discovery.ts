@@ -3,14 +3,11 @@ import { isIP } from 'node:net';
 import type { HttpHandler, HttpRoute } from '../host/server.js';
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
-const { name, version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as {
-  readonly name: string;
-  readonly version: string;
-};
+const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { readonly version: string };
 
 /** The name of the server in every document and every response. */
 export const IDENTITY = {
-  name,
+  name: 'darkroom',
   version,
   title: 'Darkroom',
   description: 'Makes images and videos from prompts, paid in credits.',

@@ -273,19 +273,19 @@ describe('the discovery of the MCP server', () => {
     return { type: response.headers.get('content-type'), body: (await response.json()) as JsonObject };
   };
 
-  it('leads from the catalog over the card to the server, whose name and version are those of the package', async () => {
-    const { name, version } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string; version: string };
+  it('leads from the catalog over the card to the server, which has the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     const catalog = await read(mcp.origin + CATALOG);
     expect(catalog.type).to.equal('application/ai-catalog+json');
     const [entry] = catalog.body['entries'] as JsonObject[];
     expect(entry).to.include({
-      identifier: `urn:air:127.0.0.1:mcp:${name}`,
+      identifier: `urn:air:127.0.0.1:mcp:darkroom`,
       type: 'application/mcp-server-card+json',
       version,
     });
     const card = await read(asText(entry?.['url']));
     expect(card.type).to.equal('application/mcp-server-card+json');
-    expect(card.body).to.include({ name: `127.0.0.1/${name}`, version, title: 'Darkroom' });
+    expect(card.body).to.include({ name: '127.0.0.1/darkroom', version, title: 'Darkroom' });
     expect(asText(card.body['description']).length).to.be.at.most(100);
     expect(card.body['remotes']).to.deep.equal([
       {
@@ -296,7 +296,7 @@ describe('the discovery of the MCP server', () => {
     ]);
     for (const revision of REVISIONS) {
       const client = await mcp.connect(revision, await mcp.key());
-      expect(client.serverVersion).to.include({ name, version });
+      expect(client.serverVersion).to.include({ name: 'darkroom', version });
     }
   });
 
