@@ -23,15 +23,17 @@ export function loggedRefusal({ code, details: { pointer, bound } }: ServiceErro
   return { code, ...field, ...(bound === undefined ? {} : { bound }) };
 }
 
-/** The ids that a request named, as the log has them. */
-export interface LoggedIds {
-  readonly generationId?: string;
-  readonly uploadId?: string;
+/** The ids that a request named, which may be anything. */
+export interface NamedIds {
+  readonly generationId?: unknown;
+  readonly uploadId?: unknown;
 }
 
-/** What is no id is left out, as it could be anything. */
-export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): LoggedIds {
-  const { generationId, uploadId } = named;
+/** The ids for the log line of a request. A value that is not an id is left out. */
+export function loggedIds({ generationId, uploadId }: NamedIds): {
+  readonly generationId?: string;
+  readonly uploadId?: string;
+} {
   return {
     ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}),
     ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}),

@@ -7,7 +7,7 @@ import { type BodySchema, readBody as checkBody } from '../../../core/fields.js'
 import { isOperator } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
 import { RateLimit } from '../../rate-limit.js';
-import { readBody } from '../host/read-body.js';
+import { readBody } from '../host/request.js';
 import { sendAnswer, sendStream, sendText, type StreamedAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import {

@@ -1,11 +1,11 @@
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { callerOfPerson, lookAtSession, requireNotSuspended } from '../../../core/people/sessions.js';
-import { type CredentialRates, CredentialWatch } from '../host/authenticate.js';
+import { type Access, type CredentialRates, CredentialWatch } from '../host/authenticate.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
-import { type Access, type Api, type ProtectedRoute, serveProtected } from './operation.js';
+import { type Api, type ProtectedRoute, serveProtected } from './operation.js';
 import { ROUTES } from './routes.js';
 
 /** The base path of the API's endpoints for the account page, with an App of its account. */

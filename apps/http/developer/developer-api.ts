@@ -1,16 +1,10 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import type { Context } from '../../../core/context.js';
-import {
-  authenticateRequest,
-  type AuthenticatingParts,
-  type CredentialRates,
-  CredentialWatch,
-} from '../host/authenticate.js';
-import { readNoBody } from '../host/read-body.js';
-import { readCredential } from '../host/request.js';
+import { CredentialAccess, type CredentialAccessParts, type CredentialRates } from '../host/authenticate.js';
+import { readNoBody } from '../host/request.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { docsRoutes } from './openapi.js';
-import { type Access, type Api, type PublicRoute, serveProtected } from './operation.js';
+import { type Api, type PublicRoute, serveProtected } from './operation.js';
 import { BASE, ROUTES } from './routes.js';
 
 export interface DeveloperApiOptions {
@@ -22,7 +16,7 @@ export interface DeveloperApiOptions {
   /** The URL of the API's metadata as a protected resource (RFC 9728); absent where no tokens are issued. */
   readonly resourceMetadata?: () => string | undefined;
   /** Throws the error for a protected request that the stores could not serve anyway; all are tried when absent. */
-  readonly requireStores?: AuthenticatingParts['requireStores'];
+  readonly requireStores?: CredentialAccessParts['requireStores'];
 }
 
 /** The endpoints of the API, and the pages that describe them. */
@@ -34,15 +28,15 @@ export function developerApi({
   resourceMetadata = () => undefined,
   requireStores = () => undefined,
 }: DeveloperApiOptions): HttpFront {
-  const credentialWatch = new CredentialWatch(authenticator, context.clock, 'rest');
   return ({ addresses, refusals, isStopping, onStopping }) => {
     const api: Api = {
       context,
-      access: credentialAccess({
+      access: new CredentialAccess({
         authenticator,
+        clock: context.clock,
+        audience: 'rest',
         addresses,
         refusals,
-        credentialWatch,
         resourceMetadata,
         requireStores,
       }),
@@ -57,18 +51,6 @@ export function developerApi({
       serve: route.scope === undefined ? servePublic(route, api) : serveProtected(route, api),
     }));
     return [createRouter(routes, BASE), createRouter(docsRoutes(context.settings))];
-  };
-}
-
-interface CredentialAccessParts extends AuthenticatingParts {
-  readonly credentialWatch: CredentialWatch;
-}
-
-/** By an API key or an access token. */
-function credentialAccess(parts: CredentialAccessParts): Access {
-  return {
-    authenticate: (ctx) => authenticateRequest(ctx, parts, 'rest'),
-    follow: ({ req }, onRefused) => parts.credentialWatch.follow(readCredential(req) ?? '', onRefused),
   };
 }
 

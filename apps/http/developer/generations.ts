@@ -25,7 +25,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { pageByToken } from '../../page-token.js';
 import { headerText, headerValues } from '../host/request.js';
 import { sendAnswer } from '../host/send.js';
-import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, taskText } from '../render/generation.js';
+import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, TASK_TEXTS } from '../render/generation.js';
 import { NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema, UUID } from '../render/schema-parts.js';
 import {
   type ApiContext,
@@ -150,7 +150,7 @@ export const getGenerationOperation: ProtectedOperation = {
     await sendOrWait(ctx, 200, async (wait = NO_WAIT) => {
       const generation = await waitForGeneration(context, caller, idOf(ctx), wait);
       return {
-        data: taskText(await viewGeneration(context, generation)),
+        data: TASK_TEXTS.of(await viewGeneration(context, generation)),
         headers: await progressHeader(context, generation, wait),
       };
     });

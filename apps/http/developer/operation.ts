@@ -7,12 +7,25 @@ import type { Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { PageRequest } from '../../../core/paging.js';
 import type { Settings } from '../../../core/settings.js';
-import { loggedIds } from '../../logging/logged-fields.js';
-import { pointsOf } from '../../rate-limit.js';
-import { type CredentialRates, requireOwnApp, type ShownRateLimit } from '../host/authenticate.js';
+import {
+  type Access,
+  type Admission,
+  admitRequest,
+  type CredentialRates,
+  readAdmittedBody,
+  requireOwnApp,
+} from '../host/authenticate.js';
 import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
-import { declaredBytes, readBody, readNoBody } from '../host/read-body.js';
-import { preferredWait, readQuery, readText, readTime, readWhole } from '../host/request.js';
+import {
+  declaredBytes,
+  preferredWait,
+  readBody,
+  readNoBody,
+  readQuery,
+  readText,
+  readTime,
+  readWhole,
+} from '../host/request.js';
 import { type Answer, sendAnswer, sendStream } from '../host/send.js';
 import type { HttpHandler, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
@@ -92,14 +105,6 @@ export interface ProtectedRoute {
 
 export type Route = PublicRoute | ProtectedRoute;
 
-/** How a front of the API authenticates requests. */
-export interface Access {
-  /** The sender of the request. Throws the error that refuses it. */
-  authenticate(ctx: RoutedContext): Promise<Caller>;
-  /** Calls `onRefused`, until the returned function is called, when the sender would no longer be authenticated. */
-  follow(ctx: RoutedContext, onRefused: () => void): () => void;
-}
-
 /** What the handlers of one front of the API share. */
 export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
@@ -113,8 +118,7 @@ export interface ApiState extends HttpState {
   readonly api: Api;
   readonly context: Context;
   readonly caller: Caller;
-  readonly rateLimit: ShownRateLimit | undefined;
-  readonly authenticatedAt: number;
+  readonly admission: Admission;
 }
 
 export type ApiContext = RoutedContext & { readonly state: ApiState };
@@ -122,52 +126,31 @@ export type ApiContext = RoutedContext & { readonly state: ApiState };
 /** The checks of a protected route, in the order in which their errors take precedence, and then its handler. */
 export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: Api): HttpHandler {
   const { context, access, rates } = api;
-  const rateLimit = rates[rate];
+  const rules = { access, clock: context.clock, rateLimit: rates[rate], maxBodyBytes: MAX_BODY_BYTES };
   return async (ctx) => {
-    const { req, res, state, params } = ctx;
-    state.ids = loggedIds({ generationId: params['generation_id'], uploadId: params['upload_id'] });
-    const caller = await access.authenticate(ctx);
-    Object.assign(state, { api, context, caller, rateLimit, authenticatedAt: context.clock.now() });
-    const points = pointsOf(Math.min(declaredBytes(req) ?? 0, MAX_BODY_BYTES));
-    if (rateLimit) await rateLimit.take(caller.credentialId, res, points);
-    requireScope(caller, scope);
-    requireOwnApp(req, caller);
+    const { req, state, params } = ctx;
+    state.ids = { generationId: params['generation_id'], uploadId: params['upload_id'] };
+    const admission = await admitRequest(ctx, rules);
+    requireScope(admission.caller, scope);
+    requireOwnApp(req, admission.caller);
+    Object.assign(state, { api, context, admission });
     await operation.serve(ctx as ApiContext);
   };
 }
 
 /** The JSON body of a request; `{}` if it has none and none is required. Throws as `readBody` of the host does. */
-export async function readJson(ctx: ApiContext, required = true): Promise<Json> {
-  const body = await readBody(ctx.req, { ...bodyRules(ctx), maxBytes: MAX_BODY_BYTES, required });
-  await requireStillValid(ctx);
-  return body;
+export function readJson(ctx: ApiContext, required = true): Promise<Json> {
+  const { api, admission } = ctx.state;
+  const rules = { timeoutMs: api.bodyTimeoutMs, maxBytes: MAX_BODY_BYTES, required };
+  return readAdmittedBody(ctx, admission, (arrived) => readBody(ctx.req, { ...rules, arrived }));
 }
 
 /** Reads the body of a request that takes none. Throws as `readNoBody` of the host does. */
 export async function readEmptyBody(ctx: ApiContext): Promise<void> {
   if (declaredBytes(ctx.req) === 0) return;
-  await readNoBody(ctx.req, bodyRules(ctx));
-  await requireStillValid(ctx);
-}
-
-/** The size of a body that comes in chunks counts against the rate once it is known. */
-function bodyRules({ req, res, state }: ApiContext) {
-  const { api, rateLimit, caller } = state;
-  const isChunked = declaredBytes(req) === undefined;
-  return {
-    timeoutMs: api.bodyTimeoutMs,
-    arrived: async (byteSize: number): Promise<void> => {
-      if (rateLimit && isChunked) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
-    },
-  };
-}
-
-const STALE_AFTER_MS = 1_000;
-
-/** A body may take long to arrive, and the credential may have been revoked meanwhile. */
-async function requireStillValid(ctx: ApiContext): Promise<void> {
-  const { api, context, authenticatedAt } = ctx.state;
-  if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await api.access.authenticate(ctx);
+  const { api, admission } = ctx.state;
+  const rules = { timeoutMs: api.bodyTimeoutMs };
+  await readAdmittedBody(ctx, admission, (arrived) => readNoBody(ctx.req, { ...rules, arrived }));
 }
 
 /**

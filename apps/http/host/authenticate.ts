@@ -3,50 +3,111 @@ import { type Authenticator, isCredentialShaped, isOwnApp } from '../../../core/
 import type { Audience, Caller } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/machine.js';
-import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../rate-limit.js';
+import { pointsOf, RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../rate-limit.js';
 import type { HttpContext } from './http-context.js';
-import { headerText, readCredential } from './request.js';
-import type { HttpShared } from './server.js';
+import { declaredBytes, headerText, readCredential } from './request.js';
+import type { HttpShared, RoutedContext } from './server.js';
 
-export interface AuthenticatingParts extends Pick<HttpShared, 'addresses' | 'refusals'> {
+/** How a front authenticates requests, before it serves them and while they last. */
+export interface Access {
+  /** The sender of the request. Throws the error that refuses it. */
+  authenticate(ctx: RoutedContext): Promise<Caller>;
+  /** Calls `onRefused`, until the returned function is called, when the sender would no longer be authenticated. */
+  follow(ctx: RoutedContext, onRefused: () => void): () => void;
+}
+
+export interface CredentialAccessParts extends Pick<HttpShared, 'addresses' | 'refusals'> {
   readonly authenticator: Authenticator;
-  /** Throws what refuses a request that the stores could not answer anyway, if they would be asked at all. */
-  readonly requireStores: (wouldAsk: () => boolean) => void;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly audience: Audience;
+  /** Throws SERVICE_UNAVAILABLE if the stores are known to be unavailable and the request would use them. */
+  readonly requireStores: (wouldUse: () => boolean) => void;
   /** The URL of the metadata of the protected resource (RFC 9728); undefined where no tokens are issued. */
   readonly resourceMetadata: () => string | undefined;
 }
 
-/** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
-export async function authenticateRequest(
-  ctx: HttpContext,
-  parts: AuthenticatingParts,
-  audience: Audience,
-): Promise<Caller> {
-  const { req, state } = ctx;
-  const { authenticator, addresses, refusals, resourceMetadata } = parts;
-  state.resourceMetadata = resourceMetadata;
-  try {
-    const credential = readCredential(req);
-    requireStores(ctx, credential, parts);
-    return await authenticator.authenticate(credential, audience);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
-    state.address = addresses.ofRequest(req);
-    throw refusals.countFailure(state.address, error);
+/** Authentication by an API key or an access token. */
+export class CredentialAccess implements Access {
+  private readonly watch: CredentialWatch;
+
+  constructor(private readonly parts: CredentialAccessParts) {
+    this.watch = new CredentialWatch(parts.authenticator, parts.clock, parts.audience);
+  }
+
+  /** A failure is counted for the address of the client; a success never is. */
+  async authenticate(ctx: HttpContext): Promise<Caller> {
+    const { req, state } = ctx;
+    const { authenticator, audience, addresses, refusals, resourceMetadata } = this.parts;
+    state.resourceMetadata = resourceMetadata;
+    try {
+      const credential = readCredential(req);
+      this.requireStores(ctx, credential);
+      return await authenticator.authenticate(credential, audience);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
+      state.address = addresses.ofRequest(req);
+      throw refusals.countFailure(state.address, error);
+    }
+  }
+
+  follow({ req }: HttpContext, onRefused: () => void): () => void {
+    return this.watch.follow(readCredential(req) ?? '', onRefused);
+  }
+
+  /**
+   * A malformed key is refused without the stores, whether they are available or not. The log lines of the outage count
+   * the requests that were refused for it: a line for each would let unauthenticated clients fill the log.
+   */
+  private requireStores({ state }: HttpContext, credential: string | undefined): void {
+    try {
+      this.parts.requireStores(() => isCredentialShaped(credential ?? ''));
+    } catch (error) {
+      state.isLeftOut = true;
+      throw error;
+    }
   }
 }
 
+export interface AdmissionRules {
+  readonly access: Access;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly rateLimit: ShownRateLimit | undefined;
+  readonly maxBodyBytes: number;
+}
+
+/** A request whose sender is known, and which counts against the rate of its credential. */
+export interface Admission extends AdmissionRules {
+  readonly caller: Caller;
+  readonly authenticatedAt: number;
+}
+
+/** Authenticates a request and counts it by its declared size. */
+export async function admitRequest(ctx: RoutedContext, rules: AdmissionRules): Promise<Admission> {
+  const caller = await rules.access.authenticate(ctx);
+  ctx.state.caller = caller;
+  const authenticatedAt = rules.clock.now();
+  const points = pointsOf(Math.min(declaredBytes(ctx.req) ?? 0, rules.maxBodyBytes));
+  if (rules.rateLimit) await rules.rateLimit.take(caller.credentialId, ctx.res, points);
+  return { ...rules, caller, authenticatedAt };
+}
+
+const STALE_AFTER_MS = 1_000;
+
 /**
- * A malformed key is refused without the stores, whether they are available or not. The log lines of the outage count
- * what is refused for it: a line for each would let unauthenticated clients fill the log.
+ * Reads the body of an admitted request. A body in chunks counts against the rate when it has arrived. Its sender is
+ * authenticated again if that took long, since the credential may have been revoked meanwhile.
  */
-function requireStores({ state }: HttpContext, credential: string | undefined, parts: AuthenticatingParts): void {
-  try {
-    parts.requireStores(() => isCredentialShaped(credential ?? ''));
-  } catch (error) {
-    state.isLeftOut = true;
-    throw error;
-  }
+export async function readAdmittedBody<T>(
+  ctx: RoutedContext,
+  { access, clock, rateLimit, caller, authenticatedAt }: Admission,
+  read: (arrived: (byteSize: number) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const isChunked = declaredBytes(ctx.req) === undefined;
+  const body = await read(async (byteSize) => {
+    if (rateLimit && isChunked) await rateLimit.take(caller.credentialId, ctx.res, pointsOf(byteSize), pointsOf(0));
+  });
+  if (clock.now() - authenticatedAt > STALE_AFTER_MS) await access.authenticate(ctx);
+  return body;
 }
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT if X-App-Id names another App than that of the credential. */
@@ -55,9 +116,7 @@ export function requireOwnApp(req: IncomingMessage, caller: Caller): void {
     throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
 }
 
-/**
- * How many requests a credential may send in a minute to this process. Every answer it counts says how many are left.
- */
+/** How many requests a credential may send to this process per minute. Each response has the number that is left. */
 export class ShownRateLimit {
   readonly #limit: RateLimit;
   readonly #policy: string;
@@ -81,7 +140,7 @@ export class ShownRateLimit {
   }
 }
 
-/** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
+/** Reads and writes per minute for one credential in this process; 0 disables the limit. */
 export interface CredentialLimits {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
@@ -92,7 +151,6 @@ export const DEFAULT_CREDENTIAL_LIMITS: CredentialLimits = { readsPerMinute: 1_2
 /** Shared by the fronts that credentials are for: none of them is a way around the rates of another. */
 export type CredentialRates = Readonly<Partial<Record<'reads' | 'writes', ShownRateLimit>>>;
 
-/** A rate of 0 is no limit. */
 export function createCredentialRates({ readsPerMinute, writesPerMinute }: CredentialLimits): CredentialRates {
   return {
     ...(readsPerMinute > 0 ? { reads: new ShownRateLimit('reads', readsPerMinute) } : {}),
@@ -100,17 +158,16 @@ export function createCredentialRates({ readsPerMinute, writesPerMinute }: Crede
   };
 }
 
-/** With the time that a credential is remembered, a revocation ends a wait within five seconds. */
-const LOOK_EVERY_MS = 1_000;
+/** With the time that a credential is cached, a revocation ends a wait within five seconds. */
+const CHECK_EVERY_MS = 1_000;
 
 /**
- * Looks whether the credentials of requests that last are still valid: each once a second, however many requests it
- * has. Nothing is looked at while there is none.
+ * Checks whether the credentials of long requests are still valid: each once per second, however many requests it has.
  */
 export class CredentialWatch {
   private readonly followed = new Map<string, Set<() => void>>();
   private cancelTimer: (() => void) | undefined;
-  private isLooking = false;
+  private isChecking = false;
 
   constructor(
     /** Rejects for a credential that is not valid. */
@@ -118,18 +175,18 @@ export class CredentialWatch {
       readonly authenticate: (credential: string, audience: Audience) => Promise<unknown>;
     },
     private readonly clock: Pick<Clock, 'after'>,
-    /** What the credentials must be for. */
+    /** The audience of the credentials. */
     private readonly audience: Audience,
   ) {}
 
-  /** Tells, each second until the returned function is called, when the credential is refused. */
-  follow(credential: string, tell: () => void): () => void {
-    const told = this.followed.get(credential) ?? new Set();
-    this.followed.set(credential, told.add(tell));
+  /** Calls `onRefused`, until the returned function is called, when the credential is no longer valid. */
+  follow(credential: string, onRefused: () => void): () => void {
+    const followers = this.followed.get(credential) ?? new Set();
+    this.followed.set(credential, followers.add(onRefused));
     this.schedule();
     return () => {
-      told.delete(tell);
-      if (told.size > 0 || this.followed.get(credential) !== told) return;
+      followers.delete(onRefused);
+      if (followers.size > 0 || this.followed.get(credential) !== followers) return;
       this.followed.delete(credential);
       if (this.followed.size > 0) return;
       this.cancelTimer?.();
@@ -138,17 +195,17 @@ export class CredentialWatch {
   }
 
   private schedule(): void {
-    if (this.cancelTimer !== undefined || this.isLooking || this.followed.size === 0) return;
-    this.cancelTimer = this.clock.after(LOOK_EVERY_MS, () => void this.look());
+    if (this.cancelTimer !== undefined || this.isChecking || this.followed.size === 0) return;
+    this.cancelTimer = this.clock.after(CHECK_EVERY_MS, () => void this.check());
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     this.cancelTimer = undefined;
-    this.isLooking = true;
-    for (const [credential, told] of Array.from(this.followed)) {
-      if (await this.isRefused(credential)) for (const tell of told) tell();
+    this.isChecking = true;
+    for (const [credential, followers] of Array.from(this.followed)) {
+      if (await this.isRefused(credential)) for (const onRefused of followers) onRefused();
     }
-    this.isLooking = false;
+    this.isChecking = false;
     this.schedule();
   }
 
@@ -157,7 +214,7 @@ export class CredentialWatch {
       await this.authenticator.authenticate(credential, this.audience);
       return false;
     } catch (error) {
-      // Stores that do not answer say nothing of the credential.
+      // An unavailable store does not make a credential invalid.
       return error instanceof ServiceError && error.code !== 'SERVICE_UNAVAILABLE';
     }
   }

@@ -1,6 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
-import type { LoggedIds, LoggedRefusal } from '../../logging/logged-fields.js';
+import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 import type { RequestTarget } from './request.js';
 
 /** Who sent a request, as the log names it. */
@@ -49,7 +49,7 @@ export interface HttpState {
   /** The tool that an MCP client called. */
   tool?: string;
   /** What the request was about. */
-  ids?: LoggedIds;
+  ids?: NamedIds;
   /** Whether the request created something: its line in the log is then of level info. */
   hasCreated?: boolean;
 }

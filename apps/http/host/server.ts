@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock, Ids } from '../../../core/ports/machine.js';
-import { safeRequestId } from '../../logging/logged-fields.js';
+import { loggedIds, safeRequestId } from '../../logging/logged-fields.js';
 import { ClientAddresses } from './client-addresses.js';
 import { answerRefusedConnections, inTurn, limitConnections, OpenConnections } from './connections.js';
 import { answerError } from './errors.js';
@@ -233,7 +233,7 @@ function lineOf(
     tool,
     status,
     ...refusal,
-    ...ids,
+    ...(ids && loggedIds(ids)),
     durationMs,
     address,
     accountId: caller?.accountId,

@@ -5,20 +5,20 @@ import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import type { Json } from '../../../core/json.js';
 import { pointsOf } from '../../rate-limit.js';
 import {
-  authenticateRequest,
-  type AuthenticatingParts,
+  type Access,
+  admitRequest,
+  CredentialAccess,
+  type CredentialAccessParts,
   type CredentialRates,
-  CredentialWatch,
+  readAdmittedBody,
   requireOwnApp,
 } from '../host/authenticate.js';
 import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
-import { declaredBytes, readBody } from '../host/read-body.js';
-import { headerText, readCredential } from '../host/request.js';
-import { createRouter, type HttpFront, type HttpHandler, type HttpShared } from '../host/server.js';
+import { headerText, readBody } from '../host/request.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpShared, type RoutedContext } from '../host/server.js';
 import { Disconnect, WaitEnd, WatchedWait } from '../host/wait.js';
 import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
@@ -27,38 +27,38 @@ import type { HandleMessage, McpServerOptions } from './mcp-server.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools.js';
 
-export interface McpOptions extends Pick<
-  McpServingParts,
-  'context' | 'authenticator' | 'rates' | 'bodyTimeoutMs' | 'publicUrl'
-> {
+export interface McpOptions
+  extends
+    Pick<CredentialAccessParts, 'authenticator'>,
+    Partial<Pick<CredentialAccessParts, 'resourceMetadata' | 'requireStores'>>,
+    Pick<McpServingParts, 'context' | 'rates' | 'bodyTimeoutMs' | 'publicUrl'> {
   readonly logger: Logger;
   /** Credits that a call may spend without being confirmed by a person. */
   readonly confirmAboveCredits: number;
-  readonly resourceMetadata?: McpServingParts['resourceMetadata'];
-  readonly requireStores?: McpServingParts['requireStores'];
 }
 
 /** The MCP server, and the public documents by which it is found. */
 export function mcp({
   logger,
   confirmAboveCredits,
+  authenticator,
   resourceMetadata = () => undefined,
   requireStores = () => undefined,
   ...options
 }: McpOptions): HttpFront {
   return (shared) => {
     const requests = new ClientRequests(options.context);
-    const credentialWatch = new CredentialWatch(options.authenticator, options.context.clock, 'mcp');
-    const handle = loadedLate({ logger, requests, confirmAboveCredits });
-    const serve = serveMcp({
-      ...options,
+    const access = new CredentialAccess({
+      authenticator,
+      clock: options.context.clock,
+      audience: 'mcp',
       resourceMetadata,
       requireStores,
-      ...shared,
-      credentialWatch,
-      requests,
-      handle,
+      addresses: shared.addresses,
+      refusals: shared.refusals,
     });
+    const handle = loadedLate({ logger, requests, confirmAboveCredits });
+    const serve = serveMcp({ ...options, ...shared, access, resourceMetadata, requests, handle });
     return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
   };
 }
@@ -82,8 +82,9 @@ async function load(options: McpServerOptions): Promise<HandleMessage> {
   return mcpProtocol(options);
 }
 
-export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping' | 'onStopping'> {
-  readonly credentialWatch: CredentialWatch;
+export interface McpServingParts
+  extends Pick<CredentialAccessParts, 'resourceMetadata'>, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {
+  readonly access: Access;
   readonly context: Context;
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
@@ -95,7 +96,6 @@ export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, '
 /** The largest message: one that brings small pictures. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 const MAX_PIECES = 4_096;
-const STALE_AFTER_MS = 1_000;
 const LISTEN = 'subscriptions/listen';
 
 /** The checks of every message in order, of which the first that fails is reported, and then the protocol. */
@@ -104,9 +104,8 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     const { req, res, state } = ctx;
     state.resourceMetadata = parts.resourceMetadata;
     requireKnownOrigin(req, parts.publicUrl(), parts.addresses);
-    const caller = await authenticateRequest(ctx, parts, 'mcp');
-    state.caller = caller;
-    const message = asMessage(await readMessage(ctx, caller, parts));
+    const { caller, body } = await readMessage(ctx, parts);
+    const message = asMessage(body);
     const response = asResponse(message);
     if (response !== undefined) {
       parts.requests.take(caller.credentialId, response);
@@ -120,10 +119,8 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     }
     res.setHeader('Cache-Control', 'no-store');
     const call = new Disconnect(res);
-    const waits = new WatchedWait(new WaitEnd(call, parts), (tell) =>
-      parts.credentialWatch.follow(readCredential(req) ?? '', tell),
-    );
-    const requireAllowed = async (): Promise<void> => void (await authenticateRequest(ctx, parts, 'mcp'));
+    const waits = new WatchedWait(new WaitEnd(call, parts), (onRefused) => parts.access.follow(ctx, onRefused));
+    const requireAllowed = async (): Promise<void> => void (await parts.access.authenticate(ctx));
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');
     const exchange = { context, waits, caller, sessionId, requireAllowed, state };
@@ -138,26 +135,17 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
   };
 }
 
-/** Every message counts among the reads of the credential, by its size. */
-async function readMessage(ctx: HttpContext, caller: Caller, parts: McpServingParts): Promise<Json> {
-  const { req, res } = ctx;
-  const { context, rates, bodyTimeoutMs } = parts;
-  const authenticatedAt = context.clock.now();
-  const declared = declaredBytes(req);
-  await rates.reads?.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_MESSAGE_BYTES)));
-  requireOwnApp(req, caller);
-  const body = await readBody(req, {
-    timeoutMs: bodyTimeoutMs,
-    maxBytes: MAX_MESSAGE_BYTES,
-    maxPieces: MAX_PIECES,
-    required: true,
-    arrived: async (byteSize) => {
-      if (declared === undefined) await rates.reads?.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
-    },
-  });
-  // A body may take long to arrive, and the credential may have been revoked meanwhile.
-  if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticateRequest(ctx, parts, 'mcp');
-  return body;
+/** The sender and the body of a message, which counts among the reads of its credential, by its size. */
+async function readMessage(ctx: RoutedContext, { context, access, rates, bodyTimeoutMs }: McpServingParts) {
+  const rules = { access, clock: context.clock, rateLimit: rates.reads, maxBodyBytes: MAX_MESSAGE_BYTES };
+  const admission = await admitRequest(ctx, rules);
+  const { caller } = admission;
+  requireOwnApp(ctx.req, caller);
+  const limits = { timeoutMs: bodyTimeoutMs, maxBytes: MAX_MESSAGE_BYTES, maxPieces: MAX_PIECES };
+  const body = await readAdmittedBody(ctx, admission, (arrived) =>
+    readBody(ctx.req, { ...limits, required: true, arrived }),
+  );
+  return { caller, body };
 }
 
 /** A scope that is missing is refused before the protocol answers, so that clients can ask for it. */

@@ -17,7 +17,6 @@ import type { Logger } from 'pino';
 import { CallOver } from '../../../core/cancellation.js';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { loggedIds } from '../../logging/logged-fields.js';
 import { messageOf } from '../../service-errors.js';
 import { notedRefusal } from '../host/errors.js';
 import {
@@ -164,7 +163,7 @@ async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts)
   const { context, waits, caller, requireAllowed, state } = exchange;
   const given = objectOf(args);
   state.tool = tool.name;
-  state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
+  state.ids = { generationId: given['generation_id'], uploadId: given['upload_id'] };
   try {
     return await tool.answer({
       ...rest,
@@ -175,7 +174,7 @@ async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts)
       args: given,
       created: (generationId) => {
         state.hasCreated = true;
-        state.ids = loggedIds({ generationId });
+        state.ids = { generationId };
       },
     });
   } catch (error) {

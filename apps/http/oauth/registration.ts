@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import { secretDigest } from '../../../core/people/grants.js';
 import { RateLimit } from '../../rate-limit.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
-import { readBody } from '../host/read-body.js';
+import { readBody } from '../host/request.js';
 import { JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpHandler, type HttpRouter, type HttpShared } from '../host/server.js';
 import { ENDPOINTS, GRANT_TYPES } from './metadata.js';

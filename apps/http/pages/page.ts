@@ -3,7 +3,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
 import { servePackagedFile } from '../host/pages.js';
-import { readBytes } from '../host/read-body.js';
+import { readBytes } from '../host/request.js';
 import { errorEnvelope, JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 

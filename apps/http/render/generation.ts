@@ -119,12 +119,8 @@ export class ViewCache<T> {
   }
 }
 
-const TASK_TEXTS = new ViewCache((view) => JSON.stringify(renderTask(view)));
-
 /** The JSON of `renderTask`, cached where the view can be. */
-export function taskText(view: GenerationView): string {
-  return TASK_TEXTS.of(view);
-}
+export const TASK_TEXTS = new ViewCache((view) => JSON.stringify(renderTask(view)));
 
 function renderOutput({ output, url }: OutputView): object {
   return {

@@ -35,11 +35,12 @@ export function timestamp(epochMs: number): string {
   }
   const inDay = epochMs - day * DAY_MS;
   const seconds = Math.floor(inDay / 1_000);
-  return `${datePart}${two(Math.floor(seconds / 3_600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}.${three(inDay % 1_000)}Z`;
+  // A leading 1 keeps the zeros that the digits begin with.
+  const hh = String(100 + Math.floor(seconds / 3_600)).slice(1);
+  const mm = String(100 + (Math.floor(seconds / 60) % 60)).slice(1);
+  const ss = String(100 + (seconds % 60)).slice(1);
+  return `${datePart}${hh}:${mm}:${ss}.${String(1_000 + (inDay % 1_000)).slice(1)}Z`;
 }
-
-const two = (value: number): string => (value < 10 ? `0${value}` : String(value));
-const three = (value: number): string => (value < 100 ? `0${two(value)}` : String(value));
 
 /** A schema under the name it has in the OpenAPI document. */
 export type TitledSchema = JsonObject & { readonly title: string };

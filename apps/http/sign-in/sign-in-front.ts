@@ -23,8 +23,7 @@ import type { OutsideProvider } from '../../../core/ports/outside.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import type { HttpContext } from '../host/http-context.js';
 import { serveStaticFile } from '../host/pages.js';
-import { readBody, readNoBody } from '../host/read-body.js';
-import { readQuery } from '../host/request.js';
+import { readBody, readNoBody, readQuery } from '../host/request.js';
 import { sendAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpRoute, type HttpShared } from '../host/server.js';
 import {

@@ -279,7 +279,7 @@ describe('the discovery of the MCP server', () => {
     expect(catalog.type).to.equal('application/ai-catalog+json');
     const [entry] = catalog.body['entries'] as JsonObject[];
     expect(entry).to.include({
-      identifier: `urn:air:127.0.0.1:mcp:darkroom`,
+      identifier: 'urn:air:127.0.0.1:mcp:darkroom',
       type: 'application/mcp-server-card+json',
       version,
     });

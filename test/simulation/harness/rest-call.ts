@@ -30,16 +30,17 @@ export async function callRest(
   { context, caller, params = {}, query = '', idempotencyKey, body }: RestCall,
 ): Promise<{ readonly data: JsonObject; readonly replayed: boolean }> {
   const headers = new Map<string, unknown>();
+  const { clock } = context;
+  const access = { authenticate: () => Promise.resolve(caller), follow: () => () => undefined };
   const state: ApiContext['state'] = {
     requestId: 'simulated',
     target: { path: '/', query },
     context,
     caller,
-    rateLimit: undefined,
-    authenticatedAt: context.clock.now(),
+    admission: { access, clock, caller, rateLimit: undefined, maxBodyBytes: 0, authenticatedAt: clock.now() },
     api: {
       context,
-      access: { authenticate: () => Promise.resolve(caller), follow: () => () => undefined },
+      access,
       rates: {},
       bodyTimeoutMs: 1_000,
       isStopping: () => false,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { csvLine } from '../../../../apps/http/render/credits.js';
-import { renderTask, taskText } from '../../../../apps/http/render/generation.js';
+import { renderTask, TASK_TEXTS } from '../../../../apps/http/render/generation.js';
 import { CREDENTIAL_CACHE_MS } from '../../../../core/access/authenticate.js';
 import type { Caller } from '../../../../core/access/credential.js';
 import { createApp, createKey, revokeKey, suspendAccount } from '../../../../core/access/manage.js';
@@ -267,7 +267,7 @@ describe('the text of a task', () => {
   it('is that of a new rendering, whatever was shown before', () => {
     fc.assert(
       fc.property(VIEWS, (views) => {
-        for (const view of views) expect(taskText(view)).to.equal(JSON.stringify(renderTask(view)));
+        for (const view of views) expect(TASK_TEXTS.of(view)).to.equal(JSON.stringify(renderTask(view)));
       }),
     );
   });
