@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { ServiceError } from '../core/errors.js';
 
 export const RATE_WINDOW_SECONDS = 60;
 
@@ -48,6 +49,12 @@ export class RateLimit {
       if (refusal instanceof RateLimiterRes) return rateOf(refusal, true);
       throw refusal;
     }
+  }
+
+  /** Counts a request. Throws RATE_LIMITED with `message` and the time to wait. */
+  async require(who: string, message: string): Promise<void> {
+    const { isOver, resetMs } = await this.take(who);
+    if (isOver) throw new ServiceError('RATE_LIMITED', message, { retryAfterMs: resetMs });
   }
 
   async #standing(who: string): Promise<Rate> {

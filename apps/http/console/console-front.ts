@@ -7,6 +7,7 @@ import { type BodySchema, readBody as checkBody } from '../../../core/fields.js'
 import { isOperator } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
 import { RateLimit } from '../../rate-limit.js';
+import { loadOnce } from '../host/pages.js';
 import { readBody } from '../host/request.js';
 import { sendAnswer, sendStream, sendText, type StreamedAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
@@ -133,7 +134,7 @@ function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, rates: C
     const signedIn = await parts.sessions.require(ctx);
     const { accountId, personId } = signedIn.person;
     state.caller = { accountId, credentialId: personId };
-    await takeOf(rates[method], personId);
+    await rates[method].require(personId, 'These were too many requests; wait a moment and try again.');
     operation.admit?.(parts, signedIn);
     const body = checkBody<object>(parts.context, taken.schema, sent, taken.wording);
     const answer = await operation.answer(parts, { ctx, signedIn, body });
@@ -145,14 +146,6 @@ function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, rates: C
 
 function isStreamed(answer: object): answer is StreamedAnswer {
   return 'stream' in answer && typeof answer.stream === 'function';
-}
-
-async function takeOf(limit: RateLimit, personId: string): Promise<void> {
-  const { isOver, resetMs } = await limit.take(personId);
-  if (isOver)
-    throw new ServiceError('RATE_LIMITED', 'These were too many requests; wait a moment and try again.', {
-      retryAfterMs: resetMs,
-    });
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -169,9 +162,9 @@ interface Files {
   readonly assets: ReadonlyMap<string, Buffer>;
 }
 
-/** The files of the built page, read when they are first asked for and kept. A failed read is tried again. */
+/** The files of the built page, read at the first request. */
 class PageFiles {
-  private files: Promise<Files> | undefined;
+  private readonly read = loadOnce(readFiles);
 
   /** The page itself, as HTML. */
   async page(): Promise<string> {
@@ -191,14 +184,6 @@ class PageFiles {
       ctx.body = bytes;
     },
   };
-
-  private read(): Promise<Files> {
-    this.files ??= readFiles().catch((error: unknown) => {
-      this.files = undefined;
-      throw error;
-    });
-    return this.files;
-  }
 }
 
 async function readFiles(): Promise<Files> {

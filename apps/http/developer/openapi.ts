@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, STATUSES } from '../host/errors.js';
-import { servePackagedFile } from '../host/pages.js';
-import type { HttpHandler, HttpRoute } from '../host/server.js';
+import { servePackagedFile, serveText } from '../host/pages.js';
+import type { HttpRoute } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
 import type { RequestBody, Route } from './operation.js';
 import { BASE, ROUTES } from './routes.js';
@@ -369,25 +369,24 @@ const INITIALIZER = `SwaggerUIBundle({
 
 /** The API's description as a document, and as a page. */
 export function docsRoutes(settings: Settings): readonly HttpRoute[] {
-  const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
+  const text = (path: string, mediaType: string, content: string): HttpRoute =>
+    serveText(
+      path,
+      {
+        'Content-Type': `${mediaType}; charset=utf-8`,
+        'Content-Security-Policy': POLICY,
+        'Cache-Control': 'no-cache',
+      },
+      content,
+    );
+  const packaged = (file: string, mediaType: string): HttpRoute =>
+    servePackagedFile(`/docs/${file}`, { package: 'swagger-ui-dist', file, mediaType });
   return [
-    { method: 'GET', path: '/openapi.json', serve: serveText('application/json; charset=utf-8', documentText) },
-    { method: 'GET', path: '/docs', serve: serveText('text/html; charset=utf-8', PAGE) },
-    { method: 'GET', path: '/docs/initializer.js', serve: serveText('text/javascript; charset=utf-8', INITIALIZER) },
-    servePackaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
-    servePackaged('swagger-ui.css', 'text/css; charset=utf-8'),
-    servePackaged('favicon-32x32.png', 'image/png'),
+    text('/openapi.json', 'application/json', JSON.stringify(openApiDocument(ROUTES, settings))),
+    text('/docs', 'text/html', PAGE),
+    text('/docs/initializer.js', 'text/javascript', INITIALIZER),
+    packaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+    packaged('swagger-ui.css', 'text/css; charset=utf-8'),
+    packaged('favicon-32x32.png', 'image/png'),
   ];
-}
-
-function serveText(type: string, text: string): HttpHandler {
-  const bytes = Buffer.from(text);
-  return async (ctx) => {
-    ctx.set({ 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' });
-    ctx.body = bytes;
-  };
-}
-
-function servePackaged(file: string, mediaType: string): HttpRoute {
-  return servePackagedFile(`/docs/${file}`, { package: 'swagger-ui-dist', file, mediaType });
 }

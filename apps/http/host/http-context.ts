@@ -1,7 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
-import type { RequestTarget } from './request.js';
 
 /** Who sent a request, as the log names it. */
 export interface LoggedCaller {
@@ -20,6 +19,13 @@ export interface ShownError {
 }
 
 export type ErrorRenderer = (error: ShownError) => { readonly mediaType: string; readonly text: string };
+
+/** Where a request is sent to, still percent-encoded. */
+export interface RequestTarget {
+  readonly path: string;
+  /** What follows the question mark; empty without one. */
+  readonly query: string;
+}
 
 /** What the host and the front that serves a request tell each other about it, and the log. */
 export interface HttpState {

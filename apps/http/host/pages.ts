@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
 import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
-import { sendAnswer } from './send.js';
+import { JSON_TYPE, sendAnswer } from './send.js';
 import { createRouter, type HttpFront, type HttpRoute } from './server.js';
 
 export interface StaticFile {
@@ -11,19 +11,15 @@ export interface StaticFile {
   readonly mediaType: string;
 }
 
-/** Serves a file that stays as it is, read at the first request and kept. A failed read is tried again. */
+/** Serves a file that does not change, read at the first request. */
 export function serveStaticFile(path: string, { file, mediaType }: StaticFile): HttpRoute {
-  let bytes: Promise<Buffer> | undefined;
+  const read = loadOnce(() => readFile(file));
   return {
     method: 'GET',
     path,
     async serve(ctx) {
-      bytes ??= readFile(file).catch((error: unknown) => {
-        bytes = undefined;
-        throw error;
-      });
       ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' });
-      ctx.body = await bytes;
+      ctx.body = await read();
     },
   };
 }
@@ -39,6 +35,46 @@ export interface PackagedFile {
 export function servePackagedFile(path: string, { package: name, file, mediaType }: PackagedFile): HttpRoute {
   const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   return serveStaticFile(path, { file: join(folder, file), mediaType });
+}
+
+/** Serves a text that does not change. */
+export function serveText(path: string, headers: Readonly<Record<string, string>>, text: string): HttpRoute {
+  return {
+    method: 'GET',
+    path,
+    async serve(ctx) {
+      ctx.set(headers);
+      ctx.body = text;
+    },
+  };
+}
+
+/** Serves a public JSON document, which pages of any origin may read: it is the same for everybody. */
+export function serveDocument(
+  path: string,
+  read: () => object,
+  headers: Readonly<Record<string, string>> = { 'Content-Type': JSON_TYPE },
+): HttpRoute {
+  return {
+    method: 'GET',
+    path,
+    async serve(ctx) {
+      ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300', ...headers });
+      ctx.body = JSON.stringify(read());
+    },
+  };
+}
+
+/** Loads something at the first call and keeps it. A failed load is tried again at the next call. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
 }
 
 /** The base address in a browser leads to a page of this server. */

@@ -3,7 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { escapePointerToken, type Json } from '../../../core/json.js';
-import { MAX_BODY_DEPTH, MAX_BODY_NODES, MAX_BODY_PIECES, MAX_EMPTY_BODY_BYTES } from './http-context.js';
+import {
+  MAX_BODY_DEPTH,
+  MAX_BODY_NODES,
+  MAX_BODY_PIECES,
+  MAX_EMPTY_BODY_BYTES,
+  type RequestTarget,
+} from './http-context.js';
 
 const BEARER = /^bearer(?: +|$)/i;
 
@@ -56,13 +62,6 @@ export function hasCurrent(req: IncomingMessage, etag: unknown): boolean {
   if (sent === undefined || typeof etag !== 'string') return false;
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
   return sent.trim() === '*' || sent.split(',').some((tag) => opaque(tag) === opaque(etag));
-}
-
-/** Where a request is sent to, still percent-encoded. */
-export interface RequestTarget {
-  readonly path: string;
-  /** What follows the question mark; empty without one. */
-  readonly query: string;
 }
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;

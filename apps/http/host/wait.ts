@@ -4,111 +4,26 @@ import type { Waits } from '../../../core/cancellation.js';
 import type { HttpContext } from './http-context.js';
 import type { HttpShared } from './server.js';
 
-/** A request as use cases know it: over when its client has gone, or has all of its answer. */
-export class Disconnect implements Cancellation {
-  readonly deadline = Infinity;
-  private readonly told = new Set<() => void>();
-
-  constructor(private readonly res: ServerResponse) {}
-
-  get isOver(): boolean {
-    // The library ends the answer to a client that has gone, so that it may also be called finished.
-    return this.res.closed;
-  }
-
-  onOver(tell: () => void): () => void {
-    // One listener for all: a response that many wait for would be reported as one that leaks them.
-    if (this.told.size === 0) this.res.once('close', this.tellAll);
-    const one = (): void => tell();
-    this.told.add(one);
-    return () => {
-      this.told.delete(one);
-      if (this.told.size === 0) this.res.off('close', this.tellAll);
-    };
-  }
-
-  private readonly tellAll = (): void => {
-    for (const tell of Array.from(this.told)) tell();
-  };
-}
-
-/** What a request may wait for: until its client has gone, or this process is to stop. */
-export class WaitEnd implements Cancellation {
-  readonly deadline = Infinity;
-
-  constructor(
-    private readonly call: Cancellation,
-    private readonly host: Pick<HttpShared, 'isStopping' | 'onStopping'>,
-  ) {}
-
-  get isOver(): boolean {
-    return this.host.isStopping() || this.call.isOver;
-  }
-
-  onOver(tell: () => void): () => void {
-    const forget = [this.call.onOver(tell), this.host.onStopping(tell)];
-    return () => {
-      for (const one of forget) one();
-    };
-  }
-}
-
-/** A wait that is over, too, when its credential is no longer valid; that is looked at while somebody listens for it. */
-export class WatchedWait implements Cancellation {
-  readonly deadline = Infinity;
-  private readonly told = new Set<() => void>();
-  private followNoMore: (() => void) | undefined;
-  private isRefused = false;
-
-  constructor(
-    private readonly outer: Cancellation,
-    /** Tells, until the returned function is called, when who waits would be refused now. */
-    private readonly follow: (tell: () => void) => () => void,
-  ) {}
-
-  get isOver(): boolean {
-    return this.isRefused || this.outer.isOver;
-  }
-
-  onOver(tell: () => void): () => void {
-    this.told.add(tell);
-    this.followNoMore ??= this.follow(() => this.refuse());
-    const listenNoMore = this.outer.onOver(tell);
-    return () => {
-      this.told.delete(tell);
-      listenNoMore();
-      if (this.told.size > 0) return;
-      this.followNoMore?.();
-      this.followNoMore = undefined;
-    };
-  }
-
-  private refuse(): void {
-    this.isRefused = true;
-    for (const tell of this.told) tell();
-  }
-}
+type StopHooks = Pick<HttpShared, 'isStopping' | 'onStopping'>;
+/** Calls `onRefused`, until the returned function is called, when the sender of the request would be refused now. */
+type Follow = (onRefused: () => void) => () => void;
 
 /** How long a stream that is over may take to end: its client may not read it. */
 const END_MS = 500;
 
-/**
- * The wait of a request for its answer, or for the end of what it is sent. Over when the client has gone, when its credential
- * is no longer valid, and when this process is to stop.
- */
+/** The wait of a request for its response, or for the end of its stream. Over as a `ServedWait` is. */
 export class RequestWait implements Waits {
-  private readonly wait: WatchedWait;
+  private readonly wait: ServedWait;
   private readonly idleMs: number;
-  private listenNoMore: (() => void) | undefined;
+  private stopListening: (() => void) | undefined;
 
-  /** `follow` tells, until the function that it returns is called, when who sent the request would be refused now. */
   constructor(
     private readonly ctx: HttpContext,
-    host: Pick<HttpShared, 'isStopping' | 'onStopping'>,
-    follow: (tell: () => void) => () => void,
+    host: StopHooks,
+    follow: Follow,
   ) {
     const { req, res } = ctx;
-    this.wait = new WatchedWait(new WaitEnd(new Disconnect(res), host), follow);
+    this.wait = new ServedWait(new Disconnect(res), host, follow);
     // A client that waits sends nothing, and is not idle.
     this.idleMs = req.socket.timeout ?? 0;
     req.socket.setTimeout(0);
@@ -123,13 +38,13 @@ export class RequestWait implements Waits {
   }
 
   /**
-   * What is sent is a stream with a sign of life at least this often: a client that takes nothing for three times as long
-   * is gone, and one that does not read the end is cut off.
+   * The response is a stream on which something is sent at least this often: a client that takes nothing for three times
+   * as long is gone, and one that does not read the end is disconnected.
    */
   streams(beatMs: number): void {
     const { req, res } = this.ctx;
     if (this.idleMs > 0) req.socket.setTimeout(Math.max(this.idleMs, 3 * beatMs));
-    this.listenNoMore = this.onOver(() => {
+    this.stopListening = this.onOver(() => {
       setTimeout(() => {
         if (!res.writableFinished) res.destroy();
       }, END_MS).unref();
@@ -138,7 +53,72 @@ export class RequestWait implements Waits {
 
   /** Ends the wait, which its request must do. */
   end(): void {
-    this.listenNoMore?.();
+    this.stopListening?.();
     this.ctx.req.socket.setTimeout(this.idleMs);
   }
+}
+
+/** Over when the client has gone, when its credential is no longer valid, and when this process is to stop. */
+export class ServedWait implements Cancellation {
+  readonly deadline = Infinity;
+  private readonly listeners = new Set<() => void>();
+  private stopFollowing: (() => void) | undefined;
+  private isRefused = false;
+
+  constructor(
+    private readonly call: Cancellation,
+    private readonly host: StopHooks,
+    private readonly follow: Follow = () => () => undefined,
+  ) {}
+
+  get isOver(): boolean {
+    return this.isRefused || this.host.isStopping() || this.call.isOver;
+  }
+
+  /** The credential is checked only while there is a listener. */
+  onOver(tell: () => void): () => void {
+    this.listeners.add(tell);
+    this.stopFollowing ??= this.follow(() => this.refuse());
+    const forget = [this.call.onOver(tell), this.host.onStopping(tell)];
+    return () => {
+      this.listeners.delete(tell);
+      for (const one of forget) one();
+      if (this.listeners.size > 0) return;
+      this.stopFollowing?.();
+      this.stopFollowing = undefined;
+    };
+  }
+
+  private refuse(): void {
+    this.isRefused = true;
+    for (const tell of this.listeners) tell();
+  }
+}
+
+/** A request for use cases: over when its client has gone, or has all of the response. */
+export class Disconnect implements Cancellation {
+  readonly deadline = Infinity;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly res: ServerResponse) {}
+
+  get isOver(): boolean {
+    // The library ends the response to a client that has gone, so that it may also be called finished.
+    return this.res.closed;
+  }
+
+  onOver(tell: () => void): () => void {
+    // One listener for all: a response with many would be reported as one that leaks them.
+    if (this.listeners.size === 0) this.res.once('close', this.tellAll);
+    const one = (): void => tell();
+    this.listeners.add(one);
+    return () => {
+      this.listeners.delete(one);
+      if (this.listeners.size === 0) this.res.off('close', this.tellAll);
+    };
+  }
+
+  private readonly tellAll = (): void => {
+    for (const tell of Array.from(this.listeners)) tell();
+  };
 }

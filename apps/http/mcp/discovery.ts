@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { HttpHandler, HttpRoute } from '../host/server.js';
+import { serveDocument } from '../host/pages.js';
+import type { HttpRoute } from '../host/server.js';
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { readonly version: string };
@@ -27,9 +28,17 @@ const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-ca
 /** The public documents by which clients find the server, from the address of the host alone. */
 export function discoveryRoutes(publicUrl: () => string): readonly HttpRoute[] {
   return [
-    document('/.well-known/ai-catalog.json', CATALOG_TYPE, () => catalog(publicUrl())),
-    document(CARD_PATH, CARD_TYPE, () => serverCard(publicUrl())),
+    serveDocument('/.well-known/ai-catalog.json', () => catalog(publicUrl()), headersOf(CATALOG_TYPE)),
+    serveDocument(CARD_PATH, () => serverCard(publicUrl()), headersOf(CARD_TYPE)),
   ];
+}
+
+function headersOf(mediaType: string) {
+  return {
+    'Content-Type': mediaType,
+    'Access-Control-Allow-Methods': 'GET',
+    'Access-Control-Allow-Headers': 'Content-Type',
+  };
 }
 
 function catalog(publicUrl: string): object {
@@ -64,19 +73,4 @@ function serverCard(publicUrl: string): object {
 function reversedHost(publicUrl: string): string {
   const host = new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '');
   return isIP(host) > 0 ? host.replaceAll(':', '-') : host.split('.').toReversed().join('.');
-}
-
-/** A page of any origin may read the document: it is the same for everybody. */
-function document(path: string, mediaType: string, read: () => object): HttpRoute {
-  const serve: HttpHandler = async (ctx) => {
-    ctx.set({
-      'Content-Type': mediaType,
-      'Access-Control-Allow-Origin': '*',
-      'Access-Control-Allow-Methods': 'GET',
-      'Access-Control-Allow-Headers': 'Content-Type',
-      'Cache-Control': 'public, max-age=300',
-    });
-    ctx.body = JSON.stringify(read());
-  };
-  return { method: 'GET', path, serve };
 }

@@ -17,13 +17,14 @@ import {
 } from '../host/authenticate.js';
 import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
+import { loadOnce } from '../host/pages.js';
 import { headerText, readBody } from '../host/request.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpShared, type RoutedContext } from '../host/server.js';
-import { Disconnect, WaitEnd, WatchedWait } from '../host/wait.js';
+import { Disconnect, ServedWait } from '../host/wait.js';
 import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
 import { asMessage, asResponse, type Message, objectOf, sessionIdFor, StreamWatch } from './exchange.js';
-import type { HandleMessage, McpServerOptions } from './mcp-server.js';
+import type { HandleMessage } from './mcp-server.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools.js';
 
@@ -57,29 +58,15 @@ export function mcp({
       addresses: shared.addresses,
       refusals: shared.refusals,
     });
-    const handle = loadedLate({ logger, requests, confirmAboveCredits });
+    // The library takes a fifth of a second to load, so the first message loads it.
+    const protocol = loadOnce(async () => {
+      const { mcpProtocol } = await import('./mcp-server.js');
+      return mcpProtocol({ logger, requests, confirmAboveCredits });
+    });
+    const handle: HandleMessage = async (...message) => (await protocol())(...message);
     const serve = serveMcp({ ...options, ...shared, access, resourceMetadata, requests, handle });
     return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
   };
-}
-
-/** The library takes a fifth of a second to load, so it is loaded by the first message. */
-function loadedLate(options: McpServerOptions): HandleMessage {
-  let loading: Promise<HandleMessage> | undefined;
-  return async (...message) => {
-    loading ??= load(options).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    await (
-      await loading
-    )(...message);
-  };
-}
-
-async function load(options: McpServerOptions): Promise<HandleMessage> {
-  const { mcpProtocol } = await import('./mcp-server.js');
-  return mcpProtocol(options);
 }
 
 export interface McpServingParts
@@ -119,7 +106,7 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     }
     res.setHeader('Cache-Control', 'no-store');
     const call = new Disconnect(res);
-    const waits = new WatchedWait(new WaitEnd(call, parts), (onRefused) => parts.access.follow(ctx, onRefused));
+    const waits = new ServedWait(call, parts, (onRefused) => parts.access.follow(ctx, onRefused));
     const requireAllowed = async (): Promise<void> => void (await parts.access.authenticate(ctx));
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');

@@ -1,5 +1,6 @@
 import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import { createRouter, type HttpHandler, type HttpRouter } from '../host/server.js';
+import { serveDocument } from '../host/pages.js';
+import { createRouter, type HttpRouter } from '../host/server.js';
 
 const REST_PATH = '/api/v1/developer';
 const MCP_PATH = `${REST_PATH}/mcp`;
@@ -54,17 +55,12 @@ export interface MetadataOptions {
 
 /** The public documents: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
 export function metadataRouter(options: MetadataOptions): HttpRouter {
+  const { publicUrl, audiences } = options;
   return createRouter([
-    {
-      method: 'GET',
-      path: '/.well-known/oauth-authorization-server',
-      serve: serveDocument(() => serverMetadata(options)),
-    },
-    ...options.audiences.map((audience) => ({
-      method: 'GET' as const,
-      path: RESOURCE_METADATA_PATHS[audience],
-      serve: serveDocument(() => resourceMetadata(options.publicUrl(), audience)),
-    })),
+    serveDocument('/.well-known/oauth-authorization-server', () => serverMetadata(options)),
+    ...audiences.map((audience) =>
+      serveDocument(RESOURCE_METADATA_PATHS[audience], () => resourceMetadata(publicUrl(), audience)),
+    ),
   ]);
 }
 
@@ -99,17 +95,5 @@ function resourceMetadata(publicUrl: string, audience: Audience): object {
     bearer_methods_supported: ['header'],
     resource_name: NAMES[audience],
     resource_documentation: `${publicUrl}/docs`,
-  };
-}
-
-/** A page of any origin may read the document: it is the same for everybody. */
-function serveDocument(read: () => object): HttpHandler {
-  return async (ctx) => {
-    ctx.set({
-      'Content-Type': 'application/json; charset=utf-8',
-      'Access-Control-Allow-Origin': '*',
-      'Cache-Control': 'public, max-age=300',
-    });
-    ctx.body = JSON.stringify(read());
   };
 }

@@ -2,6 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { HttpContext } from '../host/http-context.js';
+import { loadOnce } from '../host/pages.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { RequestRates } from '../pages/browser-sessions.js';
 import { pageRoutes, redirectTo } from '../pages/page.js';
@@ -82,7 +83,7 @@ interface Loaded {
 
 /** The library takes a quarter of a second to load, so it is loaded by the first request that needs it. */
 class LazyServer {
-  private loading: Promise<Loaded> | undefined;
+  private readonly load = loadOnce(() => this.open());
 
   constructor(private readonly options: AuthorizationServerOptions & OAuthOptions) {}
 
@@ -121,14 +122,6 @@ class LazyServer {
     req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     ctx.respond = false;
     await serve(req, res);
-  }
-
-  private load(): Promise<Loaded> {
-    this.loading ??= this.open().catch((error: unknown) => {
-      this.loading = undefined;
-      throw error;
-    });
-    return this.loading;
   }
 
   private async open(): Promise<Loaded> {

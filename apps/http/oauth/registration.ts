@@ -33,13 +33,11 @@ export function registrationRouter(
   const register: HttpHandler = async (ctx) => {
     ctx.set({ ...ANY_ORIGIN, 'Cache-Control': 'no-store' });
     ctx.state.renderError = oauthErrors('invalid_client_metadata');
-    for (const limit of rates) {
-      const rate = await limit.take(addresses.ofRequest(ctx.req));
-      if (rate.isOver)
-        throw new ServiceError('RATE_LIMITED', 'Too many clients were registered from this address; try again later.', {
-          retryAfterMs: rate.resetMs,
-        });
-    }
+    for (const limit of rates)
+      await limit.require(
+        addresses.ofRequest(ctx.req),
+        'Too many clients were registered from this address; try again later.',
+      );
     try {
       const metadata = metadataOf(
         await readBody(ctx.req, { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, required: true }),

@@ -150,6 +150,7 @@ export function requireRelyingParty(publicUrl: string): RelyingParty {
 
 const REQUESTS_A_MINUTE = 600;
 const BEGUN_A_MINUTE = 120;
+const TOO_MANY_REQUESTS = 'Too many requests came from this address; try again later.';
 
 /**
  * How much one address may ask of a front in this process for which nobody has to be known: 600 requests a minute, of which
@@ -163,22 +164,14 @@ export class RequestRates {
 
   /** Counts a request. Throws RATE_LIMITED with the time to wait. */
   async takeRequest({ req }: Pick<HttpContext, 'req'>): Promise<void> {
-    await takeOf(this.requests, this.addresses.ofRequest(req));
+    await this.requests.require(this.addresses.ofRequest(req), TOO_MANY_REQUESTS);
   }
 
   /** As `takeRequest`, for a request that begins something. */
   async takeBegun(ctx: Pick<HttpContext, 'req'>): Promise<void> {
     await this.takeRequest(ctx);
-    await takeOf(this.begun, this.addresses.ofRequest(ctx.req));
+    await this.begun.require(this.addresses.ofRequest(ctx.req), TOO_MANY_REQUESTS);
   }
-}
-
-async function takeOf(rates: RateLimit, address: string): Promise<void> {
-  const { isOver, resetMs } = await rates.take(address);
-  if (isOver)
-    throw new ServiceError('RATE_LIMITED', 'Too many requests came from this address; try again later.', {
-      retryAfterMs: resetMs,
-    });
 }
 
 const BURST_SECONDS = 900;

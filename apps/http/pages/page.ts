@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
-import { servePackagedFile } from '../host/pages.js';
+import { servePackagedFile, serveText } from '../host/pages.js';
 import { readBytes } from '../host/request.js';
 import { errorEnvelope, JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
@@ -78,6 +78,7 @@ export const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 3
 `;
 
 const CSS_TYPE = 'text/css; charset=utf-8';
+const CACHED = { 'Cache-Control': 'public, max-age=3600' } as const;
 
 /** The styles and the icon of all pages. */
 export function pageAssets(): HttpFront {
@@ -85,23 +86,12 @@ export function pageAssets(): HttpFront {
     createRouter(
       [
         servePackagedFile('/pico.css', { package: '@picocss/pico', file: 'css/pico.min.css', mediaType: CSS_TYPE }),
-        serveText('/pages.css', CSS_TYPE, PAGE_STYLES),
-        serveText('/icon.svg', 'image/svg+xml', PAGE_ICON),
+        serveText('/pages.css', { 'Content-Type': CSS_TYPE, ...CACHED }, PAGE_STYLES),
+        serveText('/icon.svg', { 'Content-Type': 'image/svg+xml', ...CACHED }, PAGE_ICON),
       ],
       '/assets',
     ),
   ];
-}
-
-function serveText(path: string, mediaType: string, text: string): HttpRoute {
-  return {
-    method: 'GET',
-    path,
-    async serve(ctx) {
-      ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' });
-      ctx.body = text;
-    },
-  };
 }
 
 const PAGE_TYPE = 'text/html; charset=utf-8';

@@ -10,7 +10,7 @@ import type { Operated, Operator } from '../../../operator/operator.js';
 import { accountJson, entryJson, isoTime } from '../../../operator/records.js';
 import { cursorOf, tokenOf } from '../../../page-token.js';
 import { asServiceError } from '../../../service-errors.js';
-import { Disconnect, WaitEnd } from '../../host/wait.js';
+import { Disconnect, ServedWait } from '../../host/wait.js';
 import type { ConsoleParts } from '../console-operation.js';
 import type { OperatorCall, OperatorOperation } from './operator-operation.js';
 
@@ -197,7 +197,7 @@ export const verifyBooks: OperatorOperation = {
   act: 'verify the books',
   async answer(parts, call) {
     const check = new BooksCheck(parts.context);
-    const until = new WaitEnd(new Disconnect(call.ctx.res), parts);
+    const until = new ServedWait(new Disconnect(call.ctx.res), parts);
     const listenNoMore = until.onOver(() => check.stop());
     if (until.isOver) check.stop();
     check.result.then(listenNoMore, listenNoMore);
