@@ -110,7 +110,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 const EMPTY: BodySchema = { type: 'object', additionalProperties: false, properties: {} };
 const PER_MINUTE = { GET: 300, POST: 60 } as const;
 
-/** What one person may ask of this process in a minute: reads, and changes. */
+/** The requests that one person may send to this process per minute: reads, and changes. */
 type ConsoleRates = Readonly<Record<ConsoleOperation['method'], RateLimit>>;
 
 function createConsoleRates(): ConsoleRates {
@@ -153,12 +153,12 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** Where the build puts the page. */
+/** The folder that the build writes the page to. */
 const FOLDER = fileURLToPath(new URL('../../../web/', import.meta.url));
 
 interface Files {
   readonly page: string;
-  /** By their names, which have a hash of their content in them. */
+  /** Assets by their names, which contain a hash of their content. */
   readonly assets: ReadonlyMap<string, Buffer>;
 }
 

@@ -7,7 +7,7 @@ import { consoleApp } from '../../../core/people/own-keys.js';
 import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
 import type { ConsoleOperation } from './console-operation.js';
 
-/** Who is signed in, for which account, and what this service has. */
+/** The signed-in person, their account, and the features of this service. */
 export const getOverview: ConsoleOperation = {
   method: 'GET',
   path: '/overview',
@@ -51,8 +51,8 @@ export const getOverview: ConsoleOperation = {
 };
 
 /**
- * What a generation of this page was asked for, so that it can be made again; null once that was removed. Nobody is shown
- * what programs ask for: it belongs to who uses them.
+ * The input of a generation of this page, so that it can be repeated; null once its content was removed. The input of
+ * programs is not shown: it belongs to their users.
  */
 export const getInput: ConsoleOperation = {
   method: 'GET',

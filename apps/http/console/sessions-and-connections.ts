@@ -10,7 +10,7 @@ import {
 import { type ConsoleOperation, shownTime } from './console-operation.js';
 import { readCapUses } from './keys-and-apps.js';
 
-/** Where this person is signed in, newest first. */
+/** The sessions of this person, newest first. */
 export const listSessions: ConsoleOperation = {
   method: 'GET',
   path: '/sessions',
@@ -84,7 +84,7 @@ export const listConnections: ConsoleOperation = {
   },
 };
 
-/** Of a client whose id is the address of its document. The names of others are only what they say. */
+/** The host of a client whose id is the URL of its document. The names of other clients are unverified. */
 function hostOf(clientId: string): string | null {
   return clientId.startsWith('https://') && URL.canParse(clientId) ? new URL(clientId).host : null;
 }

@@ -67,7 +67,7 @@ export const addPasskey: ConsoleOperation = {
   },
 };
 
-/** What the browser needs to make a passkey for this person. */
+/** The data with which the browser makes a passkey for this person. */
 export const beginPasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys/begin',
@@ -78,7 +78,7 @@ export const beginPasskey: ConsoleOperation = {
     return {
       challenge,
       rp_id: id,
-      // What a sign-in names the person by, later.
+      // A later sign-in identifies the person by this.
       user_handle: Buffer.from(personId).toString('base64url'),
       user_name: email,
       algorithms: PASSKEY_ALGORITHMS,
@@ -138,7 +138,7 @@ export const renamePasskey: ConsoleOperation = {
   },
 };
 
-/** Where at the outside provider the person goes on. Who comes back from there is linked to this session's person. */
+/** The URL at the outside provider where the person continues. The identity that returns is linked to this person. */
 export const linkIdentity: ConsoleOperation = {
   method: 'POST',
   path: '/identities/link',

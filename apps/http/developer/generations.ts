@@ -326,7 +326,7 @@ export const watchEventsOperation: ProtectedOperation = {
   },
 };
 
-/** How long clients are told to wait before they reconnect, in milliseconds. */
+/** The delay before clients reconnect, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /** Events as frames of server-sent events; a beat is a comment, or the id alone. */

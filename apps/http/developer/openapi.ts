@@ -122,7 +122,7 @@ export function errorCodesOf(route: Route): readonly ErrorCode[] {
   ];
 }
 
-/** Where the ids of what was created lead: a tool that follows them reaches every operation on it. */
+/** Links from the ids of a created resource: a tool that follows them reaches every operation on it. */
 export function linksOf(route: Route, routes: readonly Route[]): JsonObject {
   if (route.method !== 'POST' || idsIn(route).length > 0) return {};
   const created = Object.keys((route.operation.data['properties'] ?? {}) as JsonObject);

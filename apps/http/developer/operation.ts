@@ -36,7 +36,7 @@ interface Description {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** The media type of a success, if it is not the JSON envelope. Of an event stream, `data` is the schema of an event's data. */
+  /** The media type of a success, if it is not the JSON envelope. `data` is then the schema of an event's data. */
   readonly mediaType?: 'text/event-stream';
   /** The media type that `Accept` may ask for in place of the envelope. */
   readonly otherMediaType?: 'text/csv';
@@ -105,7 +105,7 @@ export interface ProtectedRoute {
 
 export type Route = PublicRoute | ProtectedRoute;
 
-/** What the handlers of one front of the API share. */
+/** The parts that the handlers of one front of the API share. */
 export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
   readonly access: Access;

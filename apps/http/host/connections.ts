@@ -37,7 +37,7 @@ export function endAfterWaiting(socket: Socket): ServerResponse | undefined {
 
 type Exchange = readonly [req: IncomingMessage, res: ServerResponse];
 
-/** What the connections of a server have in common. */
+/** State that the connections of a server share. */
 interface Shared {
   readonly serve: RequestListener;
   readonly maxWaitingInAll: number;
@@ -213,7 +213,7 @@ export class OpenConnections {
     if (this.isLettingGo) this.letGoIfIdle(socket);
   }
 
-  /** What has arrived by now is read first: all sockets have had their turn between one such moment and the next. */
+  /** Data that has arrived is read first: between two such callbacks every socket is read. */
   private letGoSoon(): void {
     setImmediate(() =>
       setImmediate(() => {

@@ -20,10 +20,10 @@ export interface ShownError {
 
 export type ErrorRenderer = (error: ShownError) => { readonly mediaType: string; readonly text: string };
 
-/** Where a request is sent to, still percent-encoded. */
+/** The target of a request, still percent-encoded. */
 export interface RequestTarget {
   readonly path: string;
-  /** What follows the question mark; empty without one. */
+  /** The part after the question mark; empty without one. */
   readonly query: string;
 }
 
@@ -76,7 +76,7 @@ export interface AnsweredRequest {
   readonly status: number;
   /** The error code, when it was refused. */
   readonly code: string | undefined;
-  /** What there is as much of as there may be, when it was refused for that. */
+  /** The bound that was reached, if the request was refused for that. */
   readonly bound?: Bound | undefined;
   readonly durationMs: number;
 }
@@ -84,14 +84,14 @@ export interface AnsweredRequest {
 /** Told of what the front does. Must not throw. */
 export interface HttpObserver {
   begun(): void;
-  /** Once for every `begun`. */
+  /** Called once for every `begun`. */
   ended(request: AnsweredRequest): void;
   refused(reason: ConnectionRefusal): void;
 }
 
 /**
- * What one client, and all of them together, may ask of the socket. Times are milliseconds, sizes bytes; rates may be 0
- * for none.
+ * Limits on what one client, and all clients together, may use of the socket. Times are in milliseconds, sizes in bytes; a
+ * rate of 0 is no limit.
  */
 export interface HttpLimits {
   /** Credentials that are not valid, from one address; 0 turns the limit off. */
@@ -102,11 +102,11 @@ export interface HttpLimits {
   /** How long any request may take to arrive, bytes sent to a signed address included. */
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  /** How long a connection may stand still in the middle of a request or an answer. */
+  /** How long a connection may be idle in the middle of a request or a response. */
   readonly idleTimeoutMs: number;
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
-  /** Of one client's address; trusted proxies have as many as they like. */
+  /** The connections of one client address; trusted proxies are not limited. */
   readonly maxConnectionsPerAddress: number;
 }
 
@@ -139,7 +139,7 @@ export const MAX_BODY_DEPTH = 32;
 
 /**
  * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the
- * body itself among them. What a body costs goes with their number: the worst one stays within ten times a plain
+ * body itself among them. The cost of a body grows with their number: the worst body costs at most ten times a plain
  * request.
  */
 export const MAX_BODY_NODES = 1_000;

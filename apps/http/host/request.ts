@@ -13,7 +13,7 @@ import {
 
 const BEARER = /^bearer(?: +|$)/i;
 
-/** Every value sent for a header, in order: what the runtime joins or drops is seen here. `name` is in lower case. */
+/** Every value sent for a header, in order, including values that the runtime joins or drops. `name` is in lower case. */
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -37,8 +37,8 @@ export function readCredential(req: IncomingMessage): string | undefined {
 }
 
 /**
- * HTTP/1.1 requires exactly one Host in every request, even if the server ignores it. Of two, a proxy may have used the
- * other.
+ * HTTP/1.1 requires exactly one Host in every request, even if the server ignores it. If there are two, a proxy may have
+ * used the other.
  */
 export function requireOneHost(req: IncomingMessage): void {
   const { length } = headerValues(req, 'host');
@@ -48,14 +48,14 @@ export function requireOneHost(req: IncomingMessage): void {
     throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has more than one Host.');
 }
 
-/** A header of which more than one value is no use, as one text. */
+/** A header as one text; several values are joined. */
 export function headerText(req: IncomingMessage, name: string): string | undefined {
   const value = req.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
 /**
- * Whether the client says with If-None-Match that it has what carries this ETag. Compared weakly, as RFC 9110 wants it.
+ * Whether If-None-Match has this ETag. The comparison is weak, as RFC 9110 requires.
  */
 export function hasCurrent(req: IncomingMessage, etag: unknown): boolean {
   const sent = req.headers['if-none-match'];
@@ -166,7 +166,7 @@ function listed(names: readonly string[]): string {
 
 /**
  * Whether the client prefers CSV to JSON: its `Accept` names `text/csv`, and gives it more weight than JSON, or does not
- * name that. What matches everything prefers neither.
+ * name that. A wildcard range prefers neither.
  */
 export function prefersCsv(req: IncomingMessage): boolean {
   const ranges = (headerText(req, 'accept') ?? '').split(',').map(rangeOf);
@@ -187,8 +187,8 @@ export const MAX_WAIT_SECONDS = 60;
 const PREFERENCE = /^wait[ \t]*=[ \t]*(?:(\d{1,9})|"(\d{1,9})")[ \t]*(?:;.*)?$/i;
 
 /**
- * How many seconds the client prefers to wait for its answer (`Prefer: wait`, RFC 7240), at most `MAX_WAIT_SECONDS`;
- * undefined where it does not say, or says 0 or what is no number: a preference that is not understood is ignored. The
+ * How many seconds the client prefers to wait for its response (`Prefer: wait`, RFC 7240), at most `MAX_WAIT_SECONDS`;
+ * undefined if it states none, 0 or an invalid number: an invalid preference is ignored. The
  * first of several counts.
  */
 export function preferredWait(req: IncomingMessage): number | undefined {
@@ -214,7 +214,7 @@ const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"
 
 export interface BodyRules extends ReadingBounds {
   readonly required: boolean;
-  /** Told how many bytes have arrived, before anything is made of them. What it throws refuses the request. */
+  /** Called with the number of bytes that have arrived, before they are parsed. An error that it throws refuses the request. */
   readonly arrived?: (byteSize: number) => Promise<void>;
 }
 

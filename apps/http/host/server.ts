@@ -37,13 +37,13 @@ export interface HttpHostOptions {
   readonly limits: HttpLimits;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
+  /** How long a client may continue sending a body after the response, in milliseconds; two seconds by default. */
   readonly lingerMs?: number;
-  /** Told of every request and of the connections that did not become one. */
+  /** Notified of every request and of the connections that did not become one. */
   readonly observer?: HttpObserver;
 }
 
-/** What the host has for its fronts. */
+/** The services of the host for its fronts. */
 export interface HttpShared {
   readonly addresses: ClientAddresses;
   readonly refusals: UnauthenticatedRefusals;
@@ -53,7 +53,7 @@ export interface HttpShared {
   readonly onStopping: (tell: () => void) => () => void;
 }
 
-/** One front over the host: its routes, made of what the host has for it. */
+/** One front over the host: its routes. */
 export type HttpFront = (shared: HttpShared) => readonly HttpRouter[];
 
 export interface HttpHost {
@@ -156,11 +156,11 @@ export interface HandlingParts {
   readonly refusals: UnauthenticatedRefusals;
   readonly isStopping: () => boolean;
   readonly observer?: HttpObserver | undefined;
-  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
+  /** How long a client may continue sending a body after the response, in milliseconds. */
   readonly lingerMs: number;
 }
 
-/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
+/** Wraps every request: its id, the headers of every response, the one error handler, one line in the log. */
 export function handleRequest(parts: HandlingParts): HttpMiddleware {
   const { ids, logger, observer } = parts;
   return async (ctx, next) => {
@@ -187,7 +187,7 @@ export function handleRequest(parts: HandlingParts): HttpMiddleware {
   };
 }
 
-/** The request has its answer: it is sent, counted and logged. */
+/** Counts and logs a request that has its response, and sends the response. */
 function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
   const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
   const { req, res, state } = ctx;

@@ -34,7 +34,7 @@ export function formOf({ message, credits }: SpendingQuestion): ElicitRequestFor
   };
 }
 
-/** What a client sent back for a form: anything but a clear yes is a no. */
+/** Whether a client's response to a form is a yes: anything but a clear yes is a no. */
 export function isYes(response: unknown): boolean {
   if (typeof response !== 'object' || response === null) return false;
   const { action, content } = response as { readonly action?: unknown; readonly content?: unknown };
@@ -56,7 +56,7 @@ export function canShowForms(capabilities: unknown): boolean {
 
 const REPETITION_WITHIN_MS = 600_000;
 
-/** What came with a call that a client repeats. */
+/** The additional data of a call that a client repeats. */
 export interface Repeated {
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: unknown;
@@ -134,7 +134,7 @@ const MAX_OPEN_PER_ACCOUNT = 100;
 const MAX_OPEN_PER_CREDENTIAL = 8;
 const BUSY_RETRY_MS = 10_000;
 
-/** Who is asked. */
+/** The credential that is asked. */
 export type Asked = Pick<Caller, 'accountId' | 'credentialId'>;
 
 interface OpenRequest {
@@ -209,12 +209,12 @@ export class ClientRequests {
   }
 }
 
-/** How often a client hears that a call goes on, in milliseconds: many give up on calls that are silent. */
+/** How often progress is reported for a call, in milliseconds: many clients time out on silent calls. */
 const PROGRESS_EVERY_MS = 5_000;
 
 type Send = (progress: { readonly progress: number; readonly message: string }) => Promise<void>;
 
-/** Tells the client of a call that it goes on, if the client asked to be told. */
+/** Reports the progress of a call to its client, if the client asked for that. */
 export class Progress {
   private steps = 0;
   private toldAt = -Infinity;
@@ -225,14 +225,14 @@ export class Progress {
     private readonly send: Send | undefined,
   ) {}
 
-  /** Tells of something new at once, and of the same again now and then. */
+  /** Reports a new message at once, and the same message at intervals. */
   report(message: string): void {
     const now = this.clock.now();
     if (this.send === undefined || (message === this.told && now - this.toldAt < PROGRESS_EVERY_MS)) return;
     this.steps += 1;
     this.told = message;
     this.toldAt = now;
-    // A client that is gone hears nothing.
+    // The client may have disconnected.
     this.send({ progress: this.steps, message }).catch(() => undefined);
   }
 

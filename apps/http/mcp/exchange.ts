@@ -40,8 +40,8 @@ export function asksPeople(sessionId: string | undefined): boolean {
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Ends a stream that a client listens to when its credential is no longer valid, and when this process is to stop. There
- * is nothing to be told on it, but clients may listen, and the library would hold it open.
+ * Ends a stream that a client listens to when its credential is no longer valid, and when this process is to stop. No
+ * event is sent on it, but clients may listen, and the library would keep it open.
  */
 export class StreamWatch {
   private readonly repetition: Repetition;
@@ -65,7 +65,7 @@ function isAllowed(requireAllowed: () => Promise<void>): Promise<boolean> {
   );
 }
 
-/** What is looked at of a message before the protocol's library reads it. */
+/** The fields of a message that are read before the protocol's library reads it. */
 export interface Message {
   readonly body: JsonObject;
   readonly method: string | undefined;

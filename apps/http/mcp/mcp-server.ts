@@ -56,7 +56,7 @@ export type HandleMessage = (
 /** Makes the server of one message. */
 export type ServerFactory = (request: McpRequestContext, exchange: Exchange) => Server | McpServer;
 
-/** Streams that clients of this process listen to; nothing is told on them. */
+/** Streams that clients of this process listen to; no event is sent on them. */
 const MAX_SUBSCRIPTIONS = 100;
 
 /** The protocol, by its library. A server lives for one message: there is nothing to keep between two. */
@@ -156,7 +156,7 @@ interface CallingParts {
 }
 
 /**
- * Calls a tool. What it refuses is its result, with the code and the sentence of REST.
+ * Calls a tool. An error becomes its result, with the code and the message of REST.
  */
 async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
   const { exchange, logger, ...rest } = parts;
@@ -178,14 +178,14 @@ async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts)
       },
     });
   } catch (error) {
-    // Nobody is left to read the answer.
+    // The client has disconnected.
     if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));
     const refusal = notedRefusal(error, state, logger);
     return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
   }
 }
 
-/** Sentences that name what is a tool's own. */
+/** Messages that name arguments of a tool. */
 const MESSAGES = {
   IDEMPOTENCY_KEY_REQUIRED: 'Send an idempotency_key.',
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
@@ -194,7 +194,7 @@ const MESSAGES = {
   IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
 } as const;
 
-/** What the client of a message says that it can do. */
+/** The capabilities that the client of a message declares. */
 function capabilitiesOf({ mcpReq }: ServerContext): unknown {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
   return envelope[CLIENT_CAPABILITIES_META_KEY];

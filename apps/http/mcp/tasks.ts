@@ -93,7 +93,7 @@ function handleOf({ settings }: Pick<Context, 'settings'>, generation: Generatio
 
 type Content = CallToolResult['content'][number];
 
-/** What previews may take, so that the whole answer stays below a million characters. */
+/** Limits of previews, so that the whole response stays below a million characters. */
 const MAX_PREVIEWS = 4;
 const MAX_PREVIEW_BYTES = 140_000;
 
@@ -151,14 +151,14 @@ async function previewsOf(context: Context, outputs: readonly OutputView[]): Pro
   return made.filter((preview) => preview !== undefined);
 }
 
-/** A result is worth more than its preview: without one it is shown all the same. */
+/** A result is returned even if its preview fails. */
 async function previewOf(context: Context, output: OutputView['output']): Promise<Content | undefined> {
   const preview = await previewOfOutput(context, output, MAX_PREVIEW_BYTES).catch(() => null);
   if (preview === null) return undefined;
   return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
 }
 
-/** What a process keeps of previews it made: a client that asks again and again costs no more decoding. */
+/** The size of the preview cache of a process: repeated requests cost no more decoding. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** The previews that were made last, by the key of the object, whose bytes never change. */

@@ -33,7 +33,7 @@ export interface ToolCall {
   /** With the cancellation of this call. */
   readonly context: Context;
   readonly caller: Caller;
-  /** As they were sent. */
+  /** The arguments as they were sent. */
   readonly args: JsonObject;
   /** Ends what the call waits for. */
   readonly waits: Cancellation;
@@ -49,7 +49,7 @@ export interface ToolCall {
   readonly created: (generationId: string) => void;
 }
 
-/** What a tool answers: a result, or what the client has to ask a person first. */
+/** The response of a tool: a result, or a question that the client must ask a person first. */
 export type ToolAnswer = CallToolResult | InputRequiredResult;
 
 export interface Tool {
@@ -58,11 +58,11 @@ export interface Tool {
   readonly description: string;
   readonly annotations: NonNullable<ListedTool['annotations']>;
   readonly input: BodySchema;
-  /** Of the structured content, which is the `data` of REST. */
+  /** The schema of the structured content, which is the `data` of REST. */
   readonly output: TitledSchema;
   /** The scopes that this call needs. */
   readonly scopes: (args: JsonObject) => readonly Scope[];
-  /** Which of the credential's rates a call counts against; every message counts as a read. */
+  /** The rate of the credential that a call counts against; every message counts as a read. */
   readonly rate: 'reads' | 'writes';
   answer(call: ToolCall): Promise<ToolAnswer>;
 }
@@ -328,7 +328,7 @@ export function findTool(name: unknown): Tool | undefined {
   return TOOLS.find((tool) => tool.name === name);
 }
 
-/** Whoever started a generation is told how it goes, also without the scope to read others. */
+/** The caller that started a generation receives its result, even without the scope to read others. */
 async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
   const { context } = call;
   const idempotencyKey = takeIdempotencyKey(call.args);
@@ -348,7 +348,7 @@ async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswe
   return resultAfterWait(call, generationId, args.wait_seconds);
 }
 
-/** A price that changes after every answer is not asked about for ever. */
+/** The number of questions is bounded, although the price may change after every answer. */
 const MAX_QUESTIONS = 3;
 
 interface ConfirmedCreate {
@@ -358,8 +358,8 @@ interface ConfirmedCreate {
 }
 
 /**
- * Creates a generation that costs more than the operator's threshold only if a person said yes to its price. Where the
- * client can ask nobody, the credential's cap stands in for the person, and without a cap the create is refused. Nothing
+ * Creates a generation that costs more than the operator's threshold only if a person said yes to its price. If the
+ * client cannot ask, the credential's cap replaces the question, and without a cap the create is refused. Nothing
  * is reserved while somebody is asked, and the key is free. A replay reserves nothing and asks nothing.
  */
 async function createConfirmed(
@@ -374,7 +374,7 @@ async function createConfirmed(
     } catch (error) {
       const credits = creditsToConfirm(error);
       if (credits === undefined || asked === MAX_QUESTIONS) throw error;
-      // Nobody is asked about what would be refused anyhow.
+      // A person is not asked about a request that would be refused anyway.
       await estimateGeneration(context, caller, body);
       const answer = await call.asking.confirm({
         message: `Spend up to ${credits} credits for "${body['model_key'] as string}"? They are reserved now; what is not used is given back.`,
@@ -413,8 +413,8 @@ function notConfirmed(credits: number, answer: 'no' | 'unanswered'): ServiceErro
 
 /**
  * Keeps pictures that came with a call as completed uploads, and answers their ids. The same pictures under the same
- * key are the same uploads, so that a call that is repeated is still the same request. Throws FIELD_INVALID for what is
- * no picture, and what preparing and completing an upload throw.
+ * key are the same uploads, so that a call that is repeated is still the same request. Throws FIELD_INVALID if
+ * the bytes are not a picture, and the errors of preparing and completing an upload.
  */
 async function keepPictures(
   call: ToolCall,

@@ -18,7 +18,7 @@ export interface AuthorizationServerOptions {
   readonly publicUrl: () => string;
   /** The resources that tokens are given out for. */
   readonly audiences: readonly Audience[];
-  /** Where a request comes from, as its rates count it. */
+  /** The client address of a request, which its rates count. */
   readonly addressOf: (req: IncomingMessage) => string;
   /** Fetches a client's metadata document; absent where an operator allows none. */
   readonly fetchClientDocument?: ClientDocumentFetch | undefined;
@@ -131,7 +131,7 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
   };
 }
 
-/** What the library does and does not do here. */
+/** The features of the library that are used. */
 function featuresOf({
   context: { settings },
   publicUrl,
@@ -253,7 +253,7 @@ function unusedKey(): Record<string, unknown> {
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' };
 }
 
-/** The library refuses lives that are no whole number of seconds. */
+/** The library requires lifetimes in whole seconds. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1_000);
 }

@@ -15,11 +15,11 @@ import { audienceOf, resourceUrl } from './metadata.js';
 export interface ConsentView {
   readonly action: string;
   readonly clientName: string;
-  /** Where the answer goes: a host, a scheme of an installed program, or this machine. */
+  /** The target of the answer: a host, a scheme of an installed program, or this machine. */
   readonly leadsTo: string;
   readonly email: string;
   readonly accountName: string;
-  /** What the account can spend now. */
+  /** The available balance of the account. */
   readonly balance: string;
   readonly audience: Audience;
   readonly scopes: readonly Scope[];

@@ -13,7 +13,7 @@ export function resourceUrl(publicUrl: string, audience: Audience): string {
   return publicUrl + RESOURCE_PATHS[audience];
 }
 
-/** Where the metadata of a resource is (RFC 9728 §3.1). */
+/** The path of the metadata of a resource (RFC 9728 §3.1). */
 export const RESOURCE_METADATA_PATHS: Readonly<Record<Audience, string>> = {
   rest: `/.well-known/oauth-protected-resource${REST_PATH}`,
   mcp: `/.well-known/oauth-protected-resource${MCP_PATH}`,
@@ -29,7 +29,7 @@ export function audienceOf(publicUrl: string, resource: string, served: readonly
   return served.find((audience) => resourceUrl(publicUrl, audience) === named);
 }
 
-/** Where the endpoints of the authorization server are, below the issuer. */
+/** The paths of the endpoints of the authorization server, below the issuer. */
 export const ENDPOINTS = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',

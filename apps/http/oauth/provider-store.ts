@@ -31,9 +31,9 @@ const KINDS: Readonly<Record<string, string>> = {
 const REDEEMED = 'redeemed-code';
 
 /**
- * What the library stores, as artefacts. It keeps a digest of each secret and never the secret. The library decides by
- * what `find` returns; what must hold among several processes is decided by the store: `consume` lets one caller
- * through, and nothing can be put into a group that has ended.
+ * Stores the library's records as artefacts, with a digest of each secret and never the secret. The library decides by the
+ * result of `find`; rules among several processes are decided by the store: `consume` succeeds for one caller, and nothing
+ * can be put into a group that has ended.
  */
 export class ProviderStore implements Adapter {
   private readonly kind: string;
@@ -143,7 +143,7 @@ export class ProviderStore implements Adapter {
   }
 
   /**
-   * What a client sends is always digested. The library also works with device codes that it found by their user code,
+   * A value that a client sends is always digested. The library also works with device codes that it found by their user code,
    * whose secret nobody knows here: it gets a reference to them, which nobody can make without the installation's
    * secret.
    */

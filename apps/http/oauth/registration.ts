@@ -57,7 +57,7 @@ export function registrationRouter(
   ]);
 }
 
-/** A refusal as RFC 7591 §3.2.2 wants it. */
+/** An error of registration (RFC 7591 §3.2.2). */
 class RegistrationRefused extends Error {
   constructor(
     readonly code: 'invalid_redirect_uri' | 'invalid_client_metadata',
@@ -78,7 +78,7 @@ function metadataOf(body: unknown): JsonObject {
   return metadata;
 }
 
-/** Asked by a browser before a page of another origin may register. */
+/** A browser sends this request before a page of another origin may register. */
 async function allowOrigins(ctx: HttpContext): Promise<void> {
   if (ctx.method !== 'OPTIONS') {
     ctx.set('Allow', 'OPTIONS, POST');
@@ -95,12 +95,12 @@ async function allowOrigins(ctx: HttpContext): Promise<void> {
 
 const MAX_NAME = 200;
 
-/** What is kept of a client's metadata (RFC 7591); anything else that it sends changes nothing here. */
+/** The URLs of a client's metadata that are stored (RFC 7591). */
 const KEPT_URLS = ['client_uri', 'policy_uri', 'tos_uri'] as const;
 
 /**
  * The metadata under which a client is registered. All clients are public ones that prove themselves with PKCE, so no
- * secret is made or kept. What is asked for and does not exist here is left out, and the client reads the result.
+ * secret is made or kept. Unsupported values are left out, and the client reads the result.
  */
 function registeredMetadata(sent: JsonObject): JsonObject {
   const grants: readonly Json[] = Array.isArray(sent['grant_types']) ? sent['grant_types'] : GRANT_TYPES.slice(0, 2);
@@ -169,13 +169,13 @@ function faultOf(uri: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether a program on the computer of the person waits there. */
+/** Whether a redirect address leads to a program on the person's computer. */
 export function isLoopback(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri);
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** Whose a redirect address is, in words for a person. */
+/** The owner of a redirect address, in words for a person. */
 export function ownerOf(redirectUri: string): string {
   if (isLoopback(redirectUri)) return 'a program on this computer';
   const { protocol, host } = new URL(redirectUri);
@@ -247,7 +247,7 @@ export async function noteClientUse(ports: ClientPorts, clientId: string): Promi
 
 const TRANSIENT: ReadonlySet<string> = new Set(['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'REQUEST_TIMEOUT']);
 
-/** Renders refusals of the host as OAuth clients read them (RFC 6749 §5.2), with `otherwise` for what is no passing state. */
+/** Renders errors of the host for OAuth clients (RFC 6749 §5.2), with the code `otherwise` for errors that are not transient. */
 export function oauthErrors(otherwise: string): ErrorRenderer {
   return ({ code, message }) => ({
     mediaType: JSON_TYPE,

@@ -28,19 +28,19 @@ export class BrowserSessions {
     this.cookie = new PageCookie('darkroom_session', { publicUrl, lifeMs: context.settings.sessionMaxMs });
   }
 
-  /** Who is signed in; undefined for nobody, and for a session that has ended. */
+  /** The signed-in person; undefined without a session, and for a session that has ended. */
   async find(ctx: HttpContext): Promise<SignedIn | undefined> {
     const secret = this.secretOf(ctx);
     return secret === undefined ? undefined : findSession(this.context, secret);
   }
 
-  /** What the browser's cookie carries; undefined for what cannot be the secret of a session. */
+  /** The secret in the browser's cookie; undefined if it cannot be the secret of a session. */
   secretOf(ctx: HttpContext): string | undefined {
     const secret = this.cookie.read(ctx);
     return secret !== undefined && SECRET.test(secret) ? secret : undefined;
   }
 
-  /** As `find`, and throws SESSION_REQUIRED for nobody. */
+  /** Like `find`, and throws SESSION_REQUIRED without a session. */
   async require(ctx: HttpContext): Promise<SignedIn> {
     const signedIn = await this.find(ctx);
     if (!signedIn) throw new ServiceError('SESSION_REQUIRED');
@@ -90,7 +90,7 @@ export class PageCookie {
     this.set(ctx, '', 0);
   }
 
-  /** What the browser sent, which it then forgets. */
+  /** Returns the value that the browser sent, and removes the cookie. */
   take(ctx: HttpContext): string | undefined {
     const value = this.read(ctx);
     this.clear(ctx);
@@ -141,7 +141,7 @@ export function relyingParty(publicUrl: string): RelyingParty | undefined {
   return !isNumber && (protocol === 'https:' || isHere) ? { id: hostname, origin } : undefined;
 }
 
-/** As `relyingParty`, and throws NOT_FOUND where there is none. */
+/** Like `relyingParty`, and throws NOT_FOUND if there is none. */
 export function requireRelyingParty(publicUrl: string): RelyingParty {
   const party = relyingParty(publicUrl);
   if (!party) throw new ServiceError('NOT_FOUND', 'Passkeys cannot be used at the address of this service.');
@@ -167,7 +167,7 @@ export class RequestRates {
     await this.requests.require(this.addresses.ofRequest(req), TOO_MANY_REQUESTS);
   }
 
-  /** As `takeRequest`, for a request that begins something. */
+  /** Like `takeRequest`, for a request that begins something. */
   async takeBegun(ctx: Pick<HttpContext, 'req'>): Promise<void> {
     await this.takeRequest(ctx);
     await this.begun.require(this.addresses.ofRequest(ctx.req), TOO_MANY_REQUESTS);
@@ -189,9 +189,9 @@ const PER_PERSON: Allowance = { burst: 10, secondsBetween: 10 };
 const PER_PERSON_IN_ALL: Allowance = { burst: 100, secondsBetween: 1 };
 
 export interface SignInTry {
-  /** Where it comes from. */
+  /** The client address. */
   readonly address: string;
-  /** Whom it is for; the same text whether there is such a person or not. Absent where nobody is named. */
+  /** The person to sign in; the same text whether there is such a person or not. Absent if none is named. */
   readonly person?: string;
   /** The browser, if that person has signed in with it before. */
   readonly device?: string | undefined;

@@ -52,9 +52,9 @@ export function alertIf(text: string | undefined): Html {
   return text === undefined ? html`` : alert(text);
 }
 
-/** What pages of forms add to Pico's styles. */
+/** Styles of the pages with forms, in addition to Pico's. */
 export const PAGE_STYLES = `
-/* As large as on the account page, on every screen. */
+/* The same size as on the account page, on every screen. */
 :root { --pico-font-size: 100%; --pico-border-radius: .5rem; }
 main.container { max-width: 30rem; padding-block: 3rem; }
 .brand { letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; color: var(--pico-muted-color); }
@@ -69,7 +69,7 @@ main.container { max-width: 30rem; padding-block: 3rem; }
 code { overflow-wrap: anywhere; }
 `;
 
-/** What browsers show for the pages, as SVG: a lens. */
+/** The icon of the pages as SVG: a lens. */
 export const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="7" fill="#0172ad"/>
 <circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" stroke-width="2.5"/>
@@ -106,7 +106,7 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** What a page may load and send besides what is its server's own. */
+/** The origins that a page may load from and send to, besides its own server. */
 export interface PageSources {
   /** The origin of signed addresses of objects, where that is another one. */
   readonly objects: string | undefined;
@@ -130,7 +130,7 @@ export function mediaPageHeaders({ objects }: PageSources): Readonly<Record<stri
   return { ...PAGE_HEADERS, 'Content-Security-Policy': [...others, ...sources, "form-action 'self'"].join('; ') };
 }
 
-/** Of a page with a form that may be answered with a redirect to another server, which `form-action` would block. */
+/** Headers of a page whose form may lead to a redirect to another server, which `form-action` would block. */
 const REDIRECTING_HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': POLICY.join('; ') };
 
 export interface SentPage extends PageOptions {
@@ -209,7 +209,7 @@ const SOME_ORIGIN = 'http://host';
 const MAX_LENGTH = 2_000;
 
 /**
- * Where a person goes on after signing in: a path of this server with its query. Anything else, such as an address of
+ * The address after a sign-in: a path of this server with its query. Anything else, such as an address of
  * another server in one of the spellings that browsers accept, is `/`.
  */
 export function returnPath(text: string | undefined): string {
@@ -218,7 +218,7 @@ export function returnPath(text: string | undefined): string {
   const { origin, pathname, search, hash } = new URL(text, SOME_ORIGIN);
   // The parser has removed what browsers would: a path that begins with two slashes names a host to them.
   const path = pathname + search + hash;
-  // What it escapes takes more room.
+  // Escaping makes the path longer.
   return origin === SOME_ORIGIN && !pathname.startsWith('//') && path.length <= MAX_LENGTH ? path : '/';
 }
 
@@ -280,8 +280,8 @@ export function requireSameOrigin({ req }: Pick<HttpContext, 'req'>, publicUrl: 
 }
 
 /**
- * Renders refusals for scripts of our pages: a session is no bearer token, so that a 401 asks for none. They are told
- * which field is at fault, so that they can say it there.
+ * Renders errors for scripts of our pages. A session is not a bearer token, so a 401 has no challenge. The pointer names
+ * the field, so that the page can show the message there.
  */
 export const withoutChallenge: ErrorRenderer = ({ requestId, code, message, pointer }) => ({
   mediaType: JSON_TYPE,

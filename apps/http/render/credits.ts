@@ -65,7 +65,7 @@ export const STATEMENT_SCHEMA: TitledSchema = {
   },
 };
 
-/** What is undefined is left out of the JSON. */
+/** Undefined fields are left out of the JSON. */
 export function renderStatement({ entries, openingCredits, closingCredits }: Statement, nextCursor?: string): object {
   return {
     entries: entries.map(renderEntry),
@@ -95,7 +95,7 @@ function renderEntry({ entry, availableChange, credentialName }: StatementEntry)
 
 export type CsvValue = string | number | undefined;
 
-/** What a spreadsheet takes a cell for a formula by, or for a break of its line. */
+/** The characters by which a spreadsheet recognises a formula, or a line break. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
 /**
@@ -183,7 +183,7 @@ export function namedSums({ generations, failed, reservedCredits, chargedCredits
   };
 }
 
-/** What is undefined is left out of the JSON. */
+/** Undefined fields are left out of the JSON. */
 export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {
   const { by, from, to } = request;
   return {

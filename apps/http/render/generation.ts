@@ -71,7 +71,7 @@ export const TASK_SCHEMA: TitledSchema = {
   },
 };
 
-/** The fields of a task in the order clients know them. What is undefined is left out of the JSON. */
+/** The fields of a task in their documented order. Undefined fields are left out of the JSON. */
 export function renderTask({ generation, outputs, pollAfterMs }: GenerationView): object {
   const { error } = generation;
   return {
@@ -96,8 +96,8 @@ export function renderTask({ generation, outputs, pollAfterMs }: GenerationView)
 const NO_OUTPUTS: readonly object[] = [];
 
 /**
- * What a front makes of a view, cached for as long as a store caches the record, because a client polls many times before
- * a generation ends. Only views of records that cannot change are cached, and none with outputs: their URLs are signed
+ * Caches the rendering of a view for as long as a store caches the record, because a client polls many times before a
+ * generation ends. Only views of records that cannot change are cached, and none with outputs: their URLs are signed
  * anew for each response.
  */
 export class ViewCache<T> {

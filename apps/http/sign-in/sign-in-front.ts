@@ -106,7 +106,7 @@ type SignInProof = Omit<NewSession, 'userAgent'>;
 
 const PASSKEY_SCRIPT = '/assets/passkey-sign-in.js';
 
-/** Said of an unknown address and of a wrong password alike. */
+/** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
 
 class SignInPages {
@@ -197,7 +197,7 @@ class SignInPages {
 }
 
 interface SignInView {
-  /** Where the person goes on afterwards. */
+  /** The address after the sign-in. */
   readonly returnTo: string;
   readonly email?: string;
   readonly fault?: string | undefined;
@@ -225,7 +225,7 @@ function signInForm({ returnTo, email = '', fault, provider, hasPasskeys }: Sign
     <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
 }
 
-/** Shown by the script that can use it, which also puts faults there. */
+/** The script shows it if passkeys can be used, and shows errors in it. */
 function passkeyButton(returnTo: string): Html {
   return html`<div id="passkey" hidden>
     <p>
@@ -269,7 +269,7 @@ interface PasskeyOperationsParts {
   readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
 }
 
-/** Sign-in with a passkey alone: what the script of the sign-in page asks of its server. */
+/** Sign-in with a passkey alone: the requests of the script of the sign-in page. */
 class PasskeyOperations {
   /** Keeps the challenge with the browser that asked for it. */
   private readonly cookie: PageCookie;
@@ -288,7 +288,7 @@ class PasskeyOperations {
   private async begin(ctx: HttpContext, party: RelyingParty): Promise<object> {
     const { context, bodyTimeoutMs, rates, addresses } = this.parts;
     await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    // An answer needs a challenge, so that this counts them, too.
+    // An assertion needs a challenge, so this counts assertions, too.
     await rates.take({ address: addresses.ofRequest(ctx.req) });
     const challenge = await beginPasskeySignIn(context);
     this.cookie.write(ctx, challenge);
@@ -341,7 +341,7 @@ interface PasskeyBody extends Record<(typeof FIELDS)[number], string> {
   readonly return?: string;
 }
 
-/** What the sign-in page sends once an authenticator has signed. */
+/** The request of the sign-in page after an authenticator has signed. */
 interface PasskeyRequest {
   readonly personId: string;
   readonly assertion: PasskeyAssertion;
@@ -381,10 +381,10 @@ class ProviderPages {
     this.cookie = outsideCookie(parts.publicUrl);
   }
 
-  /** Where the provider sends browsers back. */
+  /** The path to which the provider redirects browsers. */
   static readonly CALLBACK = '/sign-in/provider/callback';
 
-  /** Throws RATE_LIMITED: each sign-in that is begun is stored until it is over, and asks the provider of something. */
+  /** Throws RATE_LIMITED: each sign-in in progress is stored, and sends requests to the provider. */
   async leave(ctx: HttpContext): Promise<void> {
     const { context, provider, rates } = this.parts;
     await rates.takeBegun(ctx);
