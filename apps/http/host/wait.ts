@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Cancellation } from '../../../core/cancellation.js';
-import type { Waits } from '../../../core/cancellation.js';
+import type { Cancellation, Waits } from '../../../core/cancellation.js';
 import type { HttpContext } from './http-context.js';
 import type { HttpShared } from './server.js';
 
