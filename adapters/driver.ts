@@ -14,13 +14,13 @@ import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
 import type { SignedObjectGate } from './signed-object-gate.js';
 
 /**
- * The values of a driver's own section: checked by its schema, with defaults filled in. What has no default may be
+ * The values of a driver's own section: checked by its schema, with defaults filled in. An option without a default may be
  * absent.
  */
 export type Options = JsonObject;
 
 interface DriverBase {
-  /** What the configuration calls it: lower-case letters, digits, hyphens and underscores. */
+  /** The name in the configuration: lower-case letters, digits, hyphens and underscores. */
   readonly name: string;
   /**
    * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a
@@ -31,9 +31,9 @@ interface DriverBase {
   readonly options: JsonObject;
 }
 
-/** Of what keeps data. */
+/** A driver of a store that keeps data. */
 interface StoreDriverBase extends DriverBase {
-  /** What several processes cannot share, as a sentence names it: "a SQLite file". Absent where they can. */
+  /** The thing that several processes cannot share, as a sentence names it: "a SQLite file". Absent where they can. */
   readonly unshared?: string;
   /**
    * It keeps everything in the data folder. A database there keeps the folder to one server and closes it to other users
@@ -43,7 +43,7 @@ interface StoreDriverBase extends DriverBase {
   readonly isInDataFolder?: true;
 }
 
-/** What every driver is given. */
+/** The parameters of every driver. */
 export interface Opening {
   readonly options: Options;
   /** Absolute; it may not exist yet. */
@@ -61,7 +61,7 @@ export type Lent = Readonly<Record<string, unknown>>;
 /** The ports that a database serves. Without `acceptances` generations are accepted by one write after the other. */
 export type DatabaseStores = Omit<Pick<Ports, DatabasePort>, 'acceptances'> & Partial<Pick<Ports, 'acceptances'>>;
 
-/** What a database remembers of its first use, as fingerprints. */
+/** Fingerprints that a database keeps from its first use. */
 export interface InstallationFacts {
   readonly secret: string;
   readonly objects: string;
@@ -78,7 +78,7 @@ export function compareFacts(
   return existing.objects === objects ? 'same' : { other: 'objects' };
 }
 
-/** Where a database keeps them. Throws `StoreUnavailable`. */
+/** Keeps the facts in a database. Throws `StoreUnavailable`. */
 export interface Installation {
   /** Compares the known facts, and writes nothing. */
   check(facts: Partial<InstallationFacts>): Promise<ComparedFacts>;
@@ -97,7 +97,7 @@ export interface OpenDatabase {
   /** The things that the driver `lends`. */
   readonly lent: Lent;
   readonly installation: Installation;
-  /** Tells what other processes write. Absent where the database cannot, or there are none. */
+  /** Reports the writes of other processes. Absent where the database cannot, or there are none. */
   readonly generationChanges?: GenerationChanges;
   /** Whether no other process takes leases and claims in it while this one is open, and the one before has ended. */
   readonly isExclusive: boolean;
@@ -147,7 +147,7 @@ export interface DatabaseDriver extends StoreDriverBase {
    */
   inspectBeforeMigration(opening: Opening): Promise<OpenDatabase | undefined>;
   /**
-   * Creates what is missing, and answers a line for each thing created. Safe to repeat, beside running processes.
+   * Creates what is missing, and returns a line for each thing created. Safe to repeat, beside running processes.
    * `beside` is called last, with what the database lends, and sets up what wake-ups need in it.
    */
   migrate(opening: Opening, beside: (lent: Lent) => Promise<readonly string[]>): Promise<readonly string[]>;
@@ -165,7 +165,7 @@ export class ObjectsMissing extends Error {
   }
 }
 
-/** What `inspect` and `migrate` of objects are given. */
+/** The parameters of `inspect` and `migrate` of objects. */
 export interface ObjectsInspection extends Opening {
   /** The longest that a signed address lives, in milliseconds. */
   readonly longestAddressMs: number;
@@ -175,13 +175,13 @@ export interface ObjectsOpening extends ObjectsInspection {
   readonly as: OpenedAs;
   /** Signs the addresses of stores without their own signing keys. */
   readonly secret: Uint8Array;
-  /** Where clients reach the REST front; signed addresses of a store without a server begin with it. */
+  /** The URL at which clients reach the REST front; signed addresses of a store without a server begin with it. */
   readonly publicUrl: () => string;
   /** Whether bytes that a client sends to a key are still needed. */
   readonly takesBytes: (key: string) => Promise<boolean>;
 }
 
-/** Where bytes are kept, open. */
+/** An open object store. */
 export interface OpenObjects {
   readonly store: ObjectStore;
   /** Serves signed addresses, for a store without its own server. */
@@ -197,7 +197,7 @@ export interface OpenObjects {
 export interface InspectedObjects {
   /** The id that `identity` of the open store answers; absent where there is none yet. */
   readonly identity?: string;
-  /** What is missing, as "There is no …", without a full stop; a migration makes it. */
+  /** The missing thing, as "There is no …", without a full stop; a migration makes it. */
   readonly unmade?: string;
 }
 
@@ -211,14 +211,14 @@ export interface ObjectsDriver extends StoreDriverBase {
    * `StoreUnavailable`.
    */
   open(opening: ObjectsOpening): Promise<OpenObjects>;
-  /** By reading alone. Throws as `open` does. */
+  /** Only reads. Throws as `open` does. */
   inspect(opening: ObjectsInspection): Promise<InspectedObjects>;
-  /** Creates what is missing, and answers a line for each thing created. Safe to repeat, beside running processes. */
+  /** Creates what is missing, and returns a line for each thing created. Safe to repeat, beside running processes. */
   migrate(opening: ObjectsInspection): Promise<readonly string[]>;
 }
 
 export interface WakeUpsOpening extends Opening {
-  /** What the open database lends. */
+  /** The things that the open database lends. */
   readonly lent: Lent;
 }
 
@@ -236,7 +236,7 @@ export interface WakeUpsDriver extends DriverBase {
   open(opening: WakeUpsOpening): Promise<WakeUps & { close?(): Promise<void> }>;
   /** Whether `open` would succeed, by reading alone. Throws as `open` does. */
   inspect(opening: WakeUpsOpening): Promise<void>;
-  /** Creates what is missing in the database, and answers a line for each thing created. */
+  /** Creates what is missing in the database, and returns a line for each thing created. */
   migrate(lent: Lent): Promise<readonly string[]>;
 }
 

@@ -4,10 +4,9 @@ import { subjectOf, wakeUpKey } from '../../core/ids.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { AgendaRefused } from './agenda-refused.js';
+import { type AgendaDatabase, AgendaRefused, JOB_NAME, LatestWrites, WakeUpCollection } from './wake-up-collection.js';
 import { missingFromAgenda } from './migrate-agenda.js';
 import { hearsOfChanges, WakeUpChannel, type WokenBy } from './wake-up-channel.js';
-import { type AgendaDatabase, JOB_NAME, LatestWrites, WakeUpCollection } from './wake-up-collection.js';
 import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
 
 type Handler = Parameters<WakeUps['start']>[0];

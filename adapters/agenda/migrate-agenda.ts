@@ -1,13 +1,8 @@
 import { MongoServerError } from 'mongodb';
-import { AgendaRefused } from './agenda-refused.js';
-import { type AgendaDatabase, COLLECTION, type Index, INDEXES } from './wake-up-collection.js';
-
-const NAMESPACE_NOT_FOUND = 26;
-/** An index of that name or those keys exists with other properties, or existing documents violate it. */
-const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
+import { type AgendaDatabase, AgendaRefused, COLLECTION, type Index, INDEXES } from './wake-up-collection.js';
 
 /**
- * Creates what wake-ups need in the database, and answers a line for each thing it did: none if everything existed. Any
+ * Creates what wake-ups need in the database, and returns a line for each thing it did: none if everything existed. Any
  * number of processes may do so at the same time. An index over many wake-ups takes long, so `ask` needs a long time
  * limit. Throws `AgendaRefused` when something conflicts with an index, and `StoreUnavailable`.
  */
@@ -25,10 +20,14 @@ export async function migrateAgenda(database: AgendaDatabase): Promise<readonly 
   return done;
 }
 
-/** What `migrateAgenda` has yet to make, in words; none when the database is ready. */
+/** Names each thing that `migrateAgenda` has yet to make; empty when the database is ready. */
 export async function missingFromAgenda(database: AgendaDatabase): Promise<readonly string[]> {
   return (await missing(database)).map(({ name }) => `The index ${name} of ${COLLECTION} is missing.`);
 }
+
+const NAMESPACE_NOT_FOUND = 26;
+/** An index of that name or those keys exists with other properties, or existing documents violate it. */
+const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
 
 async function missing(database: AgendaDatabase): Promise<readonly Index[]> {
   const there = new Map<string, string>();

@@ -2,8 +2,7 @@ import { MongoChangeStreamNotificationChannel } from '@agendajs/mongo-backend';
 import { BaseNotificationChannel, toJobId } from 'agenda';
 import type { Db } from 'mongodb';
 import type { Clock } from '../../core/ports/machine.js';
-import { AgendaRefused } from './agenda-refused.js';
-import { type AgendaDatabase, COLLECTION, JOB_NAME } from './wake-up-collection.js';
+import { type AgendaDatabase, AgendaRefused, COLLECTION, JOB_NAME } from './wake-up-collection.js';
 
 /** How many wake-ups are queried for concurrently; each query takes one. */
 const MAX_ASKING = 4;
@@ -25,7 +24,7 @@ export interface WakeUpChannelOptions {
 }
 
 /**
- * What makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and
+ * Makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and
  * the change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by a
  * fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
  * meanwhile is found by the poll.

@@ -14,29 +14,6 @@ export interface AgendaDatabase {
   ask<T>(operation: () => Promise<T>): Promise<T>;
 }
 
-export interface Index {
-  readonly name: string;
-  readonly key: Readonly<Record<string, 1>>;
-  readonly unique: boolean;
-}
-
-/** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
-export const BY_GENERATION = 'generation';
-
-/** Every query of the collection uses one of these. */
-export const INDEXES: readonly Index[] = [
-  { name: BY_GENERATION, key: { 'data.generationId': 1 }, unique: true },
-  { name: 'due', key: { name: 1, nextRunAt: 1 }, unique: false },
-];
-
-/** Where wake-ups are kept. One document a subject, so that a schedule replaces the one before. */
-export const COLLECTION = 'agenda_wake_ups';
-
-/**
- * The one name of Agenda's jobs here: Agenda queries for each name separately, so more names would mean more queries.
- */
-export const JOB_NAME = 'wake-up';
-
 /**
  * A wake-up as Agenda's job. A process that takes it for long postpones `nextRunAt` instead of setting a separate lock: the
  * job then comes due again by itself when that process dies, and one index finds both due and dropped jobs. One that is
@@ -66,18 +43,13 @@ export interface WakeUpDocument {
 
 /** A wake-up that this process has taken and has not ended yet. */
 export interface HeldWakeUp {
-  /** Of its subject. */
+  /** The key of its subject. */
   readonly key: string;
   readonly stamp: string;
   readonly failCount: number;
   /** Whether there is a document with this stamp. One that is done at once needs none while it is held. */
   readonly isStored: 'yes' | 'no' | 'perhaps';
 }
-
-const DUPLICATE_KEY = 11_000;
-const WRITE_CONFLICT = 112;
-/** Several times the number of concurrent queries: a few processes, with a few queries each. */
-const PICKED_FROM = 32;
 
 /**
  * The operations on the collection, each on one document or on those held. The change stream announces a replacement
@@ -240,7 +212,7 @@ export class WakeUpCollection {
     return stamp;
   }
 
-  /** Answers false when the subject has a wake-up, which stands. */
+  /** Returns false when the subject has a wake-up, which stands. */
   private async insert({ key, stamp, failCount }: HeldWakeUp, at: number): Promise<boolean> {
     const document = { ...aWakeUp(key, at, stamp), failCount };
     return this.database.ask(() =>
@@ -265,15 +237,6 @@ function aWakeUp(key: string, at: number, stamp: string): WakeUpDocument {
     failCount: 0,
     data: { generationId: key, stamp },
   };
-}
-
-/** Another process wrote the document at the same moment. */
-function isConflict(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === WRITE_CONFLICT;
-}
-
-function isDuplicate(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
 /**
@@ -313,5 +276,50 @@ export class LatestWrites {
     const entry = { at, written };
     this.next.set(key, entry);
     return written;
+  }
+}
+
+/** Another process wrote the document at the same moment. */
+function isConflict(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === WRITE_CONFLICT;
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+}
+
+export interface Index {
+  readonly name: string;
+  readonly key: Readonly<Record<string, 1>>;
+  readonly unique: boolean;
+}
+
+/** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
+export const BY_GENERATION = 'generation';
+
+/** Every query of the collection uses one of these. */
+export const INDEXES: readonly Index[] = [
+  { name: BY_GENERATION, key: { 'data.generationId': 1 }, unique: true },
+  { name: 'due', key: { name: 1, nextRunAt: 1 }, unique: false },
+];
+
+/** The collection of wake-ups. One document a subject, so that a schedule replaces the one before. */
+export const COLLECTION = 'agenda_wake_ups';
+
+/**
+ * The one name of Agenda's jobs here: Agenda queries for each name separately, so more names would mean more queries.
+ */
+export const JOB_NAME = 'wake-up';
+
+const DUPLICATE_KEY = 11_000;
+const WRITE_CONFLICT = 112;
+/** Several times the number of concurrent queries: a few processes, with a few queries each. */
+const PICKED_FROM = 32;
+
+/** The database cannot store wake-ups as it is; the message tells the operator why, and what to do. */
+export class AgendaRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'AgendaRefused';
   }
 }

@@ -20,7 +20,7 @@ import { UrlSigner } from './url-signer.js';
 export interface FileObjectStoreOptions {
   /** The folder of the files; created if it does not exist. */
   readonly folder: string;
-  /** Where clients reach `signedObjects`: signed addresses are `<publicBaseUrl()>/objects/<key>?…`. */
+  /** The URL at which clients reach `signedObjects`: signed addresses are `<publicBaseUrl()>/objects/<key>?…`. */
   readonly publicBaseUrl: () => string;
   /** At least 32 bytes, the same in every process that shares the folder. */
   readonly secret: Uint8Array;
@@ -123,7 +123,7 @@ export class FileObjectStore implements ObjectStore {
   }
 }
 
-/** Where a hard link cannot be made, bytes can be copied. */
+/** Error codes of file systems without hard links: bytes are copied there. */
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
@@ -150,7 +150,7 @@ export async function countObjects(folder: string): Promise<ObjectCount> {
 }
 
 /**
- * Copies every object into a new folder, and compares each with its own digest. Answers the path of the first that is
+ * Copies every object into a new folder, and compares each with its own digest. Returns the path of the first that is
  * damaged.
  */
 export async function copyObjects(folder: string, target: string): Promise<{ readonly damaged?: string }> {

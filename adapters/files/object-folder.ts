@@ -8,408 +8,6 @@ import type { ObjectFacts } from '../../core/ports/object-store.js';
 import { type SmallFiles, SmallFilesThreads } from './small-files.js';
 
 /**
- * The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for
- * a failing disk. Without `small` all files are read and written through handles.
- */
-export type Disk = FileCalls & { now(): number; readonly small?: SmallFiles | undefined };
-
-type FileCalls = Pick<
-  typeof fs,
-  'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'
->;
-
-/** Its threads belong to the process, as those of Node do. */
-export const REAL_DISK: Disk = { ...fs, now: () => Date.now(), small: new SmallFilesThreads() };
-
-const PRIVATE_FOLDER = 0o700;
-/** The permission bits of the group and of others. */
-const OTHERS_RIGHTS = 0o077;
-
-/** Whether the file system answered with this code. */
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-/** Does something on the disk; a full, broken or missing one becomes `StoreUnavailable`. */
-export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new StoreUnavailable(`The object folder cannot be used right now (${code}).`, error);
-  }
-}
-
-/** The same, with `missing` for a file that does not exist. */
-export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
-  return onDisk(async () => {
-    try {
-      return await act();
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return missing;
-      throw error;
-    }
-  });
-}
-
-/** Refuses a folder that this user may not use, and says so; one that does not exist yet passes. */
-export async function checkRights(disk: Disk, folder: string): Promise<void> {
-  for (const [mode, verb] of [
-    [fs.constants.R_OK | fs.constants.X_OK, 'read'],
-    [fs.constants.W_OK, 'written'],
-  ] as const) {
-    await disk.access(folder, mode).catch((error: unknown) => {
-      const code = ['EACCES', 'EPERM', 'EROFS'].find((known) => hasCode(error, known));
-      if (code !== undefined) throw new StoreUnavailable(`${folder} cannot be ${verb} by this user (${code}).`, error);
-    });
-  }
-}
-
-/**
- * Creates a folder that only this user may use, whatever the umask; an existing one that is open to others is closed to
- * them, if it belongs to this user.
- */
-export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
-  await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
-  if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;
-  await disk.chmod(path, PRIVATE_FOLDER).catch((error: unknown) => {
-    // A volume may belong to another user, who gives this user's group access; its owner then decides who may read it.
-    if (!hasCode(error, 'EPERM')) throw error;
-  });
-}
-
-/** Writes the whole chunk: one call may write only a part of it. */
-export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.byteLength;) {
-    const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);
-    if (bytesWritten === 0) throw new StoreUnavailable('The object folder has no space left.');
-    at += bytesWritten;
-  }
-}
-
-/** Makes the names in a directory durable. */
-export async function syncDirectory(disk: Disk, path: string): Promise<void> {
-  const handle = await disk.open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Every file ends with the SHA-256 of the bytes before it. */
-export const TRAILER_BYTES = 32;
-const PIECE_BYTES = 64 * 1024;
-/** A file up to this size is read and written as a whole. */
-export const MAX_SMALL_FILE_BYTES = PIECE_BYTES + TRAILER_BYTES;
-const TOO_SHORT = 'A stored object is shorter than it should be.';
-
-async function readExactly(handle: FileHandle, position: number, byteCount: number): Promise<Uint8Array> {
-  const piece = new Uint8Array(byteCount);
-  for (let at = 0; at < byteCount;) {
-    const { bytesRead } = await handle.read(piece, at, byteCount - at, position + at);
-    if (bytesRead === 0) throw new StoreUnavailable(TOO_SHORT);
-    at += bytesRead;
-  }
-  return piece;
-}
-
-/**
- * One object, held open: its bytes stay the same, even if the key is replaced or removed meanwhile. It must be closed,
- * by `close` or by reading `bytes` to its end or leaving it.
- */
-export class StoredObject implements ObjectFacts {
-  private constructor(
-    /** Where the bytes are read from; or all of them, of a small one. */
-    private readonly source: FileHandle | Uint8Array,
-    readonly byteSize: number,
-    readonly etag: string,
-  ) {}
-
-  /** Of the whole file, trailer included. */
-  static ofBytes(file: Uint8Array): StoredObject {
-    const byteSize = file.byteLength - TRAILER_BYTES;
-    if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
-    const etag = Buffer.from(file.subarray(byteSize)).toString('hex');
-    return new StoredObject(file, byteSize, etag);
-  }
-
-  /** Takes the handle over. */
-  static async of(handle: FileHandle): Promise<StoredObject> {
-    try {
-      return await onDisk(async () => {
-        const byteSize = (await handle.stat()).size - TRAILER_BYTES;
-        if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
-        const trailer = await readExactly(handle, byteSize, TRAILER_BYTES);
-        return new StoredObject(handle, byteSize, Buffer.from(trailer).toString('hex'));
-      });
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    if (!(this.source instanceof Uint8Array)) await this.source.close();
-  }
-
-  /**
-   * The bytes from `from` (inclusive) to `to` (exclusive), once. Written as an iterator, not a generator: leaving a
-   * generator before its first step would not run its `finally`, and the file would stay open.
-   */
-  bytes(from = 0, to = this.byteSize): AsyncIterableIterator<Uint8Array> {
-    const end = Math.min(to, this.byteSize);
-    let position = from;
-    const finish = async (): Promise<IteratorResult<Uint8Array>> => {
-      await this.close();
-      return { done: true, value: undefined };
-    };
-    return {
-      next: async () => {
-        if (position >= end) return finish();
-        try {
-          const value = await this.piece(position, end);
-          position += value.byteLength;
-          return { done: false, value };
-        } catch (error) {
-          await this.close();
-          throw error;
-        }
-      },
-      return: async () => {
-        position = end;
-        return finish();
-      },
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    };
-  }
-
-  private async piece(position: number, end: number): Promise<Uint8Array> {
-    const { source } = this;
-    if (source instanceof Uint8Array) return source.subarray(position, end);
-    return onDisk(async () => readExactly(source, position, Math.min(PIECE_BYTES, end - position)));
-  }
-}
-
-/** Bytes that have arrived but have no key yet: to be committed or discarded, once. */
-export interface StagedObject {
-  readonly byteSize: number;
-  /** Lower-case hex. */
-  readonly sha256: string;
-  /** Puts the bytes under `key`, replacing an existing object; durable on return. A failure leaves nothing behind. */
-  commit(key: string): Promise<void>;
-  /** Removes the bytes. A later sweep of the folder removes what cannot be removed now. */
-  discard(): Promise<void>;
-}
-
-/** Few bytes, which are held in memory and become a file with their key. It copies what it is given. */
-export class StagedBytes implements StagedObject {
-  readonly sha256: string;
-  readonly byteSize: number;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
-
-  constructor(
-    private readonly small: SmallFiles,
-    private readonly path: string,
-    private readonly placeFor: (key: string) => Promise<string>,
-    bytes: Uint8Array,
-    hash: Hash,
-    /** Called when the bytes are held no more. */
-    private readonly letGo: () => void,
-  ) {
-    const digest = hash.digest();
-    this.sha256 = digest.toString('hex');
-    this.byteSize = bytes.byteLength;
-    this.#bytes = new Uint8Array(bytes.byteLength + digest.byteLength);
-    this.#bytes.set(bytes);
-    this.#bytes.set(digest, bytes.byteLength);
-  }
-
-  get heldBytes(): number {
-    return this.byteSize + TRAILER_BYTES;
-  }
-
-  async commit(key: string): Promise<void> {
-    try {
-      const target = await this.placeFor(key);
-      await onDisk(async () => this.small.write(this.path, target, this.#bytes));
-    } finally {
-      this.letGo();
-    }
-  }
-
-  async discard(): Promise<void> {
-    this.letGo();
-  }
-}
-
-/** Bytes in a temporary file. */
-export class StagedFile implements StagedObject {
-  readonly sha256: string;
-  readonly #digest: Uint8Array;
-
-  constructor(
-    private readonly handle: FileHandle,
-    private readonly path: string,
-    private readonly disk: Disk,
-    private readonly placeFor: (key: string) => Promise<string>,
-    readonly byteSize: number,
-    hash: Hash,
-  ) {
-    this.#digest = hash.digest();
-    this.sha256 = Buffer.from(this.#digest).toString('hex');
-  }
-
-  async commit(key: string): Promise<void> {
-    try {
-      const target = await this.placeFor(key);
-      await onDisk(async () => {
-        await writeFully(this.handle, this.#digest);
-        await this.handle.sync();
-        await this.handle.close();
-        await this.disk.rename(this.path, target);
-        await syncDirectory(this.disk, dirname(target));
-      });
-    } catch (error) {
-      await this.discard();
-      throw error;
-    }
-  }
-
-  async discard(): Promise<void> {
-    await discardFile(this.disk, this.path, this.handle);
-  }
-}
-
-/** Removes a temporary file. A later sweep removes what cannot be removed now. */
-export async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
-  await handle.close().catch(() => undefined);
-  await disk.unlink(path).catch(() => undefined);
-}
-
-/**
- * How much memory the bytes may take that arrive at the same time. What is more goes into files: many slow senders must not take
- * memory each.
- */
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
-
-/** A larger file is not written as a whole. */
-const MOST_HELD = MAX_SMALL_FILE_BYTES - TRAILER_BYTES;
-const NOTHING = new Uint8Array(0);
-
-/** Counts what all that arrives in a folder holds in memory. */
-export class HeldBytes {
-  #byteSize = 0;
-
-  take(byteSize: number): boolean {
-    if (this.#byteSize + byteSize > MAX_HELD_BYTES) return false;
-    this.#byteSize += byteSize;
-    return true;
-  }
-
-  giveBack(byteSize: number): void {
-    this.#byteSize -= byteSize;
-  }
-
-  /** Counts bytes that take the place of others that are given back. */
-  replace(before: number, after: number): void {
-    this.#byteSize += after - before;
-  }
-}
-
-/** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
-export class IncomingBytes {
-  readonly #hash = createHash('sha256');
-  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
-  #held = NOTHING;
-  #handle: FileHandle | undefined;
-  #byteSize = 0;
-
-  constructor(
-    private readonly disk: Disk,
-    private readonly path: string,
-    private readonly placeFor: (key: string) => Promise<string>,
-    private readonly heldBytes: HeldBytes,
-  ) {}
-
-  get byteSize(): number {
-    return this.#byteSize;
-  }
-
-  async add(chunk: Uint8Array): Promise<void> {
-    this.#byteSize += chunk.byteLength;
-    this.#hash.update(chunk);
-    if (this.#handle === undefined && this.#isSmall() && this.#holds(chunk)) return;
-    const handle = await this.#file(this.#byteSize - chunk.byteLength);
-    await onDisk(async () => writeFully(handle, chunk));
-  }
-
-  async staged(): Promise<StagedObject> {
-    const { disk, path, placeFor } = this;
-    if (disk.small !== undefined && this.#handle === undefined) {
-      const staged = new StagedBytes(
-        disk.small,
-        path,
-        placeFor,
-        this.#held.subarray(0, this.#byteSize),
-        this.#hash,
-        () => {
-          this.heldBytes.giveBack(staged.heldBytes);
-        },
-      );
-      this.heldBytes.replace(this.#held.byteLength, staged.heldBytes);
-      this.#held = NOTHING;
-      return staged;
-    }
-    return new StagedFile(await this.#file(), path, disk, placeFor, this.#byteSize, this.#hash);
-  }
-
-  async discard(): Promise<void> {
-    this.#letGo();
-    if (this.#handle !== undefined) await discardFile(this.disk, this.path, this.#handle);
-  }
-
-  #isSmall(): boolean {
-    return this.disk.small !== undefined && this.#byteSize <= MOST_HELD;
-  }
-
-  /** Copies the newest chunk, as its source may use its memory again; false where there is no room. */
-  #holds(chunk: Uint8Array): boolean {
-    const [before, after] = [this.#byteSize - chunk.byteLength, this.#byteSize];
-    if (after > this.#held.byteLength) {
-      const capacity = Math.min(MOST_HELD, Math.max(after, 2 * this.#held.byteLength));
-      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
-      const larger = new Uint8Array(capacity);
-      larger.set(this.#held.subarray(0, before));
-      this.#held = larger;
-    }
-    this.#held.set(chunk, before);
-    return true;
-  }
-
-  /** The temporary file, with all that was held. */
-  async #file(heldSize = this.#byteSize): Promise<FileHandle> {
-    if (this.#handle !== undefined) return this.#handle;
-    const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
-    this.#handle = handle;
-    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
-    this.#letGo();
-    return handle;
-  }
-
-  #letGo(): void {
-    this.heldBytes.giveBack(this.#held.byteLength);
-    this.#held = NOTHING;
-  }
-}
-
-/** A temporary file that has not been written for this long belongs to a dead write. */
-const ABANDONED_AFTER_MS = 15 * 60 * 1000;
-
-/**
  * Objects as files: `objects/<shard>/<digest of the key>`. The path is made of a digest, so that no key can lead out of
  * the folder or be longer than a file name may be. A file is never changed once it has its name; a new object replaces
  * it by rename. Several processes of one machine may share a folder; the file system must have hard links.
@@ -560,3 +158,405 @@ export class ObjectFolder {
     if (errors.length > 0) throw errors[0];
   }
 }
+
+/** A temporary file that has not been written for this long belongs to a dead write. */
+const ABANDONED_AFTER_MS = 15 * 60 * 1000;
+
+/**
+ * One object, held open: its bytes stay the same, even if the key is replaced or removed meanwhile. It must be closed,
+ * by `close` or by reading `bytes` to its end or leaving it.
+ */
+export class StoredObject implements ObjectFacts {
+  private constructor(
+    /** Where the bytes are read from; or all of them, of a small one. */
+    private readonly source: FileHandle | Uint8Array,
+    readonly byteSize: number,
+    readonly etag: string,
+  ) {}
+
+  /** Reads an object from the bytes of the whole file, trailer included. */
+  static ofBytes(file: Uint8Array): StoredObject {
+    const byteSize = file.byteLength - TRAILER_BYTES;
+    if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
+    const etag = Buffer.from(file.subarray(byteSize)).toString('hex');
+    return new StoredObject(file, byteSize, etag);
+  }
+
+  /** Takes the handle over. */
+  static async of(handle: FileHandle): Promise<StoredObject> {
+    try {
+      return await onDisk(async () => {
+        const byteSize = (await handle.stat()).size - TRAILER_BYTES;
+        if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
+        const trailer = await readExactly(handle, byteSize, TRAILER_BYTES);
+        return new StoredObject(handle, byteSize, Buffer.from(trailer).toString('hex'));
+      });
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!(this.source instanceof Uint8Array)) await this.source.close();
+  }
+
+  /**
+   * The bytes from `from` (inclusive) to `to` (exclusive), once. Written as an iterator, not a generator: leaving a
+   * generator before its first step would not run its `finally`, and the file would stay open.
+   */
+  bytes(from = 0, to = this.byteSize): AsyncIterableIterator<Uint8Array> {
+    const end = Math.min(to, this.byteSize);
+    let position = from;
+    const finish = async (): Promise<IteratorResult<Uint8Array>> => {
+      await this.close();
+      return { done: true, value: undefined };
+    };
+    return {
+      next: async () => {
+        if (position >= end) return finish();
+        try {
+          const value = await this.piece(position, end);
+          position += value.byteLength;
+          return { done: false, value };
+        } catch (error) {
+          await this.close();
+          throw error;
+        }
+      },
+      return: async () => {
+        position = end;
+        return finish();
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  private async piece(position: number, end: number): Promise<Uint8Array> {
+    const { source } = this;
+    if (source instanceof Uint8Array) return source.subarray(position, end);
+    return onDisk(async () => readExactly(source, position, Math.min(PIECE_BYTES, end - position)));
+  }
+}
+
+/** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
+export class IncomingBytes {
+  readonly #hash = createHash('sha256');
+  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
+  #held = NOTHING;
+  #handle: FileHandle | undefined;
+  #byteSize = 0;
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly path: string,
+    private readonly placeFor: (key: string) => Promise<string>,
+    private readonly heldBytes: HeldBytes,
+  ) {}
+
+  get byteSize(): number {
+    return this.#byteSize;
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    this.#byteSize += chunk.byteLength;
+    this.#hash.update(chunk);
+    if (this.#handle === undefined && this.#isSmall() && this.#holds(chunk)) return;
+    const handle = await this.#file(this.#byteSize - chunk.byteLength);
+    await onDisk(async () => writeFully(handle, chunk));
+  }
+
+  async staged(): Promise<StagedObject> {
+    const { disk, path, placeFor } = this;
+    if (disk.small !== undefined && this.#handle === undefined) {
+      const staged = new StagedBytes(
+        disk.small,
+        path,
+        placeFor,
+        this.#held.subarray(0, this.#byteSize),
+        this.#hash,
+        () => {
+          this.heldBytes.giveBack(staged.heldBytes);
+        },
+      );
+      this.heldBytes.replace(this.#held.byteLength, staged.heldBytes);
+      this.#held = NOTHING;
+      return staged;
+    }
+    return new StagedFile(await this.#file(), path, disk, placeFor, this.#byteSize, this.#hash);
+  }
+
+  async discard(): Promise<void> {
+    this.#letGo();
+    if (this.#handle !== undefined) await discardFile(this.disk, this.path, this.#handle);
+  }
+
+  #isSmall(): boolean {
+    return this.disk.small !== undefined && this.#byteSize <= MOST_HELD;
+  }
+
+  /** Copies the newest chunk, as its source may use its memory again; false where there is no room. */
+  #holds(chunk: Uint8Array): boolean {
+    const [before, after] = [this.#byteSize - chunk.byteLength, this.#byteSize];
+    if (after > this.#held.byteLength) {
+      const capacity = Math.min(MOST_HELD, Math.max(after, 2 * this.#held.byteLength));
+      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
+      const larger = new Uint8Array(capacity);
+      larger.set(this.#held.subarray(0, before));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, before);
+    return true;
+  }
+
+  /** The temporary file, with all that was held. */
+  async #file(heldSize = this.#byteSize): Promise<FileHandle> {
+    if (this.#handle !== undefined) return this.#handle;
+    const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
+    this.#handle = handle;
+    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
+    this.#letGo();
+    return handle;
+  }
+
+  #letGo(): void {
+    this.heldBytes.giveBack(this.#held.byteLength);
+    this.#held = NOTHING;
+  }
+}
+
+/** Bytes that have arrived but have no key yet: to be committed or discarded, once. */
+export interface StagedObject {
+  readonly byteSize: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  /** Puts the bytes under `key`, replacing an existing object; durable on return. A failure leaves nothing behind. */
+  commit(key: string): Promise<void>;
+  /** Removes the bytes. A later sweep of the folder removes what cannot be removed now. */
+  discard(): Promise<void>;
+}
+
+/** Few bytes, which are held in memory and become a file with their key. It copies what it is given. */
+export class StagedBytes implements StagedObject {
+  readonly sha256: string;
+  readonly byteSize: number;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(
+    private readonly small: SmallFiles,
+    private readonly path: string,
+    private readonly placeFor: (key: string) => Promise<string>,
+    bytes: Uint8Array,
+    hash: Hash,
+    /** Called when the bytes are held no more. */
+    private readonly letGo: () => void,
+  ) {
+    const digest = hash.digest();
+    this.sha256 = digest.toString('hex');
+    this.byteSize = bytes.byteLength;
+    this.#bytes = new Uint8Array(bytes.byteLength + digest.byteLength);
+    this.#bytes.set(bytes);
+    this.#bytes.set(digest, bytes.byteLength);
+  }
+
+  get heldBytes(): number {
+    return this.byteSize + TRAILER_BYTES;
+  }
+
+  async commit(key: string): Promise<void> {
+    try {
+      const target = await this.placeFor(key);
+      await onDisk(async () => this.small.write(this.path, target, this.#bytes));
+    } finally {
+      this.letGo();
+    }
+  }
+
+  async discard(): Promise<void> {
+    this.letGo();
+  }
+}
+
+/** Bytes in a temporary file. */
+export class StagedFile implements StagedObject {
+  readonly sha256: string;
+  readonly #digest: Uint8Array;
+
+  constructor(
+    private readonly handle: FileHandle,
+    private readonly path: string,
+    private readonly disk: Disk,
+    private readonly placeFor: (key: string) => Promise<string>,
+    readonly byteSize: number,
+    hash: Hash,
+  ) {
+    this.#digest = hash.digest();
+    this.sha256 = Buffer.from(this.#digest).toString('hex');
+  }
+
+  async commit(key: string): Promise<void> {
+    try {
+      const target = await this.placeFor(key);
+      await onDisk(async () => {
+        await writeFully(this.handle, this.#digest);
+        await this.handle.sync();
+        await this.handle.close();
+        await this.disk.rename(this.path, target);
+        await syncDirectory(this.disk, dirname(target));
+      });
+    } catch (error) {
+      await this.discard();
+      throw error;
+    }
+  }
+
+  async discard(): Promise<void> {
+    await discardFile(this.disk, this.path, this.handle);
+  }
+}
+
+/** Removes a temporary file. A later sweep removes what cannot be removed now. */
+export async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
+  await handle.close().catch(() => undefined);
+  await disk.unlink(path).catch(() => undefined);
+}
+
+/** Counts what all that arrives in a folder holds in memory. */
+export class HeldBytes {
+  #byteSize = 0;
+
+  take(byteSize: number): boolean {
+    if (this.#byteSize + byteSize > MAX_HELD_BYTES) return false;
+    this.#byteSize += byteSize;
+    return true;
+  }
+
+  giveBack(byteSize: number): void {
+    this.#byteSize -= byteSize;
+  }
+
+  /** Counts bytes that take the place of others that are given back. */
+  replace(before: number, after: number): void {
+    this.#byteSize += after - before;
+  }
+}
+
+/**
+ * The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for
+ * a failing disk. Without `small` all files are read and written through handles.
+ */
+export type Disk = FileCalls & { now(): number; readonly small?: SmallFiles | undefined };
+
+type FileCalls = Pick<
+  typeof fs,
+  'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'
+>;
+
+/** Its threads belong to the process, as those of Node do. */
+export const REAL_DISK: Disk = { ...fs, now: () => Date.now(), small: new SmallFilesThreads() };
+
+const PRIVATE_FOLDER = 0o700;
+/** The permission bits of the group and of others. */
+const OTHERS_RIGHTS = 0o077;
+
+/** Whether the file system answered with this code. */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Does something on the disk; a full, broken or missing one becomes `StoreUnavailable`. */
+export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new StoreUnavailable(`The object folder cannot be used right now (${code}).`, error);
+  }
+}
+
+/** The same, with `missing` for a file that does not exist. */
+export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
+  return onDisk(async () => {
+    try {
+      return await act();
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return missing;
+      throw error;
+    }
+  });
+}
+
+/** Refuses a folder that this user may not use, and says so; one that does not exist yet passes. */
+export async function checkRights(disk: Disk, folder: string): Promise<void> {
+  for (const [mode, verb] of [
+    [fs.constants.R_OK | fs.constants.X_OK, 'read'],
+    [fs.constants.W_OK, 'written'],
+  ] as const) {
+    await disk.access(folder, mode).catch((error: unknown) => {
+      const code = ['EACCES', 'EPERM', 'EROFS'].find((known) => hasCode(error, known));
+      if (code !== undefined) throw new StoreUnavailable(`${folder} cannot be ${verb} by this user (${code}).`, error);
+    });
+  }
+}
+
+/**
+ * Creates a folder that only this user may use, whatever the umask; an existing one that is open to others is closed to
+ * them, if it belongs to this user.
+ */
+export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
+  await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
+  if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;
+  await disk.chmod(path, PRIVATE_FOLDER).catch((error: unknown) => {
+    // A volume may belong to another user, who gives this user's group access; its owner then decides who may read it.
+    if (!hasCode(error, 'EPERM')) throw error;
+  });
+}
+
+/** Writes the whole chunk: one call may write only a part of it. */
+export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.byteLength;) {
+    const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);
+    if (bytesWritten === 0) throw new StoreUnavailable('The object folder has no space left.');
+    at += bytesWritten;
+  }
+}
+
+/** Makes the names in a directory durable. */
+export async function syncDirectory(disk: Disk, path: string): Promise<void> {
+  const handle = await disk.open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Every file ends with the SHA-256 of the bytes before it. */
+export const TRAILER_BYTES = 32;
+const PIECE_BYTES = 64 * 1024;
+/** A file up to this size is read and written as a whole. */
+export const MAX_SMALL_FILE_BYTES = PIECE_BYTES + TRAILER_BYTES;
+const TOO_SHORT = 'A stored object is shorter than it should be.';
+
+async function readExactly(handle: FileHandle, position: number, byteCount: number): Promise<Uint8Array> {
+  const piece = new Uint8Array(byteCount);
+  for (let at = 0; at < byteCount;) {
+    const { bytesRead } = await handle.read(piece, at, byteCount - at, position + at);
+    if (bytesRead === 0) throw new StoreUnavailable(TOO_SHORT);
+    at += bytesRead;
+  }
+  return piece;
+}
+
+/**
+ * How much memory the bytes may take that arrive at the same time. What is more goes into files: many slow senders must not take
+ * memory each.
+ */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+
+/** A larger file is not written as a whole. */
+const MOST_HELD = MAX_SMALL_FILE_BYTES - TRAILER_BYTES;
+const NOTHING = new Uint8Array(0);

@@ -61,7 +61,7 @@ export class UrlSigner {
     return `${this.#publicBaseUrl().replace(/\/+$/, '')}${PATH_PREFIX}${grant.key}?${query.toString()}`;
   }
 
-  /** What was granted by this address for this method; undefined when we never signed it. It may have expired. */
+  /** The grant of this address for this method; undefined when we never signed it. It may have expired. */
   verify(method: 'PUT' | 'GET', path: string, query: URLSearchParams): Grant | undefined {
     const key = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
     const known: readonly string[] = [...SIGNED_PARAMETERS, 'signature'];

@@ -7,8 +7,7 @@ import {
   type Options,
 } from '../driver.js';
 import type { MinioObjectStore } from './minio-object-store.js';
-import type { MinioOptions } from './minio-options.js';
-import { BucketMissing } from './minio-refused.js';
+import { BucketMissing, type MinioOptions } from './minio-options.js';
 
 interface MinioSection {
   readonly endpoint: string;

@@ -2,222 +2,17 @@ import { createHash } from 'node:crypto';
 import { assertObjectKey } from '../../core/object-keys.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
-import { type CheckedOptions, checkOptions, type MinioOptions, type SigningCredentials } from './minio-options.js';
-import { BucketMissing } from './minio-refused.js';
+import {
+  BucketMissing,
+  type CheckedOptions,
+  checkOptions,
+  type MinioOptions,
+  type SigningCredentials,
+} from './minio-options.js';
 import { hasBucket, installationId, keptId } from './reach-bucket.js';
 import { bytesOf, S3Bucket, textOf } from './s3-bucket.js';
 import { SignedAddresses } from './signed-addresses.js';
 import { signingCredentials } from './signing-credentials.js';
-
-/** An object being written. It appears complete when it is completed, or never. */
-export class MultipartUpload {
-  private readonly etags: string[] = [];
-
-  private constructor(
-    private readonly s3: S3Bucket,
-    private readonly key: string,
-    private readonly uploadId: string,
-  ) {}
-
-  static async begin(s3: S3Bucket, key: string, mediaType: string): Promise<MultipartUpload> {
-    const uploadId = await s3.call(async (client) =>
-      client.initiateNewMultipartUpload(s3.name, key, { 'Content-Type': mediaType }),
-    );
-    return new MultipartUpload(s3, key, uploadId);
-  }
-
-  /** The next part. All but the last have at least 5 MiB, as S3 requires. */
-  async add(part: Buffer): Promise<void> {
-    const answer = await this.s3.send({ method: 'PUT', key: this.key, query: this.nextPart(), body: part }, {});
-    await textOf(this.s3, answer);
-    this.etags.push(answer.headers.etag ?? '');
-  }
-
-  /** The whole of another object, if it still has this etag, as the next part. The bytes do not pass through us. */
-  async addCopy(from: string, ifEtag: string): Promise<'added' | 'missing' | 'changed'> {
-    const headers = { 'x-amz-copy-source': `/${this.s3.name}/${from}`, 'x-amz-copy-source-if-match': `"${ifEtag}"` };
-    const answer = await this.s3.send(
-      { method: 'PUT', key: this.key, query: this.nextPart(), headers },
-      { NoSuchKey: 'missing', PreconditionFailed: 'changed' },
-    );
-    if (typeof answer === 'string') return answer;
-    const text = await textOf(this.s3, answer);
-    const etag = /<ETag>(?:"|&#34;|&quot;)?([^<"&]+)/.exec(text)?.[1];
-    if (etag === undefined) throw this.s3.unavailable(codeIn(text));
-    this.etags.push(`"${etag}"`);
-    return 'added';
-  }
-
-  /** Completes the parts into an object. `exists`: there is already an object at the key, and `onlyIfNew` was set. */
-  async complete({ onlyIfNew }: { readonly onlyIfNew: boolean }): Promise<'completed' | 'exists'> {
-    const parts = this.etags.map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
-    const answer = await this.s3.send(
-      {
-        method: 'POST',
-        key: this.key,
-        query: queryOf(this.uploadId),
-        headers: onlyIfNew ? { 'If-None-Match': '*' } : {},
-        body: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
-      },
-      { PreconditionFailed: 'exists' },
-    );
-    if (typeof answer === 'string') return answer;
-    // A server may begin its answer with 200 before it knows how the completion ends.
-    const text = await textOf(this.s3, answer);
-    if (!text.includes('CompleteMultipartUploadResult')) throw this.s3.unavailable(codeIn(text));
-    return 'completed';
-  }
-
-  /**
-   * Aborts the upload. Never throws: parts that remain because the server is unavailable are removed when the bucket is
-   * set up again, or by its rules.
-   */
-  async abandon(): Promise<void> {
-    await abortUpload(this.s3, this.key, this.uploadId).catch(() => undefined);
-  }
-
-  private nextPart(): string {
-    return `partNumber=${this.etags.length + 1}&${queryOf(this.uploadId)}`;
-  }
-}
-
-/** Removes the parts of an upload; no error when it has ended. */
-export async function abortUpload(s3: S3Bucket, key: string, uploadId: string): Promise<void> {
-  const answer = await s3.send(
-    { method: 'DELETE', key, query: queryOf(uploadId), expects: 204 },
-    { NoSuchUpload: undefined },
-  );
-  if (answer !== undefined) await textOf(s3, answer);
-}
-
-function queryOf(uploadId: string): string {
-  return `uploadId=${encodeURIComponent(uploadId)}`;
-}
-
-/** The code of an error that was sent with a success status. */
-function codeIn(text: string): string {
-  return /<Code>(\w+)</.exec(text)?.[1] ?? 'unknown';
-}
-
-/** Copies are read through signed addresses, which set the type; by any other way a browser displays nothing. */
-const COPY_TYPE = 'application/octet-stream';
-
-/**
- * Copies within the bucket. S3 servers ignore `If-None-Match` on CopyObject and honour it where an upload in parts is
- * completed: so the source becomes the only part of one, under its etag, and the completion requires that no object
- * exists at `to`. Both conditions are the server's. MinIO decides the second atomically: of many concurrent copies onto
- * one key one is `copied`. versitygw checks first and then renames: several may be `copied`, and the last one remains,
- * complete. Keys that are minted for one copy, as core's are, avoid that.
- */
-export async function copyObject(
-  s3: S3Bucket,
-  from: string,
-  to: string,
-  ifEtag: string,
-): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
-  const upload = await MultipartUpload.begin(s3, to, COPY_TYPE);
-  let outcome: 'completed' | 'changed' | 'missing' | 'exists' | undefined;
-  try {
-    const added = await upload.addCopy(from, ifEtag);
-    outcome = added === 'added' ? await upload.complete({ onlyIfNew: true }) : added;
-  } finally {
-    if (outcome !== 'completed') await upload.abandon();
-  }
-  return outcome === 'completed' ? 'copied' : outcome;
-}
-
-/** The least that S3 takes as a part that is not the last. */
-export const PART_BYTES = 5 * 1024 * 1024;
-const FIRST_BYTES = 64 * 1024;
-
-/**
- * Gathers bytes up to one part. It grows by doubling, so that a small object takes little memory, and is used again for
- * the next part.
- */
-export class PartBuffer {
-  private memory = Buffer.allocUnsafe(FIRST_BYTES);
-  private used = 0;
-
-  /** Takes what fits and answers the rest. */
-  take(chunk: Uint8Array): Uint8Array {
-    const taken = Math.min(chunk.byteLength, PART_BYTES - this.used);
-    this.growTo(this.used + taken);
-    this.memory.set(chunk.subarray(0, taken), this.used);
-    this.used += taken;
-    return chunk.subarray(taken);
-  }
-
-  /** What was taken since the last `clear`; valid until the next `take`. */
-  bytes(): Buffer {
-    return this.memory.subarray(0, this.used);
-  }
-
-  clear(): void {
-    this.used = 0;
-  }
-
-  private growTo(byteCount: number): void {
-    if (byteCount <= this.memory.byteLength) return;
-    const grown = Buffer.allocUnsafe(Math.min(PART_BYTES, Math.max(byteCount, 2 * this.memory.byteLength)));
-    this.memory.copy(grown, 0, 0, this.used);
-    this.memory = grown;
-  }
-}
-
-/**
- * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
- * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
- */
-export async function writeObject(
-  s3: S3Bucket,
-  key: string,
-  bytes: AsyncIterable<Uint8Array>,
-  limit: { readonly mediaType: string; readonly maxBytes: number },
-): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
-  const hash = createHash('sha256');
-  const part = new PartBuffer();
-  let byteSize = 0;
-  let upload: MultipartUpload | undefined;
-  try {
-    for await (const chunk of bytes) {
-      byteSize += chunk.byteLength;
-      if (byteSize > limit.maxBytes) break;
-      hash.update(chunk);
-      for (let rest = part.take(chunk); rest.byteLength > 0; rest = part.take(rest)) {
-        upload ??= await MultipartUpload.begin(s3, key, limit.mediaType);
-        await upload.add(part.bytes());
-        part.clear();
-      }
-    }
-    if (byteSize > limit.maxBytes) {
-      await upload?.abandon();
-      return 'too-large';
-    }
-    await finish(s3, key, limit.mediaType, part, upload);
-  } catch (error) {
-    await upload?.abandon();
-    throw error;
-  }
-  return { byteSize, sha256: hash.digest('hex') };
-}
-
-async function finish(
-  s3: S3Bucket,
-  key: string,
-  mediaType: string,
-  part: PartBuffer,
-  upload: MultipartUpload | undefined,
-): Promise<void> {
-  if (upload !== undefined) {
-    await upload.add(part.bytes());
-    await upload.complete({ onlyIfNew: false });
-    return;
-  }
-  await textOf(
-    s3,
-    await s3.send({ method: 'PUT', key, headers: { 'Content-Type': mediaType }, body: part.bytes() }, {}),
-  );
-}
 
 /**
  * Objects in a bucket of an S3 server, MinIO or another; `setUpBucket` makes the bucket. Every wait for the server is
@@ -343,3 +138,213 @@ export class MinioObjectStore implements ObjectStore {
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/**
+ * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
+ * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
+ */
+export async function writeObject(
+  s3: S3Bucket,
+  key: string,
+  bytes: AsyncIterable<Uint8Array>,
+  limit: { readonly mediaType: string; readonly maxBytes: number },
+): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
+  const hash = createHash('sha256');
+  const part = new PartBuffer();
+  let byteSize = 0;
+  let upload: MultipartUpload | undefined;
+  try {
+    for await (const chunk of bytes) {
+      byteSize += chunk.byteLength;
+      if (byteSize > limit.maxBytes) break;
+      hash.update(chunk);
+      for (let rest = part.take(chunk); rest.byteLength > 0; rest = part.take(rest)) {
+        upload ??= await MultipartUpload.begin(s3, key, limit.mediaType);
+        await upload.add(part.bytes());
+        part.clear();
+      }
+    }
+    if (byteSize > limit.maxBytes) {
+      await upload?.abandon();
+      return 'too-large';
+    }
+    await finish(s3, key, limit.mediaType, part, upload);
+  } catch (error) {
+    await upload?.abandon();
+    throw error;
+  }
+  return { byteSize, sha256: hash.digest('hex') };
+}
+
+async function finish(
+  s3: S3Bucket,
+  key: string,
+  mediaType: string,
+  part: PartBuffer,
+  upload: MultipartUpload | undefined,
+): Promise<void> {
+  if (upload !== undefined) {
+    await upload.add(part.bytes());
+    await upload.complete({ onlyIfNew: false });
+    return;
+  }
+  await textOf(
+    s3,
+    await s3.send({ method: 'PUT', key, headers: { 'Content-Type': mediaType }, body: part.bytes() }, {}),
+  );
+}
+
+/** The least that S3 takes as a part that is not the last. */
+export const PART_BYTES = 5 * 1024 * 1024;
+const FIRST_BYTES = 64 * 1024;
+
+/**
+ * Gathers bytes up to one part. It grows by doubling, so that a small object takes little memory, and is used again for
+ * the next part.
+ */
+export class PartBuffer {
+  private memory = Buffer.allocUnsafe(FIRST_BYTES);
+  private used = 0;
+
+  /** Takes what fits and returns the rest. */
+  take(chunk: Uint8Array): Uint8Array {
+    const taken = Math.min(chunk.byteLength, PART_BYTES - this.used);
+    this.growTo(this.used + taken);
+    this.memory.set(chunk.subarray(0, taken), this.used);
+    this.used += taken;
+    return chunk.subarray(taken);
+  }
+
+  /** The bytes taken since the last `clear`; valid until the next `take`. */
+  bytes(): Buffer {
+    return this.memory.subarray(0, this.used);
+  }
+
+  clear(): void {
+    this.used = 0;
+  }
+
+  private growTo(byteCount: number): void {
+    if (byteCount <= this.memory.byteLength) return;
+    const grown = Buffer.allocUnsafe(Math.min(PART_BYTES, Math.max(byteCount, 2 * this.memory.byteLength)));
+    this.memory.copy(grown, 0, 0, this.used);
+    this.memory = grown;
+  }
+}
+
+/** Copies are read through signed addresses, which set the type; by any other way a browser displays nothing. */
+const COPY_TYPE = 'application/octet-stream';
+
+/**
+ * Copies within the bucket. S3 servers ignore `If-None-Match` on CopyObject and honour it where an upload in parts is
+ * completed: so the source becomes the only part of one, under its etag, and the completion requires that no object
+ * exists at `to`. Both conditions are the server's. MinIO decides the second atomically: of many concurrent copies onto
+ * one key one is `copied`. versitygw checks first and then renames: several may be `copied`, and the last one remains,
+ * complete. Keys that are minted for one copy, as core's are, avoid that.
+ */
+export async function copyObject(
+  s3: S3Bucket,
+  from: string,
+  to: string,
+  ifEtag: string,
+): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
+  const upload = await MultipartUpload.begin(s3, to, COPY_TYPE);
+  let outcome: 'completed' | 'changed' | 'missing' | 'exists' | undefined;
+  try {
+    const added = await upload.addCopy(from, ifEtag);
+    outcome = added === 'added' ? await upload.complete({ onlyIfNew: true }) : added;
+  } finally {
+    if (outcome !== 'completed') await upload.abandon();
+  }
+  return outcome === 'completed' ? 'copied' : outcome;
+}
+
+/** An object being written. It appears complete when it is completed, or never. */
+export class MultipartUpload {
+  private readonly etags: string[] = [];
+
+  private constructor(
+    private readonly s3: S3Bucket,
+    private readonly key: string,
+    private readonly uploadId: string,
+  ) {}
+
+  static async begin(s3: S3Bucket, key: string, mediaType: string): Promise<MultipartUpload> {
+    const uploadId = await s3.call(async (client) =>
+      client.initiateNewMultipartUpload(s3.name, key, { 'Content-Type': mediaType }),
+    );
+    return new MultipartUpload(s3, key, uploadId);
+  }
+
+  /** The next part. All but the last have at least 5 MiB, as S3 requires. */
+  async add(part: Buffer): Promise<void> {
+    const answer = await this.s3.send({ method: 'PUT', key: this.key, query: this.nextPart(), body: part }, {});
+    await textOf(this.s3, answer);
+    this.etags.push(answer.headers.etag ?? '');
+  }
+
+  /** The whole of another object, if it still has this etag, as the next part. The bytes do not pass through us. */
+  async addCopy(from: string, ifEtag: string): Promise<'added' | 'missing' | 'changed'> {
+    const headers = { 'x-amz-copy-source': `/${this.s3.name}/${from}`, 'x-amz-copy-source-if-match': `"${ifEtag}"` };
+    const answer = await this.s3.send(
+      { method: 'PUT', key: this.key, query: this.nextPart(), headers },
+      { NoSuchKey: 'missing', PreconditionFailed: 'changed' },
+    );
+    if (typeof answer === 'string') return answer;
+    const text = await textOf(this.s3, answer);
+    const etag = /<ETag>(?:"|&#34;|&quot;)?([^<"&]+)/.exec(text)?.[1];
+    if (etag === undefined) throw this.s3.unavailable(codeIn(text));
+    this.etags.push(`"${etag}"`);
+    return 'added';
+  }
+
+  /** Completes the parts into an object. `exists`: there is already an object at the key, and `onlyIfNew` was set. */
+  async complete({ onlyIfNew }: { readonly onlyIfNew: boolean }): Promise<'completed' | 'exists'> {
+    const parts = this.etags.map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
+    const answer = await this.s3.send(
+      {
+        method: 'POST',
+        key: this.key,
+        query: queryOf(this.uploadId),
+        headers: onlyIfNew ? { 'If-None-Match': '*' } : {},
+        body: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
+      },
+      { PreconditionFailed: 'exists' },
+    );
+    if (typeof answer === 'string') return answer;
+    // A server may begin its answer with 200 before it knows how the completion ends.
+    const text = await textOf(this.s3, answer);
+    if (!text.includes('CompleteMultipartUploadResult')) throw this.s3.unavailable(codeIn(text));
+    return 'completed';
+  }
+
+  /**
+   * Aborts the upload. Never throws: parts that remain because the server is unavailable are removed when the bucket is
+   * set up again, or by its rules.
+   */
+  async abandon(): Promise<void> {
+    await abortUpload(this.s3, this.key, this.uploadId).catch(() => undefined);
+  }
+
+  private nextPart(): string {
+    return `partNumber=${this.etags.length + 1}&${queryOf(this.uploadId)}`;
+  }
+}
+
+/** Removes the parts of an upload; no error when it has ended. */
+export async function abortUpload(s3: S3Bucket, key: string, uploadId: string): Promise<void> {
+  const answer = await s3.send(
+    { method: 'DELETE', key, query: queryOf(uploadId), expects: 204 },
+    { NoSuchUpload: undefined },
+  );
+  if (answer !== undefined) await textOf(s3, answer);
+}
+
+function queryOf(uploadId: string): string {
+  return `uploadId=${encodeURIComponent(uploadId)}`;
+}
+
+/** The code of an error that was sent with a success status. */
+function codeIn(text: string): string {
+  return /<Code>(\w+)</.exec(text)?.[1] ?? 'unknown';
+}

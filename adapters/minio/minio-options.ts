@@ -1,32 +1,8 @@
-import { MinioRefused } from './minio-refused.js';
-
-/** What a request is signed with. */
-export interface Credentials {
-  readonly accessKey: string;
-  readonly secretKey: string;
-  /** Of temporary ones, which count for nothing without it. */
-  readonly sessionToken?: string;
-}
-
-/** Credentials that hold until then at least, in ms since the epoch. Throws `StoreUnavailable` when there are none. */
-export type CredentialSource = (endsAt: number) => Promise<Credentials>;
-
-/** Who signs the addresses of a store. */
-export interface SigningCredentials {
-  readonly put: CredentialSource;
-  readonly get: CredentialSource;
-}
-
-export function lasting({ accessKey, secretKey }: Credentials): CredentialSource {
-  const credentials = { accessKey, secretKey };
-  return () => Promise.resolve(credentials);
-}
-
 export interface MinioOptions {
-  /** Where this process reaches the object store: `http://` or `https://`, a host and perhaps a port. */
+  /** The address at which this process reaches the object store: `http://` or `https://`, a host and perhaps a port. */
   readonly endpoint: string;
   /**
-   * Where clients reach it, when that is elsewhere; signed addresses begin with it. No path either: the signature
+   * The address for clients, when it differs; signed addresses begin with it. No path either: the signature
    * covers it.
    */
   readonly publicEndpoint?: string;
@@ -127,4 +103,44 @@ function readEndpoint(text: string, region: string, name: string): URL {
 
 function need(holds: boolean, message: string): void {
   if (!holds) throw new MinioRefused(message);
+}
+
+/** The keys that a request is signed with. */
+export interface Credentials {
+  readonly accessKey: string;
+  readonly secretKey: string;
+  /** The token of temporary keys, which are refused without it. */
+  readonly sessionToken?: string;
+}
+
+/** Credentials that hold until then at least, in ms since the epoch. Throws `StoreUnavailable` when there are none. */
+export type CredentialSource = (endsAt: number) => Promise<Credentials>;
+
+/** The sources of the keys that sign the addresses of a store. */
+export interface SigningCredentials {
+  readonly put: CredentialSource;
+  readonly get: CredentialSource;
+}
+
+export function lasting({ accessKey, secretKey }: Credentials): CredentialSource {
+  const credentials = { accessKey, secretKey };
+  return () => Promise.resolve(credentials);
+}
+
+/**
+ * Thrown when a bucket cannot be used as it is configured; the message is one sentence fit for the operator, without
+ * secrets.
+ */
+export class MinioRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'MinioRefused';
+  }
+}
+
+/** The same for a missing bucket; `where` names it. */
+export class BucketMissing extends MinioRefused {
+  constructor(readonly where: string) {
+    super(`There is no ${where}: make it with \`darkroom migrate\`.`);
+  }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { SignedRequest } from '../../core/ports/object-store.js';
-import { MinioRefused } from './minio-refused.js';
+import { MinioRefused } from './minio-options.js';
 import { type PlainRequest, refusalCode, type S3Bucket, sendPlain, textOf } from './s3-bucket.js';
 
 /** In capitals, which no key of the port has. */
@@ -42,7 +42,7 @@ export async function installationId(s3: S3Bucket): Promise<string> {
   return written;
 }
 
-/** What an operator does about a code. */
+/** The remedy for each code. */
 const WAYS_OUT: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'the store does not know the access key',
   XAdminUserNotFound: 'the store does not know the access key',
@@ -67,7 +67,7 @@ export async function hasBucket(s3: S3Bucket): Promise<boolean> {
   }
 }
 
-/** `MinioRefused` for what waiting does not mend, with the way out; everything else as it is. */
+/** Maps a refusal that waiting does not fix to `MinioRefused`, with the remedy; returns every other error unchanged. */
 export function refused(s3: S3Bucket, error: unknown): unknown {
   const code = error instanceof StoreUnavailable ? refusalCode(error.cause) : undefined;
   if (code === undefined) return error;

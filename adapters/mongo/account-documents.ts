@@ -17,7 +17,7 @@ import { ownUuid, textOf } from './documents.js';
  */
 export type Credits = Long | number;
 
-/** What credits are used for, and by whom; absent in what releases before this one wrote. */
+/** The use of credits, and the user; absent in documents of earlier releases. */
 export interface AttributionFields {
   readonly credential?: string;
   readonly model?: string;
@@ -86,7 +86,7 @@ export interface AccountDocument {
   readonly spent: Credits;
   readonly lastSequence: number;
   readonly holds: readonly HoldDocument[];
-  /** By credential id; absent in accounts without capped credentials. */
+  /** Keyed by credential id; absent in accounts without capped credentials. */
   readonly capUses?: Readonly<Record<string, CapUseDocument>>;
   readonly outbox: readonly OutboxEntry[];
 }

@@ -114,7 +114,7 @@ export class MongoConnection {
   }
 
   /**
-   * Writes to several collections in one command, in order, up to the first write that the server refuses: answers that
+   * Writes to several collections in one command, in order, up to the first write that the server refuses: returns that
    * refusal, with its place. Throws as `ask` does; then any prefix may have been written.
    */
   async writeInOrder(writes: readonly OrderedWrite[]): Promise<ClientBulkWriteResult | RefusedWrite> {
@@ -178,7 +178,7 @@ export interface Deployment {
   /** Whether a majority of servers can be asked for. */
   readonly isReplicated: boolean;
   /**
-   * Whether a change stream tells of a write soon. A router's stream tells in the order of all shards: a write of one waits
+   * Whether a change stream reports a write soon. A router's stream tells in the order of all shards: a write of one waits
    * until every other shard has written too, or after ten seconds has noted that it did not.
    */
   readonly tellsSoon: boolean;
@@ -189,10 +189,10 @@ export interface Deployment {
   readonly ordersWrites: boolean;
 }
 
-/** Of release 8.0, the first with the command `bulkWrite`. */
+/** The wire version of release 8.0, the first with the command `bulkWrite`. */
 const WIRE_VERSION_OF_BULK_WRITE = 25;
 
-/** Of the answer to `hello`. Only members of a replica set have a name for it, and only a router answers with this message. */
+/** Reads the response to `hello`. Only members of a replica set have a name for it, and only a router responds with this message. */
 export function deploymentOf(hello: Document): Deployment {
   const isRouter = hello['msg'] === 'isdbgrid';
   const isMember = hello['setName'] !== undefined;
@@ -250,7 +250,7 @@ function refusalOf(client: MongoClient, error: unknown): unknown {
     : mapped;
 }
 
-/** The second is what MongoDB's own cloud answers. */
+/** The second is the code of MongoDB's own cloud. */
 const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
 
 /**

@@ -272,7 +272,7 @@ export class NamedDocuments<T extends { readonly version: number }> {
 const MAX_TRIES = 5;
 
 /**
- * Inserts the first document of a key, or answers the existing one. Between the two operations the existing one may be
+ * Inserts the first document of a key, or returns the existing one. Between the two operations the existing one may be
  * removed, so that the key is free again: then it tries again, as a refused insert has written nothing.
  */
 export async function firstOrExisting<T>(
@@ -293,7 +293,7 @@ export async function firstOrExisting<T>(
 }
 
 /**
- * Inserts documents in one command, in no order. Answers the places of those that were not inserted because their keys
+ * Inserts documents in one command, in no order. Returns the places of those that were not inserted because their keys
  * are taken. Throws `StoreUnavailable` or the driver's error unless the server has answered for each document.
  */
 export async function insertUnordered<T extends Document>(
@@ -315,7 +315,7 @@ export async function insertUnordered<T extends Document>(
 
 /**
  * The places of the writes of a bulk that the server refused because their keys are taken; at least one. Throws the error
- * itself if it tells of anything else. The driver uses the class of refused writes for a connection that was lost too, with no write refused: the
+ * itself if it reports anything else. The driver uses the class of refused writes for a connection that was lost too, with no write refused: the
  * outcome of all of them is unknown then.
  */
 export function takenPlaces(error: unknown): readonly number[] {

@@ -24,7 +24,7 @@ const nothingBeside: SetUpBeside = () => Promise.resolve([]);
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 
 /**
- * Creates the collections and indexes this release needs, and answers a line for each thing created: none if everything
+ * Creates the collections and indexes this release needs, and returns a line for each thing created: none if everything
  * existed. Safe to run in many processes concurrently, beside running servers, again after an interruption, and after a
  * newer release: it leaves alone what it does not know. Throws `MongoRefused` when a newer release has made the
  * database unreadable for this one or one of our indexes exists with other keys, and `StoreUnavailable`. Afterwards
@@ -117,7 +117,7 @@ function otherIndex(
 const AT_ONCE = 500;
 
 /**
- * Adds to generations that an older release wrote the fields by which an App's generations are listed. Answers how many
+ * Adds to generations that an older release wrote the fields by which an App's generations are listed. Returns how many
  * there were. Reads the whole collection in the order of its ids. What another process writes meanwhile stays as that
  * process wrote it.
  */
@@ -198,7 +198,7 @@ interface SchemaDocument {
   readonly readableFrom?: number;
 }
 
-/** What a database says of its schema. */
+/** The state of a database's schema. */
 export interface SchemaState {
   /** 0 for a database that was never set up. */
   readonly version: number;
@@ -215,7 +215,7 @@ export function schemaVersions(db: Db) {
       return { version, readableFrom };
     },
 
-    /** Never lowers any of it. Answers whether some of it was lower before. */
+    /** Never lowers any of it. Returns whether some of it was lower before. */
     async raise(): Promise<boolean> {
       // An insert, so that it is the first or nothing: no release before has used the database then, or will.
       const anew = { _id: 'schema' as const, version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM };

@@ -14,7 +14,7 @@ interface Stores {
   readonly generations: MongoGenerationStore;
 }
 
-/** What the server reports for a change of an account whose condition does not hold. */
+/** The server's code for a change of an account whose condition does not hold. */
 const CONVERSION_FAILURE = 241;
 
 /**
@@ -48,7 +48,7 @@ export class MongoAcceptances implements AcceptanceStore {
     if (write === undefined) return undefined;
     const written = await this.connection.writeInOrder([write, ...generations.map((one) => records.insertion(one))]);
     if (!('place' in written)) {
-      // Nobody removes an account, and the change was decided on one that was read.
+      // Accounts are never removed, and the change was decided on one that was read.
       if (written.matchedCount !== 1) throw new StoreUnavailable(`MongoDB has no account ${change.accountId}.`);
       accounts.written(change);
       return { outcome: 'accepted', existing: [] };
@@ -66,11 +66,11 @@ export class MongoAcceptances implements AcceptanceStore {
     if (place === 0 || code !== DUPLICATE_KEY)
       throw new StoreUnavailable(`MongoDB refused a write of several (code ${code}).`);
     accounts.written(change);
-    // What stands behind the refused insert was not tried.
+    // The inserts after the refused one were not tried.
     return { outcome: 'accepted', existing: await this.insertEach(generations.slice(place - 1)) };
   }
 
-  /** Answers the other records that have their ids. */
+  /** Returns the other records that have their ids. */
   private async insertEach(generations: readonly Generation[]): Promise<GenerationRecord[]> {
     const outcomes = await Promise.all(generations.map(async (one) => this.stores.generations.insert(one)));
     return outcomes.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing]));

@@ -100,7 +100,7 @@ export class MongoAccountStore implements AccountStore {
 
   /**
    * The change as one of several writes of a command; undefined where more must be looked up for it first. Only for an
-   * account that is known to exist, which it then does for good: a write that finds none is no error, and would not stop
+   * account that is known to exist, which it then does for good: a write that finds none is not an error, and would not stop
    * the others.
    */
   guardedWrite(change: AccountChange): OrderedWrite | undefined {
@@ -177,7 +177,7 @@ export class MongoAccountStore implements AccountStore {
   }
 
   /**
-   * Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and answers how many.
+   * Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and returns how many.
    * Throws `StoreUnavailable`.
    */
   moveOldEntries(before: number, limit: number): Promise<number> {

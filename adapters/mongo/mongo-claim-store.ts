@@ -37,7 +37,7 @@ export class MongoClaimStore implements ClaimStore {
     );
   }
 
-  /** Inserts claims of different keys, in no order, and answers the claims of the keys that are taken. */
+  /** Inserts claims of different keys, in no order, and returns the claims of the keys that are taken. */
   async insertAll(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const documents = claims.map((claim) => ({ _id: idOf(claim), ...contentOf(claim) }));
     const refused = await this.connection.ask((limits) => insertUnordered(this.claims, documents, limits));

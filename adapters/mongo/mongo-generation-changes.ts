@@ -34,8 +34,8 @@ interface Change {
 }
 
 /**
- * What every process writes of generations, by one change stream a process, which keeps one connection waiting. The driver
- * resumes it where it was cut; where the server cannot, a fresh one is opened and its followers are told.
+ * Reports the writes of every process to generations, by one change stream per process, which keeps one connection waiting. The driver
+ * resumes it where it was cut; where the server cannot, a new one is opened and its followers are notified.
  */
 export class MongoGenerationChanges implements GenerationChanges {
   private readonly listeners = new Set<GenerationChangesListener>();

@@ -15,7 +15,7 @@ import { cursorAt, placeOf } from '../created-cursor.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';
 import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 
-/** What an App's generations are listed by. Tombstones have none of it, and so has what an older release wrote. */
+/** The fields by which an App's generations are listed. Tombstones have none of it, and so has what an older release wrote. */
 interface ListedFields {
   readonly createdAt?: number;
   readonly status?: string;

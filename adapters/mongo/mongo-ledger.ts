@@ -26,7 +26,7 @@ import { BY_ID } from './schema.js';
 export type LedgerForm = 'single' | 'grouped';
 
 /**
- * What a reader of a ledger must read from the account first: the last number of the ledger, and the entries still in
+ * The part of the account that a reader of a ledger must read first: the last number of the ledger, and the entries still in
  * the outbox.
  */
 export interface LedgerHead {
@@ -167,7 +167,7 @@ export class MovedEntries {
 
   /**
    * Stores consecutive entries of an account. What is there already was stored by a flush that was interrupted or is still
-   * running. Throws where another entry has one of their numbers: it would be lost once the outbox let go of it.
+   * running. Throws where another entry has one of their numbers: it would be lost when it left the outbox.
    */
   async put(account: UUID, entries: readonly Entry[]): Promise<void> {
     const [first, last] = [entries[0]?.sequence ?? 0, entries.at(-1)?.sequence ?? 0];
@@ -271,7 +271,7 @@ export class LedgerFlushes {
   }
 
   /**
-   * Empties outboxes with an entry from before a time, up to `limit` of them, and answers how many. One that cannot be
+   * Empties outboxes with an entry from before a time, up to `limit` of them, and returns how many. One that cannot be
    * emptied keeps no other from it. Throws `StoreUnavailable`.
    */
   async flushOld(before: number, limit: number): Promise<number> {

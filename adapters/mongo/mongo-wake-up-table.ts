@@ -5,7 +5,7 @@ import { textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface WakeUpDocument {
-  /** That of a generation is its id, as in releases before this one; any other is the key of its subject. */
+  /** The id of a generation, as in earlier releases; for any other subject its key. */
   readonly _id: UUID | string;
   readonly at: number;
 }

@@ -14,7 +14,7 @@ export const READABLE_FROM = 1;
  */
 export const READS_GROUPS_FROM = 8;
 
-/** Where the schema's version and the installation's fingerprints are kept, one document each, found by `_id`. */
+/** The collection of the schema's version and the installation's fingerprints, one document each, found by `_id`. */
 export const INSTALLATION = 'installation';
 
 export interface IndexDefinition {
@@ -195,7 +195,7 @@ export const SCHEMA = {
       },
     ],
   },
-  // What the entries of a ledger add up to; the rows of one account are on one shard, their ids begin with its id.
+  // The sums of the entries of a ledger; the rows of one account are on one shard, their ids begin with its id.
   usage: { shardKey: { account: 'hashed' }, indexes: [] },
   usage_by_trace: { shardKey: { account: 'hashed' }, indexes: [] },
   wake_ups: {

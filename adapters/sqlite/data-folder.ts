@@ -13,11 +13,11 @@ export class DataFolderRefused extends Error {
 /** The same for one that only wants to be made, or brought up to date. */
 export class DataFolderUnmade extends DataFolderRefused {}
 
-/** What the codes of the file system mean that a person can put right by rights alone. */
+/** The codes of the file system that an operator fixes by changing permissions. */
 const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /**
- * Where a backup is put together before it gets its place; a folder that has it and no database was left by a restore
+ * The folder in which a backup is assembled before it is moved into place; a folder that has it and no database was left by a restore
  * that was cut.
  */
 export const RESTORING = 'restoring';
@@ -28,7 +28,7 @@ const OTHERS_RIGHTS = 0o077;
 const PRIVATE_FILES = ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'secret'];
 
 /**
- * Closes an existing folder and its files to other users. Answers the paths that were open before, and those that stay
+ * Closes an existing folder and its files to other users. Returns the paths that were open before, and those that stay
  * open because they belong to another user, as on a volume that is assigned to this user's group.
  */
 export function closeToOthers(folder: string): {

@@ -3,7 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 export type SqlValue = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, SqlValue>;
 
-/** What is used of a prepared statement; the shape is that of `node:sqlite`, which may take the package's place. */
+/** The part of a prepared statement that is used; the shape is that of `node:sqlite`, which may take the package's place. */
 export interface Statement {
   run(...parameters: SqlValue[]): { changes: number | bigint };
   get(...parameters: SqlValue[]): Row | undefined;

@@ -8,7 +8,7 @@ import { type Database, isUnreadable, openDatabase } from './database.js';
 /** A file up to this size is checked in less time than a process takes to start. */
 export const SMALL_BYTES = 64 * 1024 * 1024;
 
-/** What is wrong with the structure of the file, in SQLite's words; undefined when it is whole. Reads all of it. */
+/** The fault of the file's structure, in SQLite's words; undefined when it is whole. Reads all of it. */
 export function integrityFault(database: Database): string | undefined {
   const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
   return found === 'ok' ? undefined : found.replaceAll(/\s+/g, ' ');
@@ -24,7 +24,7 @@ export function requireIntegrity(database: Database, path: string): void {
   if (fault !== undefined) throw new DataFolderRefused(damagedFile(path, fault));
 }
 
-/** What the check found wrong, null where nothing is; why it failed; or that it was ended before, or never began. */
+/** The fault that the check found, or null; why the check failed; or that it was ended before, or never began. */
 export type CheckOutcome = { readonly fault: string | null } | { readonly failed: string } | 'not-finished';
 
 /** Checks the file. One that cannot be read to its end is damaged. */
@@ -52,7 +52,7 @@ export class BackgroundCheck {
     });
     this.#child.on('message', (told: CheckOutcome) => (outcome = told));
     this.#child.once('exit', () => report(outcome));
-    // Where the process cannot be started, there is no exit.
+    // A process that cannot be started does not exit.
     this.#child.on('error', () => {
       if (this.#child.pid === undefined) report(outcome);
     });

@@ -44,9 +44,9 @@ export interface SqliteOptions {
   readonly maxPages?: number;
   /** The size in bytes up to which a server checks the file before it uses it; 64 MiB unless given. */
   readonly smallBytes?: number;
-  /** Told how the check of a large file ended that a server uses meanwhile. */
+  /** Called with how the check of a large file ended that a server uses meanwhile. */
   readonly checked?: (outcome: CheckOutcome) => void;
-  /** Told why the outcome of a check could not be noted for the next start, which then may check again. */
+  /** Called with why the outcome of a check could not be noted for the next start, which then may check again. */
   readonly noteFailed?: (error: unknown) => void;
 }
 
@@ -64,7 +64,7 @@ export interface SqliteStores extends Pick<Ports, DatabasePort> {
   /** Whether no other server may use this folder until it is released, and the previous one has ended. */
   readonly isExclusive: boolean;
   /**
-   * Writes what waits, empties the log into the database and lets the folder go; with `keepsLock` the folder is let go
+   * Writes what waits, empties the log into the database and releases the folder; with `keepsLock` the folder is released
    * when the process ends.
    */
   close(options?: { readonly keepsLock?: boolean }): Promise<void>;
@@ -103,7 +103,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
 }
 
 /**
- * Creates the file or brings it up to date. Answers whether its server need not check it any more. A server checks a file of up
+ * Creates the file or brings it up to date. Returns whether its server need not check it any more. A server checks a file of up
  * to `smallBytes` here; a larger one it uses at once and checks meanwhile.
  */
 function prepareFile(
@@ -127,7 +127,7 @@ function prepareFile(
   }
 }
 
-/** What the next start learns of a check. Where it cannot be written, the server goes on without. */
+/** Notes the outcome of a check for the next start. A server continues where it cannot be written. */
 interface CheckNotes {
   whole(): void;
   damaged(): void;

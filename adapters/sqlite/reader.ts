@@ -10,7 +10,7 @@ export interface Query {
 
 /**
  * The main thread's connection, which only reads. Readers do not wait for the writer, and a write is acknowledged after
- * its commit, so that a read sees every write this process was told about.
+ * its commit, so that a read sees every write that was acknowledged to this process.
  */
 export class SqliteReader {
   private readonly begin: Statement;

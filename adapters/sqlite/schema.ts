@@ -3,7 +3,7 @@ import { DataFolderRefused, DataFolderUnmade } from './data-folder.js';
 import type { Database } from './database.js';
 
 /**
- * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never
+ * Forward migrations; the number of the last one applied is the file's `user_version`. A released migration is never
  * edited: a change of the schema is one more element. Ids are UUIDs as 16-byte blobs, times milliseconds, amounts whole
  * credits.
  */
@@ -63,7 +63,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE wake_ups (generation BLOB NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX wake_ups_by_time ON wake_ups (at, generation);
   `,
-  // What the file was first used with, at most one row of it.
+  // Fingerprints of the file's first use, at most one row.
   `
   CREATE TABLE installation (
     row INTEGER NOT NULL PRIMARY KEY CHECK (row = 1), secret TEXT NOT NULL, objects TEXT NOT NULL
@@ -73,7 +73,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;
   ALTER TABLE keys ADD COLUMN last_used_at INTEGER;
   `,
-  // What accounts and Apps store, summed from indexes alone. Generations of before end as they were to: none of them
+  // The storage of accounts and Apps, summed from indexes alone. Generations of before end as they were to: none of them
   // counts.
   `
   ALTER TABLE generations ADD COLUMN uncharged_bytes INTEGER;
@@ -88,9 +88,9 @@ export const MIGRATIONS: readonly string[] = [
   WHERE (doc ->> 'kind') = 'upload';
   CREATE INDEX uploads_by_app ON uploads (account, app, unfinished, bytes) WHERE account IS NOT NULL;
   `,
-  // Which life of the server took a claim.
+  // The boot of the server that took a claim.
   'ALTER TABLE claims ADD COLUMN boot BLOB',
-  // What credits are used for, and by whom.
+  // The use of credits, and the user.
   `
   ALTER TABLE holds ADD COLUMN credential TEXT;
   ALTER TABLE holds ADD COLUMN model TEXT;
@@ -141,11 +141,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE ended_groups (grp TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, remove_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX ended_groups_by_removal ON ended_groups (remove_at);
   `,
-  // What workers share of each connected provider.
+  // The state that workers share about each connected provider.
   `
   CREATE TABLE provider_uses (provider TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
-  // What the generations of an App are listed by. Tombstones are in none of the lists: their columns are null.
+  // The columns by which an App's generations are listed. Tombstones are in none of the lists: their columns are null.
   `
   ALTER TABLE generations ADD COLUMN created_at INTEGER;
   ALTER TABLE generations ADD COLUMN status TEXT;
@@ -158,7 +158,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX generations_by_model ON generations (app, model, created_at, id) WHERE model IS NOT NULL;
   CREATE INDEX generations_by_trace ON generations (app, trace, created_at, id) WHERE trace IS NOT NULL;
   `,
-  // Webhook endpoints, one record an App, and what they are told.
+  // Webhook endpoints, one record per App, and their deliveries.
   `
   CREATE TABLE webhook_endpoints (app TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE deliveries (
@@ -168,7 +168,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX deliveries_by_attention ON deliveries (attention_at, id);
   CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint, created_at, id);
   `,
-  // What the entries of a ledger add up to, by day, credential and model.
+  // The sums of the entries of a ledger, by day, credential and model.
   `
   CREATE TABLE usage (
     account BLOB NOT NULL, day TEXT NOT NULL, credential TEXT NOT NULL, model TEXT NOT NULL, last_sequence INTEGER NOT NULL,

@@ -9,7 +9,7 @@ import type { SqliteWriter } from './writer.js';
 const PERSON = `SELECT hex(account) AS account, email, doc FROM people`;
 const IDENTITY = `SELECT issuer, subject, hex(person) AS person, linked_at FROM identities`;
 
-/** People and their outside identities in SQLite. What is not asked for by is one JSON text. */
+/** People and their outside identities in SQLite. Fields that no query uses are one JSON text. */
 export class SqlitePersonStore implements PersonStore {
   private readonly byId: Query;
   private readonly byEmail: Query;

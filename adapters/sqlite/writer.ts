@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../core/errors.js';
 import type { Failure, Unit, WriteName, WriteResult } from './writes.js';
 import type { SqlValue } from './database.js';
 
-/** What the writer thread is started with. */
+/** The parameters of the writer thread. */
 export interface WriterSettings {
   readonly path: string;
   readonly maxPages: number | undefined;
@@ -167,7 +167,7 @@ export class SqliteWriter {
     this.forgetAcknowledged();
   }
 
-  /** The same once the thread has ended: nobody will answer what was sent. */
+  /** The same once the thread has ended: nothing responds to what was sent. */
   private refuse(error: StoreUnavailable): void {
     this.refusal ??= error;
     for (const waiting of this.waiting.splice(0).slice(this.acknowledged)) waiting.reject(error);

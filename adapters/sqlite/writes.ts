@@ -172,7 +172,7 @@ function accountWrites(on: Statements) {
 const KEY_DIGEST_DIGITS = 32;
 
 /**
- * What finds a claim's row, in hexadecimal: 16 bytes of the SHA-256 of its key. Keys have no order, so each new one changes a
+ * The digest that finds a claim's row, in hexadecimal: 16 bytes of the SHA-256 of its key. Keys have no order, so each new one changes a
  * page of their index; that page holds these bytes alone, and the rows are appended elsewhere.
  */
 export function claimKeyDigest(accountId: SqlValue, appId: SqlValue, operation: SqlValue, key: SqlValue): string {

@@ -9,6 +9,32 @@ import {
   orderedFaults,
 } from './ajv-json-schemas.js';
 
+/**
+ * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema.
+ * It must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference
+ * that leads outside.
+ */
+export function checkSchema(schema: Json): readonly Fault[] {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return [invalid('', 'the schema must be an object')];
+  try {
+    copyJson(schema);
+  } catch (error) {
+    if (error instanceof NestedTooDeep) return [invalid('', error.message)];
+    throw error;
+  }
+  const validate = metaSchemaValidator();
+  if (!validate(schema)) return orderedFaults(validate.errors ?? [], schema);
+  const unusable = [...unusableWords(schema, '')];
+  if (unusable.length > 0) return unusable;
+  try {
+    compileSchema(schema);
+    return [];
+  } catch (error) {
+    return [invalid('', `the schema cannot be compiled: ${error instanceof Error ? error.message : String(error)}`)];
+  }
+}
+
 /** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
 const ONE = new Set([
   'additionalProperties',
@@ -104,31 +130,5 @@ function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
     else if (keyword === 'format' && !(typeof value === 'string' && FORMAT_NAMES.has(value))) {
       yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
     }
-  }
-}
-
-/**
- * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema.
- * It must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference
- * that leads outside.
- */
-export function checkSchema(schema: Json): readonly Fault[] {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    return [invalid('', 'the schema must be an object')];
-  try {
-    copyJson(schema);
-  } catch (error) {
-    if (error instanceof NestedTooDeep) return [invalid('', error.message)];
-    throw error;
-  }
-  const validate = metaSchemaValidator();
-  if (!validate(schema)) return orderedFaults(validate.errors ?? [], schema);
-  const unusable = [...unusableWords(schema, '')];
-  if (unusable.length > 0) return unusable;
-  try {
-    compileSchema(schema);
-    return [];
-  } catch (error) {
-    return [invalid('', `the schema cannot be compiled: ${error instanceof Error ? error.message : String(error)}`)];
   }
 }

@@ -11,6 +11,53 @@ import {
 } from '../../core/json.js';
 import type { Fault } from '../../core/ports/machine.js';
 
+/**
+ * An error as a fault with a pointer to the field itself and a sentence for the client; `value` is at `under` in the
+ * request.
+ */
+export function describeFault(error: ErrorObject, value: Json, under: string): Fault {
+  const member = memberAtFault(error);
+  const tokens = [
+    ...tokensOf(under, {}),
+    ...tokensOf(error.instancePath, value),
+    ...(member === undefined ? [] : [member]),
+  ];
+  const pointer = under + error.instancePath + (member === undefined ? '' : `/${escapePointerToken(member)}`);
+  const message = sentenceOf(error, pathOf(tokens, shownName) || 'the value');
+  return { kind: isRequired(error) ? 'required' : 'invalid', pointer, field: pathOf(tokens), message };
+}
+
+function sentenceOf({ keyword, params }: ErrorObject, path: string): string {
+  if (keyword === 'required') return `${path} is required.`;
+  if (keyword === 'dependentRequired')
+    return `${path} is required when ${String((params as Record<string, unknown>)['property'])} is given.`;
+  if (keyword === 'propertyNames') return `${path} does not have an allowed name.`;
+  if (MEMBER_PARAMS[keyword] !== undefined) return `unknown field "${path}".`;
+  return `${path} ${SENTENCES[keyword]?.(params as Record<string, unknown>) ?? 'does not have any of the allowed forms'}.`;
+}
+
+/**
+ * Checks single values of the configuration by the JSON Schemas of their options. Keywords that only describe, such as
+ * `errorMessage`, are passed over. Throws for a schema that cannot be compiled.
+ */
+export class OptionValues {
+  /** Made when a value is first checked: most commands keep every default. */
+  #engine: Ajv2020 | undefined;
+
+  constructor(private readonly formats: Formats) {}
+
+  fits(schema: JsonObject, value: Json): boolean {
+    this.#engine ??= new Ajv2020({
+      strict: false,
+      ownProperties: true,
+      addUsedSchema: false,
+      logger: false,
+      formats: { ...this.formats },
+    }).addVocabulary(['errorMessage']);
+    return this.#engine.validate(schema, value);
+  }
+}
+
 /** A long name is cut, so that a fault's message stays one readable sentence. */
 const MAX_SHOWN_NAME = 64;
 
@@ -98,31 +145,6 @@ export function isRequired({ keyword }: ErrorObject): boolean {
 export function memberAtFault({ keyword, params }: ErrorObject): string | undefined {
   const param = MEMBER_PARAMS[keyword];
   return param === undefined ? undefined : String((params as Record<string, unknown>)[param]);
-}
-
-/**
- * An error as a fault with a pointer to the field itself and a sentence for the client; `value` is at `under` in the
- * request.
- */
-export function describeFault(error: ErrorObject, value: Json, under: string): Fault {
-  const member = memberAtFault(error);
-  const tokens = [
-    ...tokensOf(under, {}),
-    ...tokensOf(error.instancePath, value),
-    ...(member === undefined ? [] : [member]),
-  ];
-  const pointer = under + error.instancePath + (member === undefined ? '' : `/${escapePointerToken(member)}`);
-  const message = sentenceOf(error, pathOf(tokens, shownName) || 'the value');
-  return { kind: isRequired(error) ? 'required' : 'invalid', pointer, field: pathOf(tokens), message };
-}
-
-function sentenceOf({ keyword, params }: ErrorObject, path: string): string {
-  if (keyword === 'required') return `${path} is required.`;
-  if (keyword === 'dependentRequired')
-    return `${path} is required when ${String((params as Record<string, unknown>)['property'])} is given.`;
-  if (keyword === 'propertyNames') return `${path} does not have an allowed name.`;
-  if (MEMBER_PARAMS[keyword] !== undefined) return `unknown field "${path}".`;
-  return `${path} ${SENTENCES[keyword]?.(params as Record<string, unknown>) ?? 'does not have any of the allowed forms'}.`;
 }
 
 const CHOICES = new Set(['anyOf', 'oneOf', 'contains', 'propertyNames']);
@@ -217,25 +239,3 @@ export function comparePlaces(one: Place, other: Place): number {
 
 /** Formats that an option may name, in addition to patterns. */
 export type Formats = Readonly<Record<string, (text: string) => boolean>>;
-
-/**
- * Checks single values of the configuration by the JSON Schemas of their options. Keywords that only describe, such as
- * `errorMessage`, are passed over. Throws for a schema that cannot be compiled.
- */
-export class OptionValues {
-  /** Made when a value is first checked: most commands keep every default. */
-  #engine: Ajv2020 | undefined;
-
-  constructor(private readonly formats: Formats) {}
-
-  fits(schema: JsonObject, value: Json): boolean {
-    this.#engine ??= new Ajv2020({
-      strict: false,
-      ownProperties: true,
-      addUsedSchema: false,
-      logger: false,
-      formats: { ...this.formats },
-    }).addVocabulary(['errorMessage']);
-    return this.#engine.validate(schema, value);
-  }
-}

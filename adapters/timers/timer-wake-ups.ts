@@ -2,7 +2,6 @@ import { assert } from '../../core/assert.js';
 import { subjectOf, wakeUpKey } from '../../core/ids.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
-import type { ScheduledWakeUp, WakeUpTable } from './wake-up-table.js';
 
 type Handler = Parameters<WakeUps['start']>[0];
 
@@ -12,8 +11,31 @@ const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 const MAX_DUE = 1_000;
 
+/** Keeps scheduled wake-ups over a restart, one per subject. Any store of such a shape will do. */
+export interface WakeUpTable {
+  /**
+   * Sets the time of a subject's wake-up. Durable on return. Writes of one process apply in the order they were made.
+   */
+  upsert(key: string, at: number): Promise<void>;
+
+  /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
+  due(now: number, limit: number): readonly ScheduledWakeUp[] | Promise<readonly ScheduledWakeUp[]>;
+
+  /** Removes the wake-up, unless its time has changed. */
+  done(key: string, at: number): Promise<void>;
+
+  /** The time of the first wake-up after `now`. */
+  nextAt(now: number): number | undefined | Promise<number | undefined>;
+}
+
+export interface ScheduledWakeUp {
+  /** The key of its subject. */
+  readonly key: string;
+  readonly at: number;
+}
+
 /**
- * Wake-ups kept in a table and delivered by this process's timers. What is due when it is scheduled is delivered as
+ * Wake-ups kept in a table and delivered by this process's timers. A wake-up that is due when it is scheduled is delivered as
  * soon as it is durable, without asking the table.
  */
 export class TimerWakeUps implements WakeUps {
@@ -111,7 +133,7 @@ export class TimerWakeUps implements WakeUps {
     try {
       while (this.moreIsDue && this.free() > 0 && !this.stopped) {
         this.moreIsDue = false;
-        // What is skipped may stand in front of what is not.
+        // A wake-up that is skipped may be listed before one that is not.
         const skipped = this.underWay.size + this.scheduling.size + this.ending.size + this.failed.size;
         const limit = Math.min(this.free() + skipped, MAX_DUE);
         const due = await this.table.due(now, limit);
@@ -141,7 +163,7 @@ export class TimerWakeUps implements WakeUps {
     return (this.delivery?.limit ?? 0) - this.underWay.size;
   }
 
-  /** Calls the handler, unless there is a reason not to; answers whether it did. */
+  /** Calls the handler, unless there is a reason not to; returns whether it did. */
   private deliver({ key, at }: ScheduledWakeUp): boolean {
     if (this.stopped || this.delivery === undefined || this.underWay.has(key)) return false;
     if (this.scheduling.has(key) || this.ending.get(key) === at || this.rests(key)) return false;

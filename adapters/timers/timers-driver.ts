@@ -1,5 +1,5 @@
 import type { WakeUpsDriver } from '../driver.js';
-import type { WakeUpTable } from './wake-up-table.js';
+import type { WakeUpTable } from './timer-wake-ups.js';
 
 /** Wake-ups delivered by timers of this process, and kept in the database over a restart. */
 export const timersDriver: WakeUpsDriver = {

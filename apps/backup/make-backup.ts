@@ -39,7 +39,7 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
     await objects.link(objects.from, objects.to);
   }
   await stores.database.snapshot(dataFolder, join(partial, stores.database.file));
-  // What was delivered since the first time may be in the database; what was removed since then was past its retention.
+  // Objects delivered since the first time may be in the database; objects removed since then was past its retention.
   if (objects) await objects.link(objects.from, objects.to);
   writePrivately(join(partial, FILES.secret), secret);
   const manifest = await newManifest(

@@ -18,7 +18,7 @@ const FORMAT = 1;
 /** The contents of a backup, apart from the database and the objects, whose names their drivers know. */
 export const FILES = { manifest: 'backup.json', secret: 'secret' } as const;
 
-/** What a backup says of itself. It is written last: a folder without it is no backup. */
+/** The description of a backup. It is written last: a folder without it is not a backup. */
 export interface Manifest {
   readonly format: number;
   /** The release that made it. */
@@ -41,7 +41,7 @@ export async function newManifest(
   return { format: FORMAT, release, createdAt, databaseSha256, ...(objects === undefined ? {} : { objects }) };
 }
 
-/** Throws `BackupRefused` for a folder that is no finished backup, or one of a newer release. */
+/** Throws `BackupRefused` for a folder that is not a finished backup, or one of a newer release. */
 export function readManifest(folder: string): Manifest {
   const manifest = parse(folder);
   if (typeof manifest.format !== 'number' || typeof manifest.databaseSha256 !== 'string')
@@ -91,7 +91,7 @@ export function syncToDisk(path: string): void {
   }
 }
 
-/** What of an installation a backup has. */
+/** The parts of an installation that a backup has. */
 export interface BackedUpStores {
   readonly database: DatabaseBackup;
   /** Absent if they are stored elsewhere, with separate backups. */

@@ -24,7 +24,7 @@ import {
   writePrivately,
 } from './manifest.js';
 
-/** What a server leaves in a folder that everything else was moved out of. */
+/** The files that a server leaves in a folder that everything else was moved out of. */
 const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid', 'server.boot'];
 
 /**

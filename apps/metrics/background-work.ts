@@ -2,9 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import type { Recovered } from '../../core/recovery/recover.js';
 
-const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300];
-
-/** What recovery finds in this process, and whether it keeps up. */
+/** The findings of recovery in this process, and whether it keeps up. */
 export class RecoveryPasses {
   private readonly durations: Histogram;
   private readonly full: Counter;
@@ -75,6 +73,8 @@ const NOTHING: Recovered = {
   claimsRemoved: 0,
   artefactsRemoved: 0,
 };
+
+const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300];
 
 /** The wake-ups that reach this process. */
 export class WakeUpDeliveries {

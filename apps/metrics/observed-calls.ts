@@ -11,7 +11,7 @@ export interface CallObserver {
 /** The observer of one method of a store port. */
 export type StoreObserver = (port: StorePort, method: string) => CallObserver;
 
-/** They start and stop the delivery in this process, and are no calls of a store. */
+/** They start and stop the delivery in this process, and do not call a store. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['wakeUps.start', 'wakeUps.stop']);
 
 /** The same ports, with every call of a store observed. Nothing else intercepts the calls of the stores. */

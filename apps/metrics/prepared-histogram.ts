@@ -21,7 +21,7 @@ export class PreparedHistogram<Label extends string> extends Histogram<Label> {
     this.bounds = configuration.buckets;
   }
 
-  /** What observes under these labels; to be asked for once. */
+  /** Returns a function that observes under these labels. Call it once per set of labels. */
   prepare(labels: LabelValues<Label>): (value: number) => void {
     const { bounds } = this;
     const series = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
@@ -34,7 +34,7 @@ export class PreparedHistogram<Label extends string> extends Histogram<Label> {
     };
   }
 
-  /** What the registry asks a histogram for; `get` of the library is made from it, too. */
+  /** The registry reads a histogram by this method; `get` of the library is made from it, too. */
   async getForPromString(): Promise<object> {
     const { name, help, aggregator } = this.configuration;
     return {

@@ -162,7 +162,7 @@ function failureOf(report: ProviderReport): ProviderFailure | undefined {
 
 const CIRCUITS: Readonly<Record<SeenProvider['circuit'], number>> = { closed: 0, trying: 1, paused: 2 };
 
-/** What the worker of this process has at each connected provider, and whether it submits there. */
+/** The tasks that the worker of this process has at each connected provider, and whether it submits there. */
 export class ProviderGateUse {
   private readonly circuits: Gauge<'provider'>;
   private readonly tasks: Gauge<'provider'>;

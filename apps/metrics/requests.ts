@@ -13,7 +13,7 @@ const BOUNDS: Readonly<Record<Bound, true>> = {
 };
 
 /**
- * What was refused because an account or an App has as much as it may have, over either front. How much it has is for
+ * Requests refused over either front because an account or an App has reached a bound. How much it has is for
  * `accounts show`.
  */
 export class BoundRefusals {
@@ -35,12 +35,12 @@ export class BoundRefusals {
   }
 }
 
-const SECONDS_HTTPREQUESTS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+const REST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 /** The parser knows some thirty methods more, none of which has a route. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
 const REFUSALS: readonly ConnectionRefusal[] = ['full', 'full_for_address', 'malformed', 'headers_too_long', 'timeout'];
 
-/** What was answered on one route by one method. */
+/** The responses on one route by one method. */
 interface Answered {
   readonly route: string;
   readonly method: string;
@@ -73,7 +73,7 @@ export class HttpRequests implements HttpObserver {
       name: 'darkroom_http_request_duration_seconds',
       help: 'Time from the headers of a REST request to its answer, bytes of signed objects included.',
       labelNames: ['route', 'method'],
-      buckets: SECONDS_HTTPREQUESTS,
+      buckets: REST_SECONDS,
       registers,
     });
     this.underWay = new Gauge({
@@ -136,7 +136,7 @@ export class HttpRequests implements HttpObserver {
   }
 }
 
-const SECONDS_GRPCCALLS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
+const GRPC_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 
 /** The calls of the gRPC front. Methods are those of the proto files: no call with another name gets here. */
 export class GrpcCalls implements CallObserver {
@@ -159,7 +159,7 @@ export class GrpcCalls implements CallObserver {
       name: 'darkroom_grpc_call_duration_seconds',
       help: 'Time from a gRPC call to its end; of a stream, all of it.',
       labelNames: ['method'],
-      buckets: SECONDS_GRPCCALLS,
+      buckets: GRPC_SECONDS,
       registers,
     });
     this.underWay = new Gauge({
@@ -178,28 +178,5 @@ export class GrpcCalls implements CallObserver {
     this.underWay.dec();
     this.calls.inc({ method, code: code ?? 'OK' });
     this.durations.observe({ method }, durationMs / 1_000);
-  }
-}
-
-/** What was noted last of so many ids; the oldest is forgotten first. */
-export class RecentlySeen<Note> {
-  private readonly notes = new Map<string, Note>();
-
-  constructor(private readonly limit: number) {}
-
-  /** Answers whether something was noted of this id before. */
-  note(id: string, note: Note): boolean {
-    const wasThere = this.notes.delete(id);
-    this.notes.set(id, note);
-    const [oldest] = this.notes.size > this.limit ? this.notes.keys() : [];
-    if (oldest !== undefined) this.notes.delete(oldest);
-    return wasThere;
-  }
-
-  /** Answers what was noted. */
-  forget(id: string): Note | undefined {
-    const note = this.notes.get(id);
-    this.notes.delete(id);
-    return note;
   }
 }

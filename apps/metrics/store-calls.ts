@@ -6,7 +6,7 @@ import { type Ports, STORE_PORTS, type StorePort } from '../../core/ports/ports.
 import type { StoreObserver } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-/** What is learned from the answers of a port, by method. */
+/** Learns from the answers of a port, by method. */
 export type AnswersOf<Port> = {
   readonly [Method in keyof Port]?: Port[Method] extends (...args: infer Args) => Promise<infer Answer>
     ? (answer: Answer, args: Args) => void
@@ -89,7 +89,7 @@ export class ObjectBytes {
     for (const direction of ['written', 'read']) this.bytes.inc({ direction }, 0);
   }
 
-  /** What the object store's answers tell. */
+  /** Learns from the answers of the object store. */
   readonly learn: AnswersOf<ObjectStore> = {
     write: (answer) => {
       if (answer !== 'too-large') this.bytes.inc({ direction: 'written' }, answer.byteSize);

@@ -4,7 +4,6 @@ import { type Generation, type GenerationRecord, isTerminal, type Lease } from '
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { AccountStore, GenerationStore } from '../../core/ports/stores.js';
-import { RecentlySeen } from './requests.js';
 import type { AnswersOf } from './store-calls.js';
 
 const WAIT_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600];
@@ -12,7 +11,7 @@ const RUN_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600];
 const MAX_SEEN = 10_000;
 
 /**
- * What happens to generations, read off what this process writes of them. A record does not say what it was before, so
+ * The course of generations, derived from what this process writes of them. A record does not say what it was before, so
  * the few for which that matters are remembered when they are seen: those that wait for their settlement, and those
  * whose lease has lapsed.
  */
@@ -70,7 +69,7 @@ export class GenerationWrites {
     for (const one of accepted) if (!others.has(one.generationId)) this.accepted.inc({ model: modelOf(one, catalog) });
   }
 
-  /** What the generation store's answers tell. */
+  /** Learns from the answers of the generation store. */
   learnWith({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }): AnswersOf<GenerationStore> {
     return {
       read: (record) => {
@@ -130,7 +129,7 @@ function secondsBetween(from: number, to: number): number {
 
 const COMMANDS = [1, 2, 5, 10, 25, 50, 100, 250];
 
-/** What was written to the ledgers: how many commands per write, and which credits moved. */
+/** The writes to the ledgers: how many commands per write, and which credits moved. */
 export class LedgerWrites {
   private readonly commands: Histogram;
   private readonly credits: Counter<'kind' | 'to'>;
@@ -169,7 +168,7 @@ export class LedgerWrites {
       this.credits.inc({ kind, to }, 0);
   }
 
-  /** What the account store's answers tell. */
+  /** Learns from the answers of the account store. */
   readonly learn: AnswersOf<AccountStore> = {
     apply: (answer, [change]) => {
       if (answer === 'applied') this.count(change);
@@ -187,5 +186,28 @@ export class LedgerWrites {
     this.closed.inc(holdsClosed.length);
     // A settlement may be two entries, so entries do not count commands.
     this.commands.observe(ordered + holdsOpened.length + holdsClosed.length);
+  }
+}
+
+/** The last notes about a bounded number of ids; the oldest is forgotten first. */
+class RecentlySeen<Note> {
+  private readonly notes = new Map<string, Note>();
+
+  constructor(private readonly limit: number) {}
+
+  /** Returns whether something was noted of this id before. */
+  note(id: string, note: Note): boolean {
+    const wasThere = this.notes.delete(id);
+    this.notes.set(id, note);
+    const [oldest] = this.notes.size > this.limit ? this.notes.keys() : [];
+    if (oldest !== undefined) this.notes.delete(oldest);
+    return wasThere;
+  }
+
+  /** Returns what was noted. */
+  forget(id: string): Note | undefined {
+    const note = this.notes.get(id);
+    this.notes.delete(id);
+    return note;
   }
 }

@@ -28,7 +28,7 @@ interface Away {
 }
 
 /**
- * What the log has of one store that cannot answer: a line when it begins, a sum when it ends, each failure at debug
+ * Logs the outage of one store: a line when it begins, a sum when it ends, each failure at debug
  * level.
  */
 export class Outage {
@@ -73,7 +73,7 @@ export class Outage {
     if (this.away !== undefined) this.away.refusedRequests += 1;
   }
 
-  /** Tells the sum of an outage that is not over, and keeps no timer. */
+  /** Logs the sum of an outage that is not over, and stops its timer. */
   close(): void {
     this.end();
   }
@@ -152,18 +152,18 @@ export class Outages {
     };
   }
 
-  /** Tells the sums of outages that are not over. */
+  /** Logs the sums of outages that are not over. */
   close(): void {
     for (const outage of Object.values(this.outages)) outage.close();
   }
 }
 
-/** How long after a probe that said no the next one begins. */
+/** The time from a failed probe to the next one. */
 const PROBE_AGAIN_MS = 500;
 
 /**
  * Refuses immediately what the database could not answer anyway. After a failed call the database is asked whether it
- * is ready, one probe at a time, until the answer is yes; while the last answer was no the gate is closed. A failed
+ * is ready, one probe at a time, until it is; while the last probe failed the gate is closed. A failed
  * call alone does not close the gate.
  */
 export class StoreGate {

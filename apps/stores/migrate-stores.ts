@@ -3,88 +3,11 @@ import { type Installation, ObjectsMissing } from '../../adapters/driver.js';
 import type { Config } from '../config/config.js';
 import { checkRights } from '../wiring/built-in-drivers.js';
 import { lookForSecrets, readSecrets, readToken } from '../wiring/secrets.js';
-import { inspectBeforeMigration, inspectDatabase } from './open-database.js';
-import { objectsOpeningOf, openingOf, QUIETLY } from './opening.js';
+import { inspectBeforeMigration, inspectDatabase, objectsOpeningOf, openingOf, QUIETLY } from './open-database.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, refuseObjects } from './same-installation.js';
 
-/** A database and objects in the data folder stay together, wherever the folder is moved or restored to. */
-export const BESIDE_THE_DATABASE = 'in the folder of the database';
-
-/**
- * The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or
- * they were never made.
- */
-export async function inspectObjects(config: Config, installation: Installation): Promise<string> {
-  const { driver } = config.stores.objects;
-  const { identity, unmade } = await driver
-    .inspect(objectsOpeningOf(config, QUIETLY))
-    .catch((error: unknown) => refuseObjects(config, installation, error));
-  if (unmade !== undefined) return refuseUnmade(unmade);
-  if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects could not be set up');
-  return keptIdentity(config) ?? refuseUnmade(`There is no ${identityFile(config.dataFolder)}`);
-}
-
-/**
- * The same before they are created, or undefined if they have none yet; `installation` is what an existing database
- * stores. Throws one sentence for objects that cannot be used, or are missing.
- */
-export async function inspectObjectsBeforeMigration(
-  config: Config,
-  installation?: Installation,
-): Promise<string | undefined> {
-  const { driver } = config.stores.objects;
-  if (driver.isInDataFolder) return keptIdentity(config);
-  try {
-    return (await driver.inspect(objectsOpeningOf(config, QUIETLY))).identity;
-  } catch (error) {
-    if (installation !== undefined) await refuseObjects(config, installation, error).catch(onlyMissing);
-    else onlyMissing(error);
-    return undefined;
-  }
-}
-
-/** A missing place is one to be created. */
-function onlyMissing(error: unknown): void {
-  if (!(error instanceof ObjectsMissing)) throw error;
-}
-
-/** Of objects in the data folder. */
-function keptIdentity({ stores, dataFolder }: Config): string | undefined {
-  return stores.database.driver.isInDataFolder ? BESIDE_THE_DATABASE : readToken(identityFile(dataFolder));
-}
-
-function refuseUnmade(what: string): never {
-  throw new Error(`${what}; run darkroom migrate first.`);
-}
-
-export function identityFile(dataFolder: string): string {
-  return join(dataFolder, 'objects.id');
-}
-
-/** The placeholder for a missing item: no database stores it. */
-const NOTHING = '';
-
-/**
- * What a start over the chosen stores would refuse after their migration, as far as reading alone can tell: a secret
- * that is missing or malformed, and a secret or objects that the database was not first used with. So a migration with
- * the wrong ones leaves nothing behind in them. Throws one sentence.
- */
-export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
-  const database = await inspectBeforeMigration(config);
-  try {
-    const inUse = database !== undefined && (await hadSecret(config, database));
-    const secrets = lookForSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
-    if (database !== undefined)
-      await checkInstallation(config, database.installation, { secret: secrets?.fingerprint ?? NOTHING });
-    const objects = await inspectObjectsBeforeMigration(config, database?.installation);
-    if (database !== undefined) await checkInstallation(config, database.installation, { objects: objects ?? NOTHING });
-  } finally {
-    await database?.close();
-  }
-}
-
 interface Migration {
-  /** Who opens the stores afterwards: a server may be the only process, and then makes the secret. */
+  /** The process that opens the stores afterwards: a server may be the only process, and then makes the secret. */
   readonly role?: 'server' | 'tool';
   /** Told a line for each thing made, by and by, as a later one may fail. */
   readonly tell?: (line: string) => void;
@@ -129,3 +52,79 @@ export async function checkStores(config: Config): Promise<void> {
     await database.close();
   }
 }
+
+/**
+ * What a start over the chosen stores would refuse after their migration, as far as reading alone can tell: a secret
+ * that is missing or malformed, and a secret or objects that the database was not first used with. So a migration with
+ * the wrong ones leaves nothing behind in them. Throws one sentence.
+ */
+export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
+  const database = await inspectBeforeMigration(config);
+  try {
+    const inUse = database !== undefined && (await hadSecret(config, database));
+    const secrets = lookForSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
+    if (database !== undefined)
+      await checkInstallation(config, database.installation, { secret: secrets?.fingerprint ?? NOTHING });
+    const objects = await inspectObjectsBeforeMigration(config, database?.installation);
+    if (database !== undefined) await checkInstallation(config, database.installation, { objects: objects ?? NOTHING });
+  } finally {
+    await database?.close();
+  }
+}
+
+/** A database and objects in the data folder stay together, wherever the folder is moved or restored to. */
+export const BESIDE_THE_DATABASE = 'in the folder of the database';
+
+/**
+ * The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or
+ * they were never made.
+ */
+export async function inspectObjects(config: Config, installation: Installation): Promise<string> {
+  const { driver } = config.stores.objects;
+  const { identity, unmade } = await driver
+    .inspect(objectsOpeningOf(config, QUIETLY))
+    .catch((error: unknown) => refuseObjects(config, installation, error));
+  if (unmade !== undefined) return refuseUnmade(unmade);
+  if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects could not be set up');
+  return keptIdentity(config) ?? refuseUnmade(`There is no ${identityFile(config.dataFolder)}`);
+}
+
+/**
+ * The same before they are created, or undefined if they have none yet; `installation` is what an existing database
+ * stores. Throws one sentence for objects that cannot be used, or are missing.
+ */
+export async function inspectObjectsBeforeMigration(
+  config: Config,
+  installation?: Installation,
+): Promise<string | undefined> {
+  const { driver } = config.stores.objects;
+  if (driver.isInDataFolder) return keptIdentity(config);
+  try {
+    return (await driver.inspect(objectsOpeningOf(config, QUIETLY))).identity;
+  } catch (error) {
+    if (installation !== undefined) await refuseObjects(config, installation, error).catch(onlyMissing);
+    else onlyMissing(error);
+    return undefined;
+  }
+}
+
+/** A missing place is one to be created. */
+function onlyMissing(error: unknown): void {
+  if (!(error instanceof ObjectsMissing)) throw error;
+}
+
+/** The identity of objects in the data folder. */
+function keptIdentity({ stores, dataFolder }: Config): string | undefined {
+  return stores.database.driver.isInDataFolder ? BESIDE_THE_DATABASE : readToken(identityFile(dataFolder));
+}
+
+function refuseUnmade(what: string): never {
+  throw new Error(`${what}; run darkroom migrate first.`);
+}
+
+export function identityFile(dataFolder: string): string {
+  return join(dataFolder, 'objects.id');
+}
+
+/** The placeholder for a missing item: no database stores it. */
+const NOTHING = '';

@@ -10,7 +10,7 @@ export interface Clock {
 
   /**
    * Milliseconds since an arbitrary point of this process's life. Never goes back, whatever the wall clock is set to: only
-   * differences between two readings of one process mean something. May stand still while the machine is suspended.
+   * differences between two readings of one process mean something. May stop while the machine is suspended.
    */
   monotonic(): number;
 
@@ -73,13 +73,13 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** What a passkey must have answered: this challenge (base64url), on a page of this party. */
+/** The checks of a passkey's response: this challenge (base64url), on a page of this party. */
 export interface PasskeyChecks {
   readonly challenge: string;
   readonly party: RelyingParty;
 }
 
-/** What a browser returns after an authenticator has made a passkey. All texts are base64url. */
+/** The response of a browser after an authenticator has made a passkey. All texts are base64url. */
 export interface PasskeyAttestation {
   readonly clientData: string;
   readonly attestationObject: string;
@@ -87,7 +87,7 @@ export interface PasskeyAttestation {
   readonly transports: readonly string[];
 }
 
-/** What a browser returns after an authenticator has signed with a passkey. All texts are base64url. */
+/** The response of a browser after an authenticator has signed with a passkey. All texts are base64url. */
 export interface PasskeyAssertion {
   readonly credentialId: string;
   readonly clientData: string;
@@ -95,7 +95,7 @@ export interface PasskeyAssertion {
   readonly signature: string;
 }
 
-/** What is kept of a new passkey, before it has a name. */
+/** The stored part of a new passkey, before it has a name. */
 export type MadePasskey = Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>;
 
 /**
@@ -103,7 +103,7 @@ export type MadePasskey = Pick<Passkey, 'credentialId' | 'publicKey' | 'counter'
  * undefined for whatever is not as it should be. Neither sends a request anywhere.
  */
 export interface PasskeyVerifier {
-  /** The passkey that was made. Who made the authenticator is not asked. */
+  /** The passkey that was made. The maker of the authenticator is not checked. */
   readMade(attestation: PasskeyAttestation, checks: PasskeyChecks): Promise<MadePasskey | undefined>;
 
   /** The authenticator's counter, if it signed with this public key (COSE, base64url). Comparing it is the caller's. */

@@ -37,7 +37,7 @@ export interface ProbedFile {
 }
 
 export interface ProbeLimits {
-  /** Of all frames together. */
+  /** The most pixels, of all frames together. */
   readonly maxPixels: number;
   /** The most memory that decoding an image may take, computed from its header; no limit when absent. */
   readonly maxDecodeBytes?: number;

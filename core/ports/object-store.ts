@@ -31,7 +31,7 @@ export interface ObjectStore {
 
   /**
    * Signs one GET of `key`, valid until `expiresAt`. The answer carries `mediaType` and the disposition `inline` with
-   * `filename`, and honours Range. It carries `nosniff` too, except from a store that cannot be told to: then the proxy
+   * `filename`, and honours Range. It carries `nosniff` too, except from a store that cannot send it: then the proxy
    * in front of the store adds it.
    */
   signGet(target: {

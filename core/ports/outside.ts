@@ -4,7 +4,7 @@ import type { AttemptFault } from '../webhooks/delivery.js';
 import type { WebhookEvent } from '../webhooks/endpoint.js';
 import type { IdentityKey } from './stores.js';
 
-/** What a sign-in at the provider is checked against when the browser comes back. */
+/** The values that a sign-in at the provider is checked against when the browser comes back. */
 export interface ProviderChecks {
   readonly state: string;
   readonly nonce: string;
@@ -22,14 +22,14 @@ export interface ProvenIdentity extends IdentityKey {
  * answer as it should.
  */
 export interface OutsideProvider {
-  /** What people call it. */
+  /** The name that people know it by. */
   readonly name: string;
 
-  /** Where the browser goes, and what it must bring back. */
+  /** Returns the URL for the browser, and the checks for its return. */
   begin(): Promise<{ readonly location: string; readonly checks: ProviderChecks }>;
 
   /**
-   * Who has signed in, once the browser is back at `currentUrl`. Null where the person has not: they gave up, or the
+   * Returns the person who has signed in, once the browser is back at `currentUrl`. Null where the person has not: they gave up, or the
    * answer is not one to these checks.
    */
   finish(currentUrl: string, checks: ProviderChecks): Promise<ProvenIdentity | null>;
@@ -37,7 +37,7 @@ export interface OutsideProvider {
   close(): Promise<void>;
 }
 
-/** What an endpoint is told. */
+/** A message to an endpoint. */
 export interface WebhookMessage {
   readonly url: string;
   /** The same in each attempt. */
@@ -51,14 +51,14 @@ export interface WebhookMessage {
   readonly keys: readonly string[];
 }
 
-/** How an endpoint answered, if it did. */
+/** The response of an endpoint, if there was one. */
 export type SendOutcome =
   | { readonly status: number; readonly retryAfterMs?: number }
   | { readonly fault: AttemptFault };
 
 /** Sends messages to the addresses of clients, which are not to be trusted. */
 export interface WebhookSender {
-  /** What is wrong with an address, as the end of a sentence that begins with its name; undefined if it can be used. */
+  /** The fault of an address, as the end of a sentence that begins with its name; undefined if it can be used. */
   addressFault(url: string): string | undefined;
 
   /** Sends it once, and follows no redirect. Rejects only once the signal is aborted. */

@@ -144,11 +144,11 @@ export interface ProviderCapabilities {
   readonly isPaid: boolean;
 }
 
-/** What a try of the connection showed. */
+/** The result of a connection check. */
 export interface ProviderCheck {
-  /** What answered, such as a name and a version; absent where it does not say. */
+  /** The server that responded, such as a name and a version; absent where it does not say. */
   readonly about?: string;
-  /** What is wrong, each as one sentence for the operator; empty when all is right. */
+  /** The faults, each as one sentence for the operator; empty when all is right. */
   readonly faults: readonly string[];
 }
 

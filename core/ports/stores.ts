@@ -56,13 +56,13 @@ export interface AccountStore {
   holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>>;
 }
 
-/** Where a list of due records continues: after this record. */
+/** The record after which a list of due records continues. */
 export interface DueAfter {
   readonly dueAt: number;
   readonly generationId: string;
 }
 
-/** Which generations a list holds: all, those of one account, or of one App. Tombstones are in none. */
+/** The generations of a list: all, those of one account, or of one App. Tombstones are in none. */
 export type ListedGenerations =
   | { readonly of: 'all' }
   | { readonly of: 'account'; readonly accountId: string }
@@ -80,7 +80,7 @@ export interface AppGenerations {
   readonly createdBefore?: number;
 }
 
-/** What the generations of an App can be listed by. */
+/** The fields by which the generations of an App can be listed. */
 export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
 
 /**
@@ -240,7 +240,7 @@ export interface PersonStore {
 
   read(personId: string, call?: Cancellation): Promise<Person | null>;
 
-  /** By the address in lower case. */
+  /** Finds a person by the address in lower case. */
   findByEmail(email: string): Promise<Person | null>;
 
   /**
@@ -305,7 +305,7 @@ export interface ArtefactStore {
 
   remove(key: ArtefactKey): Promise<void>;
 
-  /** Removes at most `limit` artefacts and ended groups whose `removeAt` is not after `now`. Answers how many. */
+  /** Removes at most `limit` artefacts and ended groups whose `removeAt` is not after `now`. Returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;
 }
 
@@ -342,7 +342,7 @@ export interface ListedDeliveries {
 }
 
 /**
- * Keeps what endpoints are told, and what became of it. Each method is atomic for one delivery. Every method may throw
+ * Keeps the deliveries to endpoints, and their outcomes. Each method is atomic for one delivery. Every method may throw
  * `StoreUnavailable`; the outcome of a write that does is unknown.
  */
 export interface DeliveryStore {
@@ -421,16 +421,16 @@ export interface WrittenGeneration {
   record(): GenerationRecord;
 }
 
-/** None of its methods may throw. */
+/** Its methods must not throw. */
 export interface GenerationChangesListener {
-  /** Every write from now on is told of, until `interrupted`. What was written before is to be read. */
+  /** Every write from now on is reported, until `interrupted`. Earlier writes must be read. */
   opened(): void;
   /** Writes may have been missed, and are missed, until `opened`. */
   interrupted(): void;
   written(change: WrittenGeneration): void;
 }
 
-/** Tells what every process writes of generations, soon after it is durable. Where a store cannot, it is read instead. */
+/** Reports the writes of every process to generations, soon after they are durable. Where a store cannot, it is read instead. */
 export interface GenerationChanges {
   /**
    * Tells the listener until the returned function is called; `opened` may come at once, later or never. Removals are not

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
-import { AgendaRefused } from '../../../adapters/agenda/agenda-refused.js';
+import { type AgendaDatabase, AgendaRefused, WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda, missingFromAgenda } from '../../../adapters/agenda/migrate-agenda.js';
 import { WakeUpChannel } from '../../../adapters/agenda/wake-up-channel.js';
-import { type AgendaDatabase, WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
 import { WakeUpRepository } from '../../../adapters/agenda/wake-up-repository.js';
 import { bounded } from '../../../adapters/mongo/connection.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { LifecycleConfig } from 'minio';
-import { checkOptions } from '../../../adapters/minio/minio-options.js';
-import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
+import { checkOptions, MinioRefused } from '../../../adapters/minio/minio-options.js';
 import { S3Bucket } from '../../../adapters/minio/s3-bucket.js';
 import { removeAbandoned, setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';

@@ -8,8 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
-import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
-import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
+import { type MinioOptions, MinioRefused } from '../../../adapters/minio/minio-options.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket } from '../../servers/fresh-places.js';

@@ -3,8 +3,7 @@
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
-import type { WakeUpTable } from '../../../adapters/timers/wake-up-table.js';
+import { TimerWakeUps, type WakeUpTable } from '../../../adapters/timers/timer-wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { ManualClock, settled } from '../../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
