@@ -155,7 +155,8 @@ module.exports = {
     },
     {
       name: 'page-and-server-do-not-meet',
-      comment: 'The account page runs in browsers, and knows of its server what it is answered.',
+      comment:
+        'The account page runs in browsers, and knows of its server only the API: its types are those of the client library.',
       severity: 'error',
       from: { path: '^apps/web/src/' },
       to: { pathNot: ['^apps/web/src/', 'node_modules/(preact|@preact|@picocss|uplot)/'] },
@@ -229,7 +230,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
-    // The parser does not read JSX. The compiler holds those files to their own folder: see `rootDir` in apps/web/tsconfig.json.
+    // The parser does not read JSX. The compiler holds those files to their own folder and to the types of
+    // the client library: see `rootDir` and `references` in apps/web/tsconfig.json.
     // The types of the client library are made by the build.
     exclude: { path: ['^dist/', '\\.tsx$', '\\.d\\.ts$', '/generated/api\\.(js|ts)$'] },
     enhancedResolveOptions: {

@@ -7,6 +7,23 @@ import { change } from '../server.js';
 import { useData } from '../use-data.js';
 import { KeyList, NewKeyCard, scopesText } from './keys.js';
 
+/** Keys, connected programs, and how to begin with either. */
+export function AccessSection({ overview }: { readonly overview: Overview }) {
+  const keys = useData<{ readonly keys: readonly Key[]; readonly total: number }>('/keys');
+  const apps = useData<{ readonly apps: readonly App[] }>('/apps');
+  return (
+    <>
+      <NewKeyCard overview={overview} apps={apps} keysChanged={keys.reload} />
+      <KeyList keys={keys} currency={overview.account.currency} />
+      {overview.has_oauth ? <ConnectionList currency={overview.account.currency} /> : null}
+      {overview.mcp_url === null ? null : <McpSettings url={overview.mcp_url} hasOAuth={overview.has_oauth} />}
+      {overview.first_request === null ? null : (
+        <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
+      )}
+    </>
+  );
+}
+
 /** The programs that the person has allowed to act for them. */
 export function ConnectionList({ currency }: { readonly currency: string }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
@@ -139,21 +156,4 @@ export function McpSettings({ url, hasOAuth }: McpSettingsProps) {
 
 function json(settings: object): string {
   return JSON.stringify(settings, null, 2);
-}
-
-/** Keys, connected programs, and how to begin with either. */
-export function AccessSection({ overview }: { readonly overview: Overview }) {
-  const keys = useData<{ readonly keys: readonly Key[]; readonly total: number }>('/keys');
-  const apps = useData<{ readonly apps: readonly App[] }>('/apps');
-  return (
-    <>
-      <NewKeyCard overview={overview} apps={apps} keysChanged={keys.reload} />
-      <KeyList keys={keys} currency={overview.account.currency} />
-      {overview.has_oauth ? <ConnectionList currency={overview.account.currency} /> : null}
-      {overview.mcp_url === null ? null : <McpSettings url={overview.mcp_url} hasOAuth={overview.has_oauth} />}
-      {overview.first_request === null ? null : (
-        <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
-      )}
-    </>
-  );
 }

@@ -11,6 +11,75 @@ import { read, sentenceOf } from '../server.js';
 import { useData } from '../use-data.js';
 import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
 
+/** What was made, as a grid; or one of them, which the address names. */
+export function GenerationsSection({ overview }: { readonly overview: Overview }) {
+  const { id } = place.value;
+  return id === undefined ? (
+    <GenerationList currency={overview.account.currency} />
+  ) : (
+    <GenerationDetail key={id} id={id} overview={overview} />
+  );
+}
+
+function GenerationList({ currency }: { readonly currency: string }) {
+  const apps = useApps();
+  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
+  return (
+    <Loaded data={apps} what="Apps">
+      {(usable) => {
+        const picked = pickedApp(usable, 'console');
+        const filter = currentFilter();
+        return (
+          <>
+            <section class="card narrow" aria-label="What is shown">
+              <AppPicker apps={usable} picked={picked} usual="console" />
+              <Filters models={models.value?.models ?? []} />
+            </section>
+            <OfApp
+              key={JSON.stringify([picked, filter])}
+              appId={picked}
+              filter={filter}
+              isPlayground={picked === usable.apps[0]?.id}
+              currency={currency}
+            />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+interface OfAppProps {
+  readonly appId: string;
+  readonly filter: Filter;
+  readonly isPlayground: boolean;
+  readonly currency: string;
+}
+
+function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
+  const generations = useGenerations(appId, filter);
+  const { tasks, fault, reload } = generations;
+  return (
+    <Loaded data={{ value: tasks, fault, reload }} what="generations">
+      {(shown) =>
+        shown.length === 0 && !generations.hasMore ? (
+          <p class="card empty">
+            {isFiltered(filter) ? 'Nothing matches these filters.' : 'Nothing was made here yet.'}
+            {isPlayground && !isFiltered(filter) ? (
+              <>
+                {' '}
+                <SectionLink name="playground">Make a first picture in the playground</SectionLink>.
+              </>
+            ) : null}
+          </p>
+        ) : (
+          <GenerationGrid generations={generations} tasks={shown} currency={currency} />
+        )
+      }
+    </Loaded>
+  );
+}
+
 /** The filters, as the address has them. The days are those of where the reader is. */
 const FILTERS = ['status', 'model', 'trace', 'from', 'to'] as const;
 export type Filter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
@@ -311,74 +380,5 @@ function GenerationTile({ task, currency }: { readonly task: Task; readonly curr
         <span class="quiet">{costText(task, currency)}</span>
       </span>
     </SectionLink>
-  );
-}
-
-/** What was made, as a grid; or one of them, which the address names. */
-export function GenerationsSection({ overview }: { readonly overview: Overview }) {
-  const { id } = place.value;
-  return id === undefined ? (
-    <GenerationList currency={overview.account.currency} />
-  ) : (
-    <GenerationDetail key={id} id={id} overview={overview} />
-  );
-}
-
-function GenerationList({ currency }: { readonly currency: string }) {
-  const apps = useApps();
-  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
-  return (
-    <Loaded data={apps} what="Apps">
-      {(usable) => {
-        const picked = pickedApp(usable, 'console');
-        const filter = currentFilter();
-        return (
-          <>
-            <section class="card narrow" aria-label="What is shown">
-              <AppPicker apps={usable} picked={picked} usual="console" />
-              <Filters models={models.value?.models ?? []} />
-            </section>
-            <OfApp
-              key={JSON.stringify([picked, filter])}
-              appId={picked}
-              filter={filter}
-              isPlayground={picked === usable.apps[0]?.id}
-              currency={currency}
-            />
-          </>
-        );
-      }}
-    </Loaded>
-  );
-}
-
-interface OfAppProps {
-  readonly appId: string;
-  readonly filter: Filter;
-  readonly isPlayground: boolean;
-  readonly currency: string;
-}
-
-function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
-  const generations = useGenerations(appId, filter);
-  const { tasks, fault, reload } = generations;
-  return (
-    <Loaded data={{ value: tasks, fault, reload }} what="generations">
-      {(shown) =>
-        shown.length === 0 && !generations.hasMore ? (
-          <p class="card empty">
-            {isFiltered(filter) ? 'Nothing matches these filters.' : 'Nothing was made here yet.'}
-            {isPlayground && !isFiltered(filter) ? (
-              <>
-                {' '}
-                <SectionLink name="playground">Make a first picture in the playground</SectionLink>.
-              </>
-            ) : null}
-          </p>
-        ) : (
-          <GenerationGrid generations={generations} tasks={shown} currency={currency} />
-        )
-      }
-    </Loaded>
   );
 }

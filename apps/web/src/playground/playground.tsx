@@ -20,6 +20,69 @@ import { CodeCard, plainName } from './code/code-card.js';
 import { type Estimated, EstimateLine, RequestForm, useEstimate, useForm } from './form/request-form.js';
 import { type Reference, type References, useReferences } from './reference-list.js';
 
+interface PlaygroundSectionProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** Makes pictures and videos in the App of this page. */
+export function PlaygroundSection({ overview, reload }: PlaygroundSectionProps) {
+  const apps = useApps();
+  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
+  const again = place.value.query['again'];
+  if (overview.account.is_suspended)
+    return (
+      <p class="fault" role="alert">
+        The account is suspended: nothing can be made until the operator resumes it.
+      </p>
+    );
+  return (
+    <Loaded data={apps} what="Apps">
+      {({ apps: [own] }) => (
+        <Loaded data={models} what="models">
+          {({ models: all }) => {
+            const [first] = all;
+            if (own === undefined || first === undefined) return <p class="card empty">No model is on offer yet.</p>;
+            const parts = { appId: own.id, models: all, first, overview, reload };
+            return again === undefined ? (
+              <Playground key="" {...parts} known={undefined} />
+            ) : (
+              <Again key={again} id={again} {...parts} />
+            );
+          }}
+        </Loaded>
+      )}
+    </Loaded>
+  );
+}
+
+interface AgainProps extends PlaygroundSectionProps {
+  readonly id: string;
+  readonly appId: string;
+  readonly models: readonly Model[];
+  readonly first: Model;
+}
+
+/** With what an earlier generation was asked for. */
+function Again({ id, ...parts }: AgainProps) {
+  const data = useData<{ readonly input: GenerationInput | null }>(
+    `/playground/generations/${encodeURIComponent(id)}/input`,
+  );
+  return (
+    <>
+      <Loaded data={data} what="what was asked for">
+        {({ input }) => (
+          <>
+            {input === null ? <p class="notice">What it was asked for is not kept any more.</p> : null}
+            <Playground {...parts} known={input ?? undefined} />
+          </>
+        )}
+      </Loaded>
+      {data.value === undefined && data.fault !== undefined ? <Playground {...parts} known={undefined} /> : null}
+    </>
+  );
+}
+
 /** Between tries of a create whose answer did not come, in milliseconds. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
 /** What says nothing of whether it was created: the same key finds it out. */
@@ -123,7 +186,7 @@ interface PlaygroundProps {
   readonly reload: () => Promise<void>;
 }
 
-interface FaultPlayground {
+interface CreateFault {
   readonly sentence: string;
   readonly pointer: string;
   /** The request that it is about: what was changed since may be valid. */
@@ -137,7 +200,7 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
   const creates = useRef(new Creates());
   const [isBusy, setBusy] = useState(false);
   const [created, setCreated] = useState<{ readonly task: Task; readonly request: GenerationRequest }>();
-  const [fault, setFault] = useState<FaultPlayground>();
+  const [fault, setFault] = useState<CreateFault>();
   const request = withFiles(form.request, form.model, references);
   const asked = JSON.stringify(request);
   const hasFaults = Object.keys(form.faults).length > 0;
@@ -235,12 +298,12 @@ function createFault(error: unknown): string {
 }
 
 /** Whether the sentence stands at the field that it is about. */
-function isShownAtField({ pointer, asked: about }: FaultPlayground, asked: string): boolean {
+function isShownAtField({ pointer, asked: about }: CreateFault, asked: string): boolean {
   return pointer !== '' && pointer !== '/model_key' && pointer !== '/operation' && about === asked;
 }
 
 /** A required field that is empty is said when somebody tries to create, and not while they fill the form in. */
-function faultsOf(own: Readonly<Record<string, string>>, fault: FaultPlayground | undefined, estimated: Estimated) {
+function faultsOf(own: Readonly<Record<string, string>>, fault: CreateFault | undefined, estimated: Estimated) {
   return (pointer: string): string | undefined => {
     if (own[pointer] !== undefined) return own[pointer];
     if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
@@ -252,67 +315,4 @@ function faultsOf(own: Readonly<Record<string, string>>, fault: FaultPlayground 
 /** A fault within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
 function isAt(fault: string, field: string): boolean {
   return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
-}
-
-interface PlaygroundSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
-/** Makes pictures and videos in the App of this page. */
-export function PlaygroundSection({ overview, reload }: PlaygroundSectionProps) {
-  const apps = useApps();
-  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
-  const again = place.value.query['again'];
-  if (overview.account.is_suspended)
-    return (
-      <p class="fault" role="alert">
-        The account is suspended: nothing can be made until the operator resumes it.
-      </p>
-    );
-  return (
-    <Loaded data={apps} what="Apps">
-      {({ apps: [own] }) => (
-        <Loaded data={models} what="models">
-          {({ models: all }) => {
-            const [first] = all;
-            if (own === undefined || first === undefined) return <p class="card empty">No model is on offer yet.</p>;
-            const parts = { appId: own.id, models: all, first, overview, reload };
-            return again === undefined ? (
-              <Playground key="" {...parts} known={undefined} />
-            ) : (
-              <Again key={again} id={again} {...parts} />
-            );
-          }}
-        </Loaded>
-      )}
-    </Loaded>
-  );
-}
-
-interface AgainProps extends PlaygroundSectionProps {
-  readonly id: string;
-  readonly appId: string;
-  readonly models: readonly Model[];
-  readonly first: Model;
-}
-
-/** With what an earlier generation was asked for. */
-function Again({ id, ...parts }: AgainProps) {
-  const data = useData<{ readonly input: GenerationInput | null }>(
-    `/playground/generations/${encodeURIComponent(id)}/input`,
-  );
-  return (
-    <>
-      <Loaded data={data} what="what was asked for">
-        {({ input }) => (
-          <>
-            {input === null ? <p class="notice">What it was asked for is not kept any more.</p> : null}
-            <Playground {...parts} known={input ?? undefined} />
-          </>
-        )}
-      </Loaded>
-      {data.value === undefined && data.fault !== undefined ? <Playground {...parts} known={undefined} /> : null}
-    </>
-  );
 }

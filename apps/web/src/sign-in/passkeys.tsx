@@ -7,6 +7,89 @@ import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
 import { change, RequestFailed } from '../server.js';
 import { useAction, useData } from '../use-data.js';
 
+interface Passkeys {
+  readonly passkeys: readonly Passkey[];
+  readonly can_be_used: boolean;
+}
+
+interface PasskeyListProps {
+  readonly overview: Overview;
+  /** Reads the overview again, which says whether there are any. */
+  readonly reload: () => Promise<void>;
+}
+
+/** Keys in devices that sign the person in. */
+export function PasskeyList({ overview, reload }: PasskeyListProps) {
+  const data = useData<Passkeys>('/passkeys');
+  const show = async (said: string): Promise<void> => {
+    await Promise.all([data.reload(), reload()]);
+    announce(said);
+    focusOn('passkeys');
+  };
+  return (
+    <Card
+      id="passkeys"
+      title="Passkeys"
+      note="A passkey is kept by a device or a password manager. It signs you in without an e-mail address and a password."
+    >
+      <Loaded data={data} what="passkeys">
+        {({ passkeys, can_be_used: canBeUsed }) => (
+          <>
+            {passkeys.length === 0 ? (
+              <p class="empty">You have none.</p>
+            ) : (
+              <ul class="rows">
+                {passkeys.map((passkey) => (
+                  <PasskeyRow
+                    key={passkey.id}
+                    shown={passkey}
+                    rename={async (name) => {
+                      await change('/passkeys/rename', { id: passkey.id, name });
+                      await show(`The passkey is called ${name} now.`);
+                    }}
+                    removed={() => show('The passkey is removed.')}
+                  />
+                ))}
+              </ul>
+            )}
+            <Adding
+              why={whyNone(canBeUsed)}
+              overview={overview}
+              added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
+            />
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+interface AddingProps {
+  /** Why none can be added at all. */
+  readonly why: string | undefined;
+  readonly overview: Overview;
+  readonly added: (passkey: Passkey) => Promise<void>;
+}
+
+function Adding({ why, overview, added }: AddingProps) {
+  if (why !== undefined) return <p class="quiet">{why}</p>;
+  const { person, session } = overview;
+  // Their password alone must not lead to a passkey, and so to what operators can do.
+  if (person.is_operator && session.method !== 'passkey')
+    return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
+  // Whoever finds a browser open must not be able to come back later.
+  return overview.session.is_recent ? (
+    <NewPasskeyForm added={added} />
+  ) : (
+    <SignInAgain overview={overview} toDo="add one" />
+  );
+}
+
+function whyNone(canBeUsed: boolean): string | undefined {
+  if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
+  return canMakePasskeys() ? undefined : 'This browser cannot make passkeys.';
+}
+
 /** Whether this browser can make passkeys at all. */
 export function canMakePasskeys(): boolean {
   return 'PublicKeyCredential' in window;
@@ -20,8 +103,8 @@ export async function makePasskey(name: string): Promise<Passkey> {
   const { passkey } = await change<{ readonly passkey: Passkey }>('/passkeys', {
     name,
     challenge: request.challenge,
-    client_data: textOfMakePasskey(clientDataJSON),
-    attestation_object: textOfMakePasskey(attestationObject),
+    client_data: base64UrlOf(clientDataJSON),
+    attestation_object: base64UrlOf(attestationObject),
     transports: response.getTransports(),
   });
   return passkey;
@@ -75,7 +158,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(plain, (character) => character.charCodeAt(0));
 }
 
-function textOfMakePasskey(bytes: ArrayBuffer): string {
+function base64UrlOf(bytes: ArrayBuffer): string {
   const plain = String.fromCharCode(...new Uint8Array(bytes));
   return btoa(plain).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
@@ -219,87 +302,4 @@ export function SignInAgain({ overview: { person, session }, toDo }: SignInAgain
       </button>
     </form>
   );
-}
-
-interface Passkeys {
-  readonly passkeys: readonly Passkey[];
-  readonly can_be_used: boolean;
-}
-
-interface PasskeyListProps {
-  readonly overview: Overview;
-  /** Reads the overview again, which says whether there are any. */
-  readonly reload: () => Promise<void>;
-}
-
-/** Keys in devices that sign the person in. */
-export function PasskeyList({ overview, reload }: PasskeyListProps) {
-  const data = useData<Passkeys>('/passkeys');
-  const show = async (said: string): Promise<void> => {
-    await Promise.all([data.reload(), reload()]);
-    announce(said);
-    focusOn('passkeys');
-  };
-  return (
-    <Card
-      id="passkeys"
-      title="Passkeys"
-      note="A passkey is kept by a device or a password manager. It signs you in without an e-mail address and a password."
-    >
-      <Loaded data={data} what="passkeys">
-        {({ passkeys, can_be_used: canBeUsed }) => (
-          <>
-            {passkeys.length === 0 ? (
-              <p class="empty">You have none.</p>
-            ) : (
-              <ul class="rows">
-                {passkeys.map((passkey) => (
-                  <PasskeyRow
-                    key={passkey.id}
-                    shown={passkey}
-                    rename={async (name) => {
-                      await change('/passkeys/rename', { id: passkey.id, name });
-                      await show(`The passkey is called ${name} now.`);
-                    }}
-                    removed={() => show('The passkey is removed.')}
-                  />
-                ))}
-              </ul>
-            )}
-            <Adding
-              why={whyNone(canBeUsed)}
-              overview={overview}
-              added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
-            />
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
-}
-
-interface AddingProps {
-  /** Why none can be added at all. */
-  readonly why: string | undefined;
-  readonly overview: Overview;
-  readonly added: (passkey: Passkey) => Promise<void>;
-}
-
-function Adding({ why, overview, added }: AddingProps) {
-  if (why !== undefined) return <p class="quiet">{why}</p>;
-  const { person, session } = overview;
-  // Their password alone must not lead to a passkey, and so to what operators can do.
-  if (person.is_operator && session.method !== 'passkey')
-    return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
-  // Whoever finds a browser open must not be able to come back later.
-  return overview.session.is_recent ? (
-    <NewPasskeyForm added={added} />
-  ) : (
-    <SignInAgain overview={overview} toDo="add one" />
-  );
-}
-
-function whyNone(canBeUsed: boolean): string | undefined {
-  if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
-  return canMakePasskeys() ? undefined : 'This browser cannot make passkeys.';
 }

@@ -8,6 +8,23 @@ import { change, sentenceOf } from '../server.js';
 import { useAction, useData } from '../use-data.js';
 import { PasskeyList, SignInAgain } from './passkeys.js';
 
+interface SignInSectionProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** How the person signs in, and where they are signed in. */
+export function SignInSection({ overview, reload }: SignInSectionProps) {
+  return (
+    <>
+      <PasswordCard overview={overview} reload={reload} />
+      <PasskeyList overview={overview} reload={reload} />
+      <IdentityList overview={overview} />
+      <SessionList />
+    </>
+  );
+}
+
 /** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
 export function IdentityList({ overview }: { readonly overview: Overview }) {
   const { provider_name: providerName } = overview;
@@ -238,22 +255,5 @@ function SessionRow({ shown, ended }: SessionRowProps) {
         <Fact name="Ends without use" text={timeText(shown.expires_at)} />
       </dl>
     </li>
-  );
-}
-
-interface SignInSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
-/** How the person signs in, and where they are signed in. */
-export function SignInSection({ overview, reload }: SignInSectionProps) {
-  return (
-    <>
-      <PasswordCard overview={overview} reload={reload} />
-      <PasskeyList overview={overview} reload={reload} />
-      <IdentityList overview={overview} />
-      <SessionList />
-    </>
   );
 }

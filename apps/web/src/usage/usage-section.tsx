@@ -8,6 +8,34 @@ import type { Overview } from '../server-types.js';
 import { read, sentenceOf } from '../server.js';
 import { UsageCard } from './usage-card.js';
 
+interface UsageSectionProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** What there is to spend, what was used, and every movement of credits: all of the whole account. */
+export function UsageSection({ overview, reload }: UsageSectionProps) {
+  const apps = useApps();
+  const { account } = overview;
+  return (
+    <>
+      <BalanceCard overview={overview} reload={reload} />
+      {account.is_suspended ? null : (
+        <Loaded data={apps} what="the usage">
+          {({ apps: [own] }) =>
+            own === undefined ? null : (
+              <>
+                <UsageCard appId={own.id} currency={account.currency} />
+                <EntriesCard appId={own.id} currency={account.currency} />
+              </>
+            )
+          }
+        </Loaded>
+      )}
+    </>
+  );
+}
+
 interface BalanceCardProps {
   readonly overview: Overview;
   readonly reload: () => Promise<void>;
@@ -190,32 +218,4 @@ const changes = new Intl.NumberFormat(undefined, { signDisplay: 'exceptZero' });
 
 function changeText(change: number): string {
   return changes.format(change);
-}
-
-interface UsageSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
-/** What there is to spend, what was used, and every movement of credits: all of the whole account. */
-export function UsageSection({ overview, reload }: UsageSectionProps) {
-  const apps = useApps();
-  const { account } = overview;
-  return (
-    <>
-      <BalanceCard overview={overview} reload={reload} />
-      {account.is_suspended ? null : (
-        <Loaded data={apps} what="the usage">
-          {({ apps: [own] }) =>
-            own === undefined ? null : (
-              <>
-                <UsageCard appId={own.id} currency={account.currency} />
-                <EntriesCard appId={own.id} currency={account.currency} />
-              </>
-            )
-          }
-        </Loaded>
-      )}
-    </>
-  );
 }

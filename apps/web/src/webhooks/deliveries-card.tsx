@@ -10,164 +10,6 @@ import { change, read, sentenceOf } from '../server.js';
 import { useAction } from '../use-data.js';
 import { attemptText, EVENT_TEXTS, STATE_TEXTS } from './webhook-form.js';
 
-/** A range is replayed a hundred at a time; so many times at most at once. */
-const MAX_STEPS = 50;
-
-interface ReplayRangeProps {
-  readonly path: string;
-  readonly reload: () => Promise<void>;
-}
-
-/** Sends again what was not delivered in a time. */
-export function ReplayRange({ path, reload }: ReplayRangeProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const { isBusy, fault, setFault, run } = useAction();
-  const id = useId();
-  const replay = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form);
-    const [from, to] = [textOf(fields, 'from'), textOf(fields, 'to')];
-    if (from === '') return setFault('Say from when on.');
-    await run(async () => {
-      const replayed = await replayAll(path, {
-        created_after: new Date(from).toISOString(),
-        ...(to === '' ? {} : { created_before: new Date(to).toISOString() }),
-      });
-      dialog.current?.close();
-      announce(replayed === 1 ? 'One is sent again.' : `${numberText(replayed)} are sent again.`);
-      await reload();
-    });
-  };
-  return (
-    <>
-      <button
-        type="button"
-        class="outline secondary small"
-        aria-haspopup="dialog"
-        onClick={() => {
-          setFault(undefined);
-          dialog.current?.showModal();
-        }}
-      >
-        Send a time again
-      </button>
-      <dialog ref={dialog} aria-labelledby={`${id}-title`}>
-        <article>
-          <form
-            noValidate
-            onSubmit={(event) => {
-              event.preventDefault();
-              void replay(event.currentTarget);
-            }}
-          >
-            <h3 id={`${id}-title`}>Send again what was not delivered</h3>
-            <label>
-              From
-              <input type="datetime-local" name="from" aria-required="true" />
-            </label>
-            <label>
-              To
-              <input type="datetime-local" name="to" aria-describedby={`${id}-to`} />
-              <small id={`${id}-to`}>Empty: until now.</small>
-            </label>
-            <Fault text={fault} />
-            <footer>
-              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
-                Cancel
-              </button>
-              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-                Send again
-              </button>
-            </footer>
-          </form>
-        </article>
-      </dialog>
-    </>
-  );
-}
-
-async function replayAll(path: string, range: object): Promise<number> {
-  let replayed = 0;
-  let cursor: string | undefined;
-  for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-    const answer: { readonly replayed: number; readonly next_cursor?: string } = await change(`${path}/replay`, {
-      ...range,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    replayed += answer.replayed;
-    cursor = answer.next_cursor;
-    if (cursor === undefined) break;
-  }
-  return replayed;
-}
-
-const PAGE = 25;
-/** A page with a filter may hold none, although there are more: so many are asked for at a time. */
-const MAX_EMPTY_PAGES = 5;
-
-export interface Deliveries {
-  readonly shown: readonly Delivery[] | undefined;
-  readonly hasMore: boolean;
-  readonly fault: string | undefined;
-  readonly isBusy: boolean;
-  readonly more: () => Promise<void>;
-  readonly reload: () => Promise<void>;
-}
-
-interface ListedUseDeliveries {
-  readonly shown: readonly Delivery[];
-  readonly cursor: string | undefined;
-}
-
-/** What a webhook was told, newest first. The list stays the one that was asked for first. */
-export function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
-  const [path] = useState(() => inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}/deliveries`));
-  const [wanted] = useState(state);
-  const [listed, setListed] = useState<ListedUseDeliveries>();
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const load = useCallback(
-    async (before: ListedUseDeliveries | undefined): Promise<void> => {
-      setBusy(true);
-      try {
-        const page = await readPage(path, wanted, before?.cursor);
-        setListed({ shown: [...(before?.shown ?? []), ...page.shown], cursor: page.cursor });
-        setFault(undefined);
-      } catch (error) {
-        setFault(sentenceOf(error));
-      } finally {
-        setBusy(false);
-      }
-    },
-    [path, wanted],
-  );
-  useEffect(() => void load(undefined), [load]);
-  return {
-    shown: listed?.shown,
-    hasMore: listed?.cursor !== undefined,
-    fault,
-    isBusy,
-    more: () => load(listed),
-    reload: () => load(undefined),
-  };
-}
-
-async function readPage(
-  path: string,
-  state: DeliveryState | undefined,
-  from: string | undefined,
-): Promise<ListedUseDeliveries> {
-  let cursor = from;
-  for (let pages = 0; ; pages += 1) {
-    const query = new URLSearchParams({ limit: String(PAGE) });
-    if (state !== undefined) query.set('state', state);
-    if (cursor !== undefined) query.set('cursor', cursor);
-    const answer = await read<DeliveryList>(`${path}?${query.toString()}`);
-    cursor = answer.next_cursor;
-    if (answer.deliveries.length > 0 || cursor === undefined || pages >= MAX_EMPTY_PAGES)
-      return { shown: answer.deliveries, cursor };
-  }
-}
-
 interface DeliveriesCardProps {
   readonly appId: string;
   readonly webhookId: string;
@@ -306,4 +148,162 @@ function ReplayButton({ delivery, path, reload }: DeliveryRowProps) {
       Send again
     </ActionButton>
   );
+}
+
+/** A range is replayed a hundred at a time; so many times at most at once. */
+const MAX_STEPS = 50;
+
+interface ReplayRangeProps {
+  readonly path: string;
+  readonly reload: () => Promise<void>;
+}
+
+/** Sends again what was not delivered in a time. */
+export function ReplayRange({ path, reload }: ReplayRangeProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { isBusy, fault, setFault, run } = useAction();
+  const id = useId();
+  const replay = async (form: HTMLFormElement): Promise<void> => {
+    const fields = new FormData(form);
+    const [from, to] = [textOf(fields, 'from'), textOf(fields, 'to')];
+    if (from === '') return setFault('Say from when on.');
+    await run(async () => {
+      const replayed = await replayAll(path, {
+        created_after: new Date(from).toISOString(),
+        ...(to === '' ? {} : { created_before: new Date(to).toISOString() }),
+      });
+      dialog.current?.close();
+      announce(replayed === 1 ? 'One is sent again.' : `${numberText(replayed)} are sent again.`);
+      await reload();
+    });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="outline secondary small"
+        aria-haspopup="dialog"
+        onClick={() => {
+          setFault(undefined);
+          dialog.current?.showModal();
+        }}
+      >
+        Send a time again
+      </button>
+      <dialog ref={dialog} aria-labelledby={`${id}-title`}>
+        <article>
+          <form
+            noValidate
+            onSubmit={(event) => {
+              event.preventDefault();
+              void replay(event.currentTarget);
+            }}
+          >
+            <h3 id={`${id}-title`}>Send again what was not delivered</h3>
+            <label>
+              From
+              <input type="datetime-local" name="from" aria-required="true" />
+            </label>
+            <label>
+              To
+              <input type="datetime-local" name="to" aria-describedby={`${id}-to`} />
+              <small id={`${id}-to`}>Empty: until now.</small>
+            </label>
+            <Fault text={fault} />
+            <footer>
+              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
+                Cancel
+              </button>
+              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
+                Send again
+              </button>
+            </footer>
+          </form>
+        </article>
+      </dialog>
+    </>
+  );
+}
+
+async function replayAll(path: string, range: object): Promise<number> {
+  let replayed = 0;
+  let cursor: string | undefined;
+  for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+    const answer: { readonly replayed: number; readonly next_cursor?: string } = await change(`${path}/replay`, {
+      ...range,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    replayed += answer.replayed;
+    cursor = answer.next_cursor;
+    if (cursor === undefined) break;
+  }
+  return replayed;
+}
+
+const PAGE = 25;
+/** A page with a filter may hold none, although there are more: so many are asked for at a time. */
+const MAX_EMPTY_PAGES = 5;
+
+export interface Deliveries {
+  readonly shown: readonly Delivery[] | undefined;
+  readonly hasMore: boolean;
+  readonly fault: string | undefined;
+  readonly isBusy: boolean;
+  readonly more: () => Promise<void>;
+  readonly reload: () => Promise<void>;
+}
+
+interface ListedDeliveries {
+  readonly shown: readonly Delivery[];
+  readonly cursor: string | undefined;
+}
+
+/** What a webhook was told, newest first. The list stays the one that was asked for first. */
+export function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
+  const [path] = useState(() => inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}/deliveries`));
+  const [wanted] = useState(state);
+  const [listed, setListed] = useState<ListedDeliveries>();
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const load = useCallback(
+    async (before: ListedDeliveries | undefined): Promise<void> => {
+      setBusy(true);
+      try {
+        const page = await readPage(path, wanted, before?.cursor);
+        setListed({ shown: [...(before?.shown ?? []), ...page.shown], cursor: page.cursor });
+        setFault(undefined);
+      } catch (error) {
+        setFault(sentenceOf(error));
+      } finally {
+        setBusy(false);
+      }
+    },
+    [path, wanted],
+  );
+  useEffect(() => void load(undefined), [load]);
+  return {
+    shown: listed?.shown,
+    hasMore: listed?.cursor !== undefined,
+    fault,
+    isBusy,
+    more: () => load(listed),
+    reload: () => load(undefined),
+  };
+}
+
+async function readPage(
+  path: string,
+  state: DeliveryState | undefined,
+  from: string | undefined,
+): Promise<ListedDeliveries> {
+  let cursor = from;
+  for (let pages = 0; ; pages += 1) {
+    const query = new URLSearchParams({ limit: String(PAGE) });
+    if (state !== undefined) query.set('state', state);
+    if (cursor !== undefined) query.set('cursor', cursor);
+    const answer = await read<DeliveryList>(`${path}?${query.toString()}`);
+    cursor = answer.next_cursor;
+    if (answer.deliveries.length > 0 || cursor === undefined || pages >= MAX_EMPTY_PAGES)
+      return { shown: answer.deliveries, cursor };
+  }
 }

@@ -1,7 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import {
-  type AttemptFault,
   type DeliveryAttempt,
   type DeliveryState,
   type Webhook,
@@ -32,7 +31,7 @@ export const STATE_TEXTS: Readonly<Record<DeliveryState, string>> = {
   cancelled: 'Cancelled: the generation or the webhook was deleted',
 };
 
-const FAULT_TEXTS: Readonly<Record<AttemptFault, string>> = {
+const FAULT_TEXTS: Readonly<Record<NonNullable<DeliveryAttempt['fault']>, string>> = {
   address: 'the address must not be called',
   connection: 'no connection',
   timeout: 'no answer in time',

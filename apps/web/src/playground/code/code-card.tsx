@@ -121,7 +121,7 @@ export function typescriptText({ baseUrl, request, references, isVideo }: ShownR
     '',
     `const darkroom = new Darkroom({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.DARKROOM_API_KEY ?? '' });`,
     'const { task, files } = await darkroom.generate({',
-    ...Object.entries(input).map(([name, value]) => `  ${nameText(name)}: ${literalTypescript(value as Json, '  ')},`),
+    ...Object.entries(input).map(([name, value]) => `  ${nameText(name)}: ${literalTypescript(value, '  ')},`),
     ...(files.length === 0 ? [] : ['  references: [', ...files, '  ],']),
     '});',
     `for (const [index, file] of files.entries()) await writeFile(\`output-\${index + 1}.${isVideo ? 'mp4' : 'png'}\`, file.bytes);`,

@@ -78,7 +78,8 @@ export interface ParameterField {
 const LONG = 120;
 
 /** The parameters of a model in the order of its schema; undefined for a schema that does not list them. */
-export function parameterFields({ input_schema: schema }: Pick<Model, 'input_schema'>): ParameterField[] | undefined {
+export function parameterFields({ input_schema }: Pick<Model, 'input_schema'>): ParameterField[] | undefined {
+  const schema = input_schema as JsonObject;
   const properties = objectOf(schema['properties']);
   if (properties === undefined) return undefined;
   const { required } = schema;
