@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { type Driver, FILLED_TEXT } from '../../adapters/driver.js';
 import type { Json, JsonObject } from '../../core/json.js';
 
-/** One key of the configuration. What has no default may be left out, and is then absent for the program. */
+/** One key of the configuration. A key without a default may be left out, and its value is then absent. */
 export class Key<T> {
   constructor(
-    /** Of the value as it is written in the file, with its default. */
+    /** Describes the value as it is written in the file, and its default. */
     readonly schema: JsonObject,
     /** The value as the program has it, from one that the schema accepts; relative paths begin in `folder`. */
     readonly read: (value: Json, folder: string) => T = (value) => value as T,

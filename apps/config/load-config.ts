@@ -33,7 +33,7 @@ export interface ConfigSource {
   /** The role named on the command line, which overrides the configured one. */
   readonly role?: Role | undefined;
   readonly environment?: Environment;
-  /** Where relative paths begin; the working directory when absent. */
+  /** The folder that relative paths begin in; the working directory when absent. */
   readonly folder?: string;
 }
 

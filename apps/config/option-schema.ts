@@ -41,7 +41,7 @@ function scalarOf(type: string | undefined, text: string): Json {
   return type === 'boolean' ? text === 'true' || (text !== 'false' && text) : text;
 }
 
-/** What a message says after the name of a key with a wrong value: `must be …`. */
+/** The part of a message after the name of a key with a wrong value: `must be …`. */
 export function requirementOf(schema: JsonObject): string {
   const keywords = schema as Keywords;
   const { type, errorMessage, enum: choices, items } = keywords;

@@ -16,154 +16,76 @@ import { resolveParts, ROOTS, type Roots } from '../wiring/parts.js';
 import type { Worker } from '../worker/worker.js';
 import { type Demo, firstStart } from './first-start.js';
 
-export type StopSignal = 'SIGINT' | 'SIGTERM';
-
-/** The source of a process's signals: the process itself, or a substitute. */
-export interface Signals {
-  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
-  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
-}
-
-/**
- * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor
- * SIGTERM, to the whole process group, and npm, which is in it, forwards the signal to us.
- */
-const SAME_REQUEST_MS = 500;
-
-/**
- * Tells signals of one request to stop from those of the next. Any two requests count, whichever signals they are:
- * Ctrl-C and then a supervisor's SIGTERM are two as well.
- */
-export class StopRequest {
-  /** When the request came that the next signal of the same kind may belong to. */
-  private readonly cameAt = new Map<StopSignal, number>();
-  private isAsked = false;
-
-  /** `now` in milliseconds, of a clock that only goes forward. */
-  constructor(private readonly now: () => number) {}
-
-  /** Whether a signal is the first request, one more after it, or belongs to one that was counted. */
-  take(signal: StopSignal): 'first' | 'second' | 'same' {
-    const now = this.now();
-    const cameAt = this.cameAt.get(signal);
-    // Measured from the first signal of a request: else repeats that come quickly would never count.
-    if (cameAt !== undefined && now - cameAt <= SAME_REQUEST_MS) return 'same';
-    this.cameAt.set(signal, now);
-    if (this.isAsked) return 'second';
-    this.isAsked = true;
-    return 'first';
-  }
-}
-
-export interface Reloaded {
-  /** The file that `readCatalogAgain` reads. */
-  readonly catalogFile: string;
-  readCatalogAgain(): Promise<number>;
-  /** Logs its result by itself. */
-  readCallersAgain(): void;
+/** The process that a service runs in. */
+export interface ServiceHost {
   readonly logger: Logger;
+  readonly signals: Signals;
+  /** Anything left open may keep the process alive for at most this many milliseconds. */
+  leaveBehind(afterMs: number): void;
 }
 
 /**
- * Reads again what may change while the process runs. What is faulty is reported, a line for each fault, and stays as
- * it was.
+ * Serves until the process is asked to stop, then stops gracefully; asked twice, it exits immediately. SIGHUP makes it
+ * reload its catalog. It handles signals until the process ends: one that arrives after the stop belongs to the same
+ * request.
  */
-export async function reload(reloaded: Reloaded): Promise<void> {
-  const { catalogFile, logger } = reloaded;
-  try {
-    logger.info({ catalog: catalogFile, models: await reloaded.readCatalogAgain() }, 'catalog read');
-  } catch (error) {
-    const faults = error instanceof CatalogInvalid ? error.faults : [String(error)];
-    for (const fault of faults) logger.error({ fault }, 'catalog not reloaded');
-  }
-  reloaded.readCallersAgain();
-}
-
-/**
- * Calls `asked` at every SIGHUP, but `hungUp` if it means that the terminal of this process was closed: then a service
- * ends, as it does by default.
- */
-export function onHangUp(
-  signals: Signals,
-  { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void },
-): void {
-  const hadTerminal = hasTerminal();
-  signals.on('SIGHUP', () => {
-    if (hadTerminal && !hasTerminal()) hungUp();
-    else asked();
+export async function serve(
+  config: Config,
+  host: ServiceHost,
+  onServing: (served: Served) => void | Promise<void> = () => undefined,
+): Promise<'stopped' | 'left'> {
+  // Signals are handled before anything is served: the process may be asked to stop as soon as it is ready.
+  let served: Served | undefined;
+  let isReloadAsked = false;
+  let leave: () => void = () => undefined;
+  const left = new Promise<'left'>((resolve) => {
+    leave = () => {
+      resolve('left');
+    };
   });
-}
-
-function hasTerminal(): boolean {
+  const stopAsked = new Promise<void>((resolve) => {
+    stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
+    // A start reads the catalog first and may then take minutes: the catalog is reloaded once it ends.
+    const reloadSoon = (): void => {
+      if (served === undefined) isReloadAsked = true;
+      else void served.reload();
+    };
+    onHangUp(host.signals, { asked: reloadSoon, hungUp: resolve });
+  });
+  const serveAndStop = async (): Promise<'stopped'> => {
+    served = await startService(config, host.logger);
+    if (isReloadAsked) void served.reload();
+    await onServing(served);
+    await stopAsked;
+    await served.stop();
+    return 'stopped';
+  };
+  let end: 'stopped' | 'left' | undefined;
   try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** How long a scrape in progress may delay a stopped process. */
-const INTERNAL_GRACE_MS = 1_000;
-
-/** The parts of a service that stop. */
-interface Parts {
-  readonly http?: Pick<HttpHost, 'close'>;
-  readonly grpc?: Pick<OpenGrpc, 'close'>;
-  readonly internal?: Pick<InternalServer, 'stopping' | 'close'>;
-  readonly worker?: Pick<Worker, 'stop'>;
-  readonly program: Pick<Program, 'close'>;
-  readonly outages: Pick<Outages, 'close'>;
-  readonly config: Pick<Config, 'worker'>;
-  readonly logger: Pick<Logger, 'info'>;
-}
-
-/** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
-export async function stopParts({ internal, outages, logger, ...parts }: Parts): Promise<void> {
-  logger.info('stopping');
-  internal?.stopping();
-  try {
-    await stopProgram(parts);
+    end = await Promise.race([serveAndStop(), left]);
+    return end;
   } finally {
-    outages.close();
-    // Last of all: until then probes are answered.
-    await internal?.close(INTERNAL_GRACE_MS);
+    // Work that outlasted the grace period, or what a failure left open, may still keep the process alive; it was abandoned,
+    // and others recover it.
+    host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
   }
-  logger.info('stopped');
-}
-
-async function stopProgram({
-  http,
-  grpc,
-  worker,
-  program,
-  config: {
-    worker: { stopGraceMs },
-  },
-}: Omit<Parts, 'internal' | 'outages' | 'logger'>): Promise<void> {
-  const stopped = await Promise.allSettled([worker?.stop(), http?.close(stopGraceMs), grpc?.close(stopGraceMs)]);
-  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
-  const [work] = stopped;
-  const hasEnded = work.status === 'fulfilled' && work.value !== false;
-  await program.close({ keepsLock: !hasEnded });
-  for (const one of stopped) if (one.status === 'rejected') throw one.reason;
-}
-
-export interface Served {
-  /** Where requests are taken; null for a worker, which takes none. */
-  readonly url: string | null;
-  /** `host:port` that requests come in at, which a proxy may have another URL for; null for a worker. */
-  readonly listening: string | null;
-  /** What the first start over an empty database made. */
-  readonly demo: Demo | null;
-  /** Reads the catalog again, and the file of callers. What is faulty stays as it was, and the log has why. */
-  reload(): Promise<void>;
-  /** Finishes requests, hands leases back, and closes the stores. */
-  stop(): Promise<void>;
 }
 
 /** How long a stopped process may take to exit by itself. */
 const LEFT_BEHIND_MS = 1_000;
+
+export interface Served {
+  /** The address for clients; null for a worker, which accepts no requests. */
+  readonly url: string | null;
+  /** `host:port` that the process listens on, for which a proxy may have another URL; null for a worker. */
+  readonly listening: string | null;
+  /** The account that the first start over an empty database created. */
+  readonly demo: Demo | null;
+  /** Reloads the catalog and the file of callers. The log reports a faulty file, and the last good one stays in use. */
+  reload(): Promise<void>;
+  /** Finishes requests, hands leases back, and closes the stores. */
+  stop(): Promise<void>;
+}
 
 /** Starts the parts of the configured role in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
@@ -223,7 +145,7 @@ async function listenForServices(grpc: Roots['grpc'], { grpc: options }: Config,
   if (isOpen) logger.warn('any local process may call gRPC');
 }
 
-/** The log has names in camelCase. */
+/** Names in the log are in camelCase. */
 function whereData(config: Config): Readonly<Record<string, string>> {
   const { facts } = placeOf(config);
   return Object.fromEntries(
@@ -234,59 +156,82 @@ function whereData(config: Config): Readonly<Record<string, string>> {
   );
 }
 
-/** What a service needs of the process it runs in. */
-export interface ServiceHost {
+/** How long a scrape in progress may delay a stopped process. */
+const INTERNAL_GRACE_MS = 1_000;
+
+/** The parts of a service that stop. */
+interface Parts {
+  readonly http?: Pick<HttpHost, 'close'>;
+  readonly grpc?: Pick<OpenGrpc, 'close'>;
+  readonly internal?: Pick<InternalServer, 'stopping' | 'close'>;
+  readonly worker?: Pick<Worker, 'stop'>;
+  readonly program: Pick<Program, 'close'>;
+  readonly outages: Pick<Outages, 'close'>;
+  readonly config: Pick<Config, 'worker'>;
+  readonly logger: Pick<Logger, 'info'>;
+}
+
+/** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
+export async function stopParts({ internal, outages, logger, ...parts }: Parts): Promise<void> {
+  logger.info('stopping');
+  internal?.stopping();
+  try {
+    await stopProgram(parts);
+  } finally {
+    outages.close();
+    // Probes are answered until the end.
+    await internal?.close(INTERNAL_GRACE_MS);
+  }
+  logger.info('stopped');
+}
+
+async function stopProgram({
+  http,
+  grpc,
+  worker,
+  program,
+  config: {
+    worker: { stopGraceMs },
+  },
+}: Omit<Parts, 'internal' | 'outages' | 'logger'>): Promise<void> {
+  const stopped = await Promise.allSettled([worker?.stop(), http?.close(stopGraceMs), grpc?.close(stopGraceMs)]);
+  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
+  const [work] = stopped;
+  const hasEnded = work.status === 'fulfilled' && work.value !== false;
+  await program.close({ keepsLock: !hasEnded });
+  for (const one of stopped) if (one.status === 'rejected') throw one.reason;
+}
+
+export interface Reloaded {
+  /** The file that `readCatalogAgain` reads. */
+  readonly catalogFile: string;
+  readCatalogAgain(): Promise<number>;
+  /** Logs its result by itself. */
+  readCallersAgain(): void;
   readonly logger: Logger;
-  readonly signals: Signals;
-  /** What is left open may keep the process for this many milliseconds at most. */
-  leaveBehind(afterMs: number): void;
 }
 
 /**
- * Serves until the process is asked to stop, then stops gracefully; asked twice, it exits immediately. SIGHUP makes it
- * reload its catalog. It handles signals until the process ends: one that arrives after the stop belongs to the same
- * request.
+ * Reloads what may change while the process runs. A faulty file is reported, one line per fault, and the last good one
+ * stays in use.
  */
-export async function serve(
-  config: Config,
-  host: ServiceHost,
-  onServing: (served: Served) => void | Promise<void> = () => undefined,
-): Promise<'stopped' | 'left'> {
-  // Asked for before anything is served: it may be asked to stop as soon as it is ready.
-  let served: Served | undefined;
-  let isReloadAsked = false;
-  let leave: () => void = () => undefined;
-  const left = new Promise<'left'>((resolve) => {
-    leave = () => {
-      resolve('left');
-    };
-  });
-  const stopAsked = new Promise<void>((resolve) => {
-    stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
-    // The start has read the catalog first, and may take minutes: it is read again then.
-    const reloadSoon = (): void => {
-      if (served === undefined) isReloadAsked = true;
-      else void served.reload();
-    };
-    onHangUp(host.signals, { asked: reloadSoon, hungUp: resolve });
-  });
-  const serveAndStop = async (): Promise<'stopped'> => {
-    served = await startService(config, host.logger);
-    if (isReloadAsked) void served.reload();
-    await onServing(served);
-    await stopAsked;
-    await served.stop();
-    return 'stopped';
-  };
-  let end: 'stopped' | 'left' | undefined;
+export async function reload(reloaded: Reloaded): Promise<void> {
+  const { catalogFile, logger } = reloaded;
   try {
-    end = await Promise.race([serveAndStop(), left]);
-    return end;
-  } finally {
-    // Work that outlasted the grace period, or what a failure left open, may still keep the process alive; it was abandoned,
-    // and others recover it.
-    host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
+    logger.info({ catalog: catalogFile, models: await reloaded.readCatalogAgain() }, 'catalog read');
+  } catch (error) {
+    const faults = error instanceof CatalogInvalid ? error.faults : [String(error)];
+    for (const fault of faults) logger.error({ fault }, 'catalog not reloaded');
   }
+  reloaded.readCallersAgain();
+}
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** The source of signals: the process itself, or a substitute in tests. */
+export interface Signals {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
 }
 
 function stopOnSignals(
@@ -301,4 +246,59 @@ function stopOnSignals(
   };
   signals.on('SIGINT', onSignal);
   signals.on('SIGTERM', onSignal);
+}
+
+/**
+ * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor
+ * SIGTERM, to the whole process group, and npm, which is in it, forwards the signal to us.
+ */
+const SAME_REQUEST_MS = 500;
+
+/**
+ * Distinguishes the signals of one request to stop from those of the next. Ctrl-C and a later SIGTERM of a supervisor are
+ * two requests.
+ */
+export class StopRequest {
+  /** The time of the last request by each signal: a repeat of the signal soon after belongs to it. */
+  private readonly cameAt = new Map<StopSignal, number>();
+  private isAsked = false;
+
+  /** `now` in milliseconds, of a clock that only goes forward. */
+  constructor(private readonly now: () => number) {}
+
+  /** Whether a signal is the first request, a later one, or part of a request that was counted. */
+  take(signal: StopSignal): 'first' | 'second' | 'same' {
+    const now = this.now();
+    const cameAt = this.cameAt.get(signal);
+    // Measured from the first signal of a request, so that quick repeats count in the end.
+    if (cameAt !== undefined && now - cameAt <= SAME_REQUEST_MS) return 'same';
+    this.cameAt.set(signal, now);
+    if (this.isAsked) return 'second';
+    this.isAsked = true;
+    return 'first';
+  }
+}
+
+/**
+ * Calls `asked` at every SIGHUP, but `hungUp` if it means that the terminal of this process was closed: then a service
+ * ends, as it does by default.
+ */
+export function onHangUp(
+  signals: Signals,
+  { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void },
+): void {
+  const hadTerminal = hasTerminal();
+  signals.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) hungUp();
+    else asked();
+  });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -112,7 +112,7 @@ function workerModule(program: Program, config: Config, metrics?: Metrics): Cont
   });
 }
 
-/** What the fronts for people need from other servers. Their clients are loaded only where one is configured. */
+/** Options of the fronts for people, with the clients of other servers. Each client is loaded only if it is configured. */
 async function openPeople(program: Program, { signIn: people, oauth: apps }: Config, publicUrl: () => string) {
   const { providerIssuer: issuer, providerClientId: clientId, providerClientSecret: clientSecret } = people;
   const options: { outsideProvider?: OutsideProvider; clientDocuments?: ClientDocumentFetch } = {};

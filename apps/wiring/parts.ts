@@ -34,7 +34,7 @@ export interface Parts extends Record<(typeof HTTP_FRONTS)[number], HttpFront> {
   /** All that use cases work with. */
   readonly context: Context;
   readonly logger: Logger;
-  /** Where clients reach this process, without a slash at the end. */
+  /** The address of this process for clients, without a slash at the end. */
   readonly publicUrl: () => string;
   /** Whether the database answers, and still takes writes. */
   readonly readiness: () => Promise<boolean>;

@@ -45,7 +45,7 @@ export const EVENT_TYPES = [
 ] as const satisfies readonly EventType[];
 export const USAGE_BY = ['day', 'model', 'key'] as const satisfies readonly AnyUsage['by'][];
 export type UsageBy = (typeof USAGE_BY)[number];
-/** What the account used, by one of the page's choices. */
+/** The account's use, grouped by one of the page's choices. */
 export type Usage = AnyUsage & { readonly by: UsageBy };
 export const WEBHOOK_EVENTS = [
   'generation.running',

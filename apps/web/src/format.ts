@@ -61,7 +61,7 @@ export function browserText(userAgent: string): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/** What was written into a field of a form. */
+/** The text of a form's field. */
 export function textOf(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';

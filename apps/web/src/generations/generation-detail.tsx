@@ -113,14 +113,14 @@ export function isOpen({ status }: Pick<Task, 'status'>): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** What it cost, or may cost at most while it has not ended. */
+/** The cost, or the highest possible cost until the generation has ended. */
 export function costText(task: Task, currency: string): string {
   return isOpen(task)
     ? `${numberText(task.reserved_credits)} ${currency} reserved`
     : `${numberText(task.charged_credits)} ${currency}`;
 }
 
-/** What it is, for those who do not see it. */
+/** The description for screen readers. */
 export function spokenText({ modality, model_key: model, status }: Task): string {
   return `${modality === 'video' ? 'Video' : 'Picture'} of ${model}, ${STATUS_TEXTS[status].toLowerCase()}`;
 }
@@ -131,7 +131,7 @@ interface OutputListProps {
   readonly reload: () => Promise<void>;
 }
 
-/** What was made, each with a way to save it. */
+/** The outputs, each with a link to save it. */
 export function OutputList({ task, reload }: OutputListProps) {
   const { outputs, modality, generation_id: id } = task;
   const tried = useRef(new Set<string>());
@@ -215,7 +215,7 @@ export function CancelButton({ path, isCancelling, took }: CancelButtonProps) {
   );
 }
 
-/** What a generation of this page was asked for, and a way to ask for it again. */
+/** The input of a generation of this page, and a link to use it again. */
 export function TaskInput({ id }: { readonly id: string }) {
   const data = useData<{ readonly input: GenerationInput | null }>(`/playground/generations/${id}/input`);
   return (
@@ -400,7 +400,7 @@ export function Timeline({ task, times }: TimelineProps) {
   );
 }
 
-/** What the task itself says, until its events are here. */
+/** The times of the task itself, until its events arrive. */
 function knownTimes({ created_at: created, completed_at: completed }: Task): FollowedTask['times'] {
   return [
     { type: 'queued', at: created },

@@ -11,7 +11,7 @@ import { read, sentenceOf } from '../server.js';
 import { useData } from '../use-data.js';
 import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
 
-/** What was made, as a grid; or one of them, which the address names. */
+/** A grid of the generations, or the one that the address names. */
 export function GenerationsSection({ overview }: { readonly overview: Overview }) {
   const { id } = place.value;
   return id === undefined ? (
@@ -104,7 +104,7 @@ export function listQuery({ status, model, trace, from, to }: Filter): URLSearch
   return query;
 }
 
-/** Whether a task that an event tells of belongs into the list. */
+/** Whether the task of an event belongs in the list. */
 export function isListed(task: Task, filter: Filter): boolean {
   const created = Date.parse(task.created_at);
   return (
@@ -289,7 +289,7 @@ async function readPage({ appId, filter }: Wanted, from: string | undefined): Pr
   }
 }
 
-/** The next page. What an event has told meanwhile is newer than what the page says. */
+/** The next page. A task from an event is newer than the one in the page. */
 function joined({ tasks: known }: Listed, { tasks, cursor }: Listed): Listed {
   const ids = new Set(known.map(({ generation_id: id }) => id));
   return { tasks: [...known, ...tasks.filter(({ generation_id: id }) => !ids.has(id))], cursor };
@@ -325,7 +325,7 @@ export function GenerationGrid({ generations, tasks, currency }: GridProps) {
   const list = useRef<HTMLUListElement>(null);
   const more = async (): Promise<void> => {
     const first = await generations.more();
-    // The button goes on being the next thing; who reads on begins with the first new one.
+    // The button stays next in the order; reading continues with the first new one.
     requestAnimationFrame(() =>
       list.current?.querySelector<HTMLElement>(`[data-id="${first?.generation_id ?? ''}"] a`)?.focus(),
     );

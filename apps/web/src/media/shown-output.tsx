@@ -87,7 +87,7 @@ interface DownloadButtonProps {
   readonly label: string;
 }
 
-/** Saves an output. Where another host keeps it and lets no page read it, the browser opens it instead. */
+/** Saves an output. If another host stores it and does not let pages read it, the browser opens it instead. */
 export function DownloadButton({ output: { url }, filename, label }: DownloadButtonProps) {
   const save = async (): Promise<void> => {
     try {

@@ -6,7 +6,7 @@ import { useAction } from '../use-data.js';
 import { Fault } from './parts.js';
 
 interface ActionButtonProps {
-  /** What a click does. Why it does not work is said behind the button. */
+  /** Runs on a click. Why it does not work is said behind the button. */
   readonly action: () => Promise<void>;
   readonly kind?: 'secondary' | 'danger';
   /** Says more than the text, to who does not see where the button is. */
@@ -43,10 +43,10 @@ interface ConfirmButtonProps<T> {
   readonly consequence: string;
   /** Whether nothing is lost by it. */
   readonly isHarmless?: boolean;
-  /** What the button says that does it. */
+  /** The label of the button that confirms. */
   readonly doIt: string;
   readonly action: () => Promise<T>;
-  /** What follows once the dialog is gone, such as moving the focus. */
+  /** Runs once the dialog is closed, for example to move the focus. */
   readonly done: (result: T) => Promise<void>;
 }
 
@@ -120,11 +120,11 @@ export function ConfirmButton<T>({
 
 interface CopyableProps {
   readonly text: string;
-  /** What it is, as in "Copy the address". */
+  /** The name of the text, as in "Copy the address". */
   readonly what: string;
 }
 
-/** A text to copy. Where the browser lets no page copy, as without TLS, the text is selected instead. */
+/** A text to copy. If the browser does not let pages copy, as without TLS, the text is selected instead. */
 export function Copyable({ text, what }: CopyableProps) {
   const shown = useRef<HTMLPreElement>(null);
   const copy = async (): Promise<void> => {

@@ -85,12 +85,12 @@ export function Figures({
 
 interface LoadedProps<T> {
   readonly data: Data<T>;
-  /** What is being read, as in "Loading keys…". */
+  /** The name of the data, as in "Loading keys…". */
   readonly what: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** What was read, or that it is being read, or why it could not be read, with a button to try again. */
+/** Shows the data, that it is loading, or why it could not be loaded with a button to try again. */
 export function Loaded<T>({ data: { value, fault, reload }, what, children }: LoadedProps<T>) {
   return (
     <>

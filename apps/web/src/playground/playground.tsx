@@ -85,7 +85,7 @@ function Again({ id, ...parts }: AgainProps) {
 
 /** Between tries of a create whose answer did not come, in milliseconds. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
-/** What says nothing of whether it was created: the same key finds it out. */
+/** Codes that do not tell whether it was created: a retry with the same key finds out. */
 const UNKNOWN = new Set(['', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'REQUEST_TIMEOUT']);
 
 /**
@@ -128,7 +128,7 @@ interface ResultCardProps {
   readonly ended: () => void;
 }
 
-/** What became of what was created last. */
+/** The state of the generation that was created last. */
 export function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
   const {
     task = created,

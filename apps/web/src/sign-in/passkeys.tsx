@@ -167,7 +167,7 @@ interface NameFormProps {
   readonly label: string;
   readonly name: string;
   readonly placeholder?: string;
-  /** What the button says. */
+  /** The label of the button. */
   readonly doIt: string;
   readonly submit: (name: string) => Promise<void>;
 }
@@ -278,13 +278,13 @@ export function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
 
 interface SignInAgainProps {
   readonly overview: Overview;
-  /** What it is for, as in "To add one". */
+  /** The purpose, as in "To add one". */
   readonly toDo: string;
 }
 
-/** What takes a sign-in of the last 15 minutes begins with another sign-in. */
+/** An action that requires a sign-in of the last 15 minutes begins with another sign-in. */
 export function SignInAgain({ overview: { person, session }, toDo }: SignInAgainProps) {
-  // Who came by a link that works once could not come again.
+  // A person who signed in by a single-use link could not do so again.
   if (session.method === 'link' && !person.has_password && !person.has_passkey)
     return (
       <p class="quiet">{`To ${toDo}, ask the operator for another sign-in link, and use it within 15 minutes.`}</p>

@@ -189,7 +189,7 @@ function PasswordField({ label, name, kind, minLength = 1 }: PasswordFieldProps)
   );
 }
 
-/** Where the person is signed in. */
+/** The sessions of the person. */
 export function SessionList() {
   const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions');
   const ended = async (said: string): Promise<void> => {

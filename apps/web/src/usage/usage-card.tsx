@@ -45,7 +45,7 @@ export function usagePath(appId: string, by: UsageBy, { from, to }: Range): stri
   return inApp(appId, `/usage?${new URLSearchParams({ by, from, to }).toString()}`);
 }
 
-/** What was used in a range, all rows of it. */
+/** All rows of the use in a range. */
 export function useUsage(appId: string, by: UsageBy, range: Range): Data<Usage> {
   const path = usagePath(appId, by, range);
   const [known, setKnown] = useState<{ readonly path: string; readonly usage: Usage }>();

@@ -13,7 +13,7 @@ interface UsageSectionProps {
   readonly reload: () => Promise<void>;
 }
 
-/** What there is to spend, what was used, and every movement of credits: all of the whole account. */
+/** The balance, the use and the credit entries of the whole account. */
 export function UsageSection({ overview, reload }: UsageSectionProps) {
   const apps = useApps();
   const { account } = overview;
@@ -41,7 +41,7 @@ interface BalanceCardProps {
   readonly reload: () => Promise<void>;
 }
 
-/** What the account can spend, what is set aside for generations under way, and what was charged. */
+/** The available, reserved and charged credits of the account. */
 export function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
   const again = async (): Promise<void> => {
     await reload();

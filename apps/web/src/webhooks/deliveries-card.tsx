@@ -15,7 +15,7 @@ interface DeliveriesCardProps {
   readonly webhookId: string;
 }
 
-/** What a webhook was told in the last 30 days, with every attempt, and ways to send it again. */
+/** The deliveries to a webhook in the last 30 days, with every attempt and buttons to send them again. */
 export function DeliveriesCard({ appId, webhookId }: DeliveriesCardProps) {
   const state = DELIVERY_STATES.find((one) => one === place.value.query['state']);
   return (
@@ -258,7 +258,7 @@ interface ListedDeliveries {
   readonly cursor: string | undefined;
 }
 
-/** What a webhook was told, newest first. The list stays the one that was asked for first. */
+/** The deliveries to a webhook, newest first. The list stays the one that was asked for first. */
 export function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
   const [path] = useState(() => inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}/deliveries`));
   const [wanted] = useState(state);

@@ -38,14 +38,14 @@ const FAULT_TEXTS: Readonly<Record<NonNullable<DeliveryAttempt['fault']>, string
   answer: 'an answer that is not HTTP, or too large',
 };
 
-/** What became of one attempt. */
+/** The result of one attempt. */
 export function attemptText({ result, status, fault }: DeliveryAttempt): string {
   if (status !== undefined) return `answered ${status}`;
   if (fault !== undefined) return FAULT_TEXTS[fault];
   return result === 'unknown' ? 'the service ended before it saw the answer' : result;
 }
 
-/** Why nothing is sent to a webhook, and what to do; undefined for one that is told. */
+/** Why nothing is sent to a webhook, and what to do; undefined for an enabled one. */
 export function disabledText({ disabled_because: because, disabled_at: at }: Webhook): string | undefined {
   if (because === undefined || at === undefined) return undefined;
   if (because === 'gone')

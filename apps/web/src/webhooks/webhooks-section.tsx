@@ -186,7 +186,7 @@ export function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
 
 interface WebhookListProps {
   readonly webhooks: Data<{ readonly webhooks: readonly Webhook[] }>;
-  /** What names the App in the address. */
+  /** The name of the App in the address. */
   readonly app: string | undefined;
 }
 

@@ -20,7 +20,7 @@ export function plainName(name: string, index: number): string {
 const BASE = '/api/v1/developer';
 const AUTHORIZATION = '-H "Authorization: Bearer $DARKROOM_API_KEY"';
 
-/** The request for a shell with curl. Where it has reference files, they are uploaded first. */
+/** The request for a shell with curl. Reference files are uploaded first. */
 export function curlText(shown: ShownRequest): string {
   const { baseUrl, request, references } = shown;
   const ids = references.map((_, index) => `$upload${index + 1}`);

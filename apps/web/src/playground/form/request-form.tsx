@@ -19,7 +19,7 @@ interface FieldFrameProps {
   readonly children: (about: ControlAttributes) => ComponentChildren;
 }
 
-/** What ties a control to its label, its note and its fault. */
+/** The attributes that tie a control to its label, its note and its fault. */
 export interface ControlAttributes {
   readonly 'id': string;
   readonly 'aria-invalid': true | undefined;
@@ -153,7 +153,7 @@ export function ParameterInput({ field, text, fault, changed }: ParameterInputPr
   );
 }
 
-/** What stands for text that the browser does not take for a number, and does not tell. */
+/** The value of text that the browser does not accept as a number and does not report. */
 const NO_NUMBER = 'NaN';
 
 interface ControlProps extends Pick<ParameterInputProps, 'field' | 'text' | 'changed'> {
@@ -225,7 +225,7 @@ function shown(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What is in the fields, by the names of the parameters. A text that is empty is a parameter that is not sent. */
+/** The texts of the fields, by the names of the parameters. A text that is empty is a parameter that is not sent. */
 export type FieldTexts = Readonly<Record<string, string>>;
 
 /** The name under which parameters are kept as one text, where the schema does not list them. No parameter is called so. */
@@ -233,7 +233,7 @@ export const ALL_PARAMETERS = '';
 
 export interface ReadParameters {
   readonly parameters: JsonObject;
-  /** What cannot be sent at all, by the pointer of its field in the request. */
+  /** The faults of values that cannot be sent, by the pointer of the field in the request. */
   readonly faults: Readonly<Record<string, string>>;
 }
 
@@ -313,13 +313,13 @@ export interface Form {
   readonly fields: readonly ParameterField[] | undefined;
   readonly texts: FieldTexts;
   readonly setText: (name: string, text: string) => void;
-  /** What is asked for, without its files. */
+  /** The request without its files. */
   readonly request: Omit<GenerationRequest, 'reference_upload_ids'>;
-  /** What cannot be sent at all, by the pointer of its field. */
+  /** The faults of values that cannot be sent, by the pointer of the field. */
   readonly faults: Readonly<Record<string, string>>;
 }
 
-/** What is in the form. What models have in common stays when another one is picked. */
+/** The state of the form. Values that two models share are kept when another one is chosen. */
 export function useForm(models: readonly Model[], first: Model, known: GenerationInput | undefined): Form {
   const [key, setKey] = useState(known?.model_key ?? first.model_key);
   const [prompt, setPrompt] = useState(known?.prompt ?? '');
@@ -473,7 +473,7 @@ export type Estimated =
       readonly pointer?: string | undefined;
     };
 
-/** What the request would cost, a moment after it has changed. The price does not depend on the prompt. */
+/** The cost of the request, a moment after it has changed. The price does not depend on the prompt. */
 export function useEstimate(appId: string, request: GenerationRequest | undefined): Estimated {
   const [estimated, setEstimated] = useState<Estimated>({ state: 'unknown' });
   const asked = request === undefined ? undefined : JSON.stringify({ ...request, prompt: '-' });
@@ -504,7 +504,7 @@ interface EstimateLineProps {
   readonly account: Overview['account'];
 }
 
-/** What the request costs at most, or why that cannot be said or paid. */
+/** The highest cost of the request, or why it is unknown or cannot be paid. */
 export function EstimateLine({ estimated, account }: EstimateLineProps) {
   return (
     <p class="estimate" aria-live="polite">
