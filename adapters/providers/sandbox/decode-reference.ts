@@ -1,4 +1,5 @@
 import type { Waits } from '../../../core/cancellation.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { decodeBytesOf, readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
@@ -6,61 +7,62 @@ import { sharp } from '../../image-library.js';
 import { openUpright } from '../../upright-image.js';
 import { splitMasked } from '../shared/masked-reference.js';
 import { bytesOf, headOf, waitsOf } from '../shared/reference-bytes.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import type { Size } from './plan.js';
-import type { RenderReference } from './render-job.js';
 
-/** A reference that cannot be painted from; the message is fit for the client. */
-export class ReferenceRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ReferenceRefused';
+/** A reference of the size of the picture: three bytes per pixel, top row first. */
+export interface DecodedReference {
+  readonly role: ReferenceRole;
+  readonly pixels: Uint8Array;
+  /** One byte per pixel: 255 where the picture is painted anew, 0 where this reference is kept. */
+  readonly mask?: Uint8Array;
+}
+
+/** Decodes references one after another. Throws `CallOver` when the signal is aborted while it waits for memory. */
+export async function decodeReferences(
+  references: readonly ProviderReference[],
+  size: Size,
+  memory: MemoryBudget,
+  signal: AbortSignal,
+): Promise<DecodedReference[]> {
+  const decode = (reference: ProviderReference): Promise<DecodedReference> =>
+    decodeReference(reference, size, memory, waitsOf(signal));
+  const decoded: DecodedReference[] = [];
+  for (const reference of references) {
+    if (reference.isMasked !== true) decoded.push(await decode(reference));
+    else {
+      // It is split before it is resized, and only one reservation of memory is held at a time.
+      const { role } = reference;
+      const { colours, mask, close } = await splitMasked(reference, 'white', { memory, signal });
+      try {
+        const { pixels } = await decode({ role, ...colours });
+        const { pixels: grey } = await decode({ role, ...mask });
+        decoded.push({ role, pixels, mask: grey.filter((_, index) => index % 3 === 0) });
+      } finally {
+        await close();
+      }
+    }
   }
+  return decoded;
 }
 
 /**
- * Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `CallOver` while
- * it waits.
+ * Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `TaskRefused` for
+ * a file that is not a picture.
  */
 export async function decodeReference(
   reference: ProviderReference,
   size: Size,
   memory: MemoryBudget,
   waits: Waits,
-): Promise<RenderReference> {
+): Promise<DecodedReference> {
   const head = await headOf(reference);
-  if (readImageHeader(head) === 'none')
-    throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
-  return memory.during(
-    reference.byteSize + decodeBytesOf(head) + workBytes(size),
-    async () => {
-      const bytes = await bytesOf(reference, head);
-      return { role: reference.role, pixels: await readPixels(bytes, size) };
-    },
-    waits,
-  );
-}
-
-/**
- * The same for a reference with transparent areas. It is split before it is resized, and only one reservation of memory is
- * held at a time.
- */
-export async function decodeMasked(
-  reference: ProviderReference,
-  size: Size,
-  memory: MemoryBudget,
-  signal: AbortSignal,
-): Promise<RenderReference> {
-  const { role } = reference;
-  const { colours, mask, close } = await splitMasked(reference, 'white', { memory, signal });
-  try {
-    const [{ pixels }, { pixels: grey }] = [
-      await decodeReference({ role, ...colours }, size, memory, waitsOf(signal)),
-      await decodeReference({ role, ...mask }, size, memory, waitsOf(signal)),
-    ];
-    return { role, pixels, mask: Uint8Array.from({ length: pixels.length / 3 }, (_, index) => grey[index * 3]!) };
-  } finally {
-    await close();
-  }
+  if (readImageHeader(head) === 'none') throw new TaskRefused('A reference file must be a PNG, JPEG or WebP picture.');
+  const work = async (): Promise<DecodedReference> => {
+    const bytes = await bytesOf(reference, head);
+    return { role: reference.role, pixels: await readPixels(bytes, size) };
+  };
+  return memory.during(reference.byteSize + decodeBytesOf(head) + workBytes(size), work, waits);
 }
 
 /** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */
@@ -69,9 +71,8 @@ function workBytes({ widthPx, heightPx }: Size): number {
 }
 
 /**
- * The colours of the picture's pixels. First the whole file is turned upright and shrunk in both directions; only then
- * is it cropped and resized: to cover a square with a strip in one step would need a picture many times as large as the
- * strip.
+ * The colours of the picture's pixels. The whole file is turned upright and shrunk in both directions before it is cropped
+ * and resized: to cover a square with a strip in one step would need a picture many times as large as the strip.
  */
 async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
   const header = readImageHeader(bytes);
@@ -94,9 +95,7 @@ async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
       .toBuffer();
     return new Uint8Array(pixels);
   } catch {
-    throw new ReferenceRefused(
-      'A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.',
-    );
+    throw new TaskRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
   }
 }
 

@@ -21,34 +21,41 @@ export interface Footage {
   paintFrame(frame: number): Uint8Array;
 }
 
-/**
- * Encodes H.264 in an MP4 that can be played while it loads: its index comes first. The same frames give the same
- * bytes.
- */
-export async function encodeVideo(footage: Footage): Promise<Uint8Array> {
-  return clearTimes(await remux(await encode(footage), footage));
+/** Encodes H.264 in an MP4 that can be played while it loads. The same frames give the same bytes. */
+export async function encodeVideo(footage: Footage): Promise<Uint8Array<ArrayBuffer>> {
+  const { framesPerSecond, frameCount } = footage;
+  // The encoder writes its index last, marks every frame as a key frame and rounds times: the file is written again.
+  const input = new Input({ source: new BufferSource(await encode(footage)), formats: [MP4] });
+  const track = await input.getPrimaryVideoTrack();
+  const decoderConfig = await track?.getDecoderConfig();
+  if (!track || !decoderConfig) throw new Error('The encoder delivered no video track.');
+  const target = new BufferTarget();
+  const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target });
+  const source = new EncodedVideoPacketSource('avc');
+  output.addVideoTrack(source, { frameRate: framesPerSecond });
+  await output.start();
+  let frame = 0;
+  for await (const { data } of new EncodedPacketSink(track).packets()) {
+    const type = hasKeyFrame(data) ? 'key' : 'delta';
+    await source.add(new EncodedPacket(data, type, frame / framesPerSecond, 1 / framesPerSecond), { decoderConfig });
+    frame += 1;
+  }
+  await output.finalize();
+  if (target.buffer === null || frame !== frameCount) throw new Error('The encoder lost a frame.');
+  return clearTimes(new Uint8Array(target.buffer));
 }
 
 async function encode(footage: Footage): Promise<Uint8Array> {
+  const { size, framesPerSecond } = footage;
   const encoder = await h264.createH264MP4Encoder();
-  encoder.width = footage.size.widthPx;
-  encoder.height = footage.size.heightPx;
-  encoder.frameRate = footage.framesPerSecond;
+  encoder.width = size.widthPx;
+  encoder.height = size.heightPx;
+  encoder.frameRate = framesPerSecond;
   encoder.quantizationParameter = 22;
-  encoder.groupOfPictures = footage.framesPerSecond;
+  encoder.groupOfPictures = framesPerSecond;
   encoder.speed = 4;
   encoder.initialize();
-  try {
-    for (let frame = 0; frame < footage.frameCount; frame += 1) encoder.addFrameRgba(footage.paintFrame(frame));
-  } catch (error) {
-    // Deleted before it is finalized, the encoder would take its whole module down with it.
-    finishFile(encoder);
-    throw error;
-  }
-  return finishFile(encoder);
-}
-
-function finishFile(encoder: h264.H264MP4Encoder): Uint8Array {
+  for (let frame = 0; frame < footage.frameCount; frame += 1) encoder.addFrameRgba(footage.paintFrame(frame));
   encoder.finalize();
   const bytes = encoder.FS.readFile(encoder.outputFilename);
   encoder.FS.unlink(encoder.outputFilename);
@@ -56,60 +63,24 @@ function finishFile(encoder: h264.H264MP4Encoder): Uint8Array {
   return bytes;
 }
 
-/**
- * The encoder writes its index last, marks every frame as a place to start from and rounds times; this puts all three
- * right.
- */
-async function remux(bytes: Uint8Array, footage: Footage): Promise<Uint8Array> {
-  const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
-  const track = await input.getPrimaryVideoTrack();
-  const decoderConfig = await track?.getDecoderConfig();
-  if (!track || !decoderConfig) throw new Error('The encoder delivered no video track.');
-  const target = new BufferTarget();
-  const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target });
-  const source = new EncodedVideoPacketSource('avc');
-  output.addVideoTrack(source, { frameRate: footage.framesPerSecond });
-  await output.start();
-  let frame = 0;
-  for await (const packet of new EncodedPacketSink(track).packets()) {
-    const type = startsPicture(packet.data) ? 'key' : 'delta';
-    await source.add(
-      new EncodedPacket(packet.data, type, frame / footage.framesPerSecond, 1 / footage.framesPerSecond),
-      { decoderConfig },
-    );
-    frame += 1;
-  }
-  await output.finalize();
-  input.dispose();
-  if (target.buffer === null || frame !== footage.frameCount) throw new Error('The encoder lost a frame.');
-  return new Uint8Array(target.buffer);
-}
-
 /** Whether a packet of length-prefixed units holds an IDR slice (unit type 5), which needs no earlier frame. */
-function startsPicture(packet: Uint8Array): boolean {
+function hasKeyFrame(packet: Uint8Array): boolean {
   const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
-  for (let at = 0; at + 5 <= packet.byteLength; at += 4 + view.getUint32(at)) {
+  for (let at = 0; at + 5 <= packet.byteLength; at += 4 + view.getUint32(at))
     if ((view.getUint8(at + 4) & 0x1f) === 5) return true;
-  }
   return false;
 }
 
-/** Zeroes the times of creation in the index: they are the only bytes that would differ from run to run. */
-function clearTimes(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const walk = (from: number, to: number): void => {
-    for (let at = from; at + 8 <= to;) {
-      const size = view.getUint32(at);
-      const type = Buffer.from(bytes.subarray(at + 4, at + 8)).toString('latin1');
-      if (type === 'moov' || type === 'trak' || type === 'mdia') walk(at + 8, at + size);
-      // After the version and flags: creation and modification time, of 4 bytes each, or 8 in version 1.
-      if (type === 'mvhd' || type === 'tkhd' || type === 'mdhd')
-        bytes.fill(0, at + 12, at + 12 + (view.getUint8(at + 8) === 1 ? 16 : 8));
-      // A size of 0 or 1 belongs to the media data, which comes last.
-      if (size < 8) return;
-      at += size;
-    }
-  };
-  walk(0, bytes.byteLength);
-  return bytes;
+/**
+ * Zeroes the times of creation and modification, the only bytes that would differ from run to run. The index comes first
+ * and describes one track, so the first box of each name is the one.
+ */
+function clearTimes(file: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const bytes = Buffer.from(file.buffer);
+  for (const box of ['mvhd', 'tkhd', 'mdhd']) {
+    // After the name, the version (4-byte times, or 8 in version 1) and the flags.
+    const at = bytes.indexOf(box) + 4;
+    bytes.fill(0, at + 4, at + 4 + (bytes[at] === 1 ? 16 : 8));
+  }
+  return file;
 }

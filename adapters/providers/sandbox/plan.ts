@@ -1,7 +1,7 @@
 import { PROVIDER_ERRORS, type TaskErrorCode } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-
-export type ImageFormat = 'png' | 'jpeg' | 'webp';
+import type { ProviderCapabilities } from '../../../core/ports/provider.js';
+import { TASK_CACHE_LIMITS } from './tasks.js';
 
 export interface Size {
   readonly widthPx: number;
@@ -9,29 +9,29 @@ export interface Size {
 }
 
 /** The plan of a task, from the model's settings and the task's parameters. */
-export type Plan =
-  | { readonly painter: 'noop'; readonly count: number }
-  | {
-      readonly painter: 'image';
-      readonly count: number;
-      readonly size: Size;
-      readonly format: ImageFormat;
-      readonly seed?: number;
-    }
-  | {
-      readonly painter: 'video';
-      readonly size: Size;
-      readonly durationSeconds: number;
-      readonly framesPerSecond: number;
-      readonly seed?: number;
-    }
-  | {
-      readonly painter: 'test';
-      readonly count: number;
-      readonly size: Size;
-      readonly seed?: number;
-      readonly behaviour: Behaviour;
-    };
+export interface Plan {
+  readonly painter: keyof typeof PAINTERS;
+  readonly count: number;
+  readonly size: Size;
+  readonly format: (typeof FORMATS)[number];
+  readonly seed: number | undefined;
+  /** Only of a video, as is the frame rate. */
+  readonly durationSeconds: number;
+  readonly framesPerSecond: number;
+  readonly behaviour: Behaviour;
+}
+
+/** The behaviour of a task of the test model; other tasks succeed. */
+export interface Behaviour {
+  readonly name: (typeof BEHAVIOURS)[number];
+  /** The least time until the task finishes, whatever its outcome; 0 to 60,000. */
+  readonly delayMs: number;
+  /** The number of outputs of a partial delivery. */
+  readonly deliver: number;
+  readonly errorCode: TaskErrorCode;
+  /** How many first attempts of a generation fail with a retryable error. With 0, all fail permanently. */
+  readonly retryableAttempts: number;
+}
 
 export const BEHAVIOURS = [
   'succeed',
@@ -47,21 +47,20 @@ export const BEHAVIOURS = [
   'wrong_output',
 ] as const;
 
-/** The behaviour of a task of the test model. */
-export interface Behaviour {
-  readonly name: (typeof BEHAVIOURS)[number];
-  /** The least time until the task finishes, whatever its outcome; 0 to 60,000. */
-  readonly delayMs: number;
-  /** Outputs of a partial delivery. */
-  readonly deliver: number;
-  readonly errorCode: TaskErrorCode;
-  /**
-   * This many first attempts of a generation fail with a retryable error, then one succeeds; 0: it fails permanently.
-   */
-  readonly retryableAttempts: number;
-}
+const FORMATS = ['png', 'jpeg', 'webp'] as const;
 
-/** Settings or parameters that cannot be used. The message is one sentence on what would be right. */
+/** The parameters that each painter reads, and its default size. */
+const PAINTERS = {
+  image: { size: '512x512', reads: ['n', 'size', 'format', 'seed'] },
+  video: { size: '512x288', reads: ['size', 'duration_seconds', 'fps', 'seed'] },
+  noop: { size: '64x64', reads: ['n', 'seed'] },
+  test: {
+    size: '256x256',
+    reads: ['n', 'size', 'seed', 'behaviour', 'delay_ms', 'deliver', 'error_code', 'retryable_attempts'],
+  },
+};
+
+/** Settings or parameters that cannot be used. The message is a sentence for the client. */
 export class PlanInvalid extends Error {
   constructor(
     readonly at: 'settings' | 'parameters',
@@ -72,97 +71,79 @@ export class PlanInvalid extends Error {
   }
 }
 
-const PAINTERS = ['image', 'video', 'noop', 'test'] as const;
-const SEED_MAX = 2 ** 31 - 1;
-
-/** The painter a model's `provider_settings` names. */
-export function readPainter(settings: JsonObject): Plan['painter'] {
+/** The fault of a model's settings, as a sentence; undefined when there is none. */
+export function settingsFault(settings: JsonObject): string | undefined {
   const unknown = Object.keys(settings).find((name) => name !== 'painter');
-  if (unknown !== undefined)
-    throw new PlanInvalid('settings', `The sandbox provider has one setting, painter; "${unknown}" is unknown.`);
-  const painter = PAINTERS.find((name) => name === settings['painter']);
-  if (painter === undefined)
-    throw new PlanInvalid('settings', `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);
-  return painter;
+  if (unknown !== undefined) return `The sandbox provider has one setting, painter; "${unknown}" is unknown.`;
+  const painters = Object.keys(PAINTERS);
+  if (painters.includes(settings['painter'] as string)) return undefined;
+  return `The sandbox provider's setting painter must be one of ${painters.join(', ')}.`;
 }
 
-/** What is wrong with a model's settings for the sandbox, as a sentence; nothing when they can be used. */
-export function settingsFault(settings: JsonObject): string | undefined {
-  try {
-    readPainter(settings);
-    return undefined;
-  } catch (error) {
-    if (error instanceof PlanInvalid) return error.message;
-    throw error;
-  }
+/** The capabilities of a model of the sandbox. Only still pictures can keep a part of a reference. */
+export function sandboxCapabilities({ painter }: JsonObject): ProviderCapabilities {
+  return {
+    answersWithOutputs: false,
+    isAskedBy: 'token',
+    takesTokenOnce: true,
+    settleMs: 0,
+    cancels: 'running',
+    keepsResultsMs: TASK_CACHE_LIMITS.keepReadMs,
+    isPaid: false,
+    ...(painter === 'image' || painter === 'test' ? { maxMaskedReferences: 1 } : {}),
+  };
 }
 
 export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
-  const painter = readPainter(settings);
-  const read = new ParameterReader(parameters);
-  const seed = parameters['seed'] === undefined ? {} : { seed: read.integer('seed', 0, SEED_MAX, 0) };
-  switch (painter) {
-    case 'noop':
-      return { painter, count: read.integer('n', 1, 4, 1) };
-    case 'image':
-      return {
-        painter,
-        count: read.integer('n', 1, 4, 1),
-        size: read.size('512x512'),
-        format: read.oneOf('format', ['png', 'jpeg', 'webp'], 'png'),
-        ...seed,
-      };
-    case 'video':
-      return {
-        painter,
-        size: read.size('512x288'),
-        durationSeconds: read.integer('duration_seconds', 1, 10, 2),
-        framesPerSecond: read.integer('fps', 1, 30, 12),
-        ...seed,
-      };
-    case 'test':
-      return {
-        painter,
-        count: read.integer('n', 1, 4, 1),
-        size: read.size('256x256'),
-        behaviour: read.behaviour(),
-        ...seed,
-      };
-  }
+  const fault = settingsFault(settings);
+  if (fault !== undefined) throw new PlanInvalid('settings', fault);
+  const painter = settings['painter'] as Plan['painter'];
+  const { reads, size } = PAINTERS[painter];
+  const given = Object.entries(parameters).filter(([name]) => reads.includes(name));
+  const read = new ParameterReader(Object.fromEntries(given));
+  const seed = read.given['seed'] === undefined ? undefined : read.integer('seed', 0, 2 ** 31 - 1, 0);
+  const asked = read.size(size);
+  const behaviour: Behaviour = {
+    name: read.oneOf('behaviour', BEHAVIOURS, 'succeed'),
+    delayMs: read.integer('delay_ms', 0, 60_000, 0),
+    deliver: read.integer('deliver', 0, 4, 1),
+    errorCode: read.oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
+    retryableAttempts: read.integer('retryable_attempts', 0, 100, 0),
+  };
+  const isWrong = behaviour.name === 'wrong_output';
+  return {
+    painter,
+    count: read.integer('n', 1, 4, 1),
+    size: isWrong ? { widthPx: asked.widthPx / 2, heightPx: asked.heightPx / 2 } : asked,
+    format: read.oneOf('format', FORMATS, 'png'),
+    seed,
+    durationSeconds: read.integer('duration_seconds', 1, 10, 2),
+    framesPerSecond: read.integer('fps', 1, 30, 12),
+    behaviour,
+  };
 }
 
 class ParameterReader {
-  constructor(readonly parameters: JsonObject) {}
+  constructor(readonly given: JsonObject) {}
 
   integer(name: string, minimum: number, maximum: number, fallback: number): number {
-    const value = this.parameters[name] ?? fallback;
+    const value = this.given[name] ?? fallback;
     if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
     throw new PlanInvalid('parameters', `${name} must be a whole number from ${minimum} to ${maximum}.`);
   }
 
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
-    const given = this.parameters[name] ?? fallback;
-    const value = values.find((candidate) => candidate === given);
+    const value = values.find((candidate) => candidate === (this.given[name] ?? fallback));
     if (value === undefined) throw new PlanInvalid('parameters', `${name} must be one of ${values.join(', ')}.`);
     return value;
   }
 
   size(fallback: string): Size {
-    const given = this.parameters['size'] ?? fallback;
+    const given = this.given['size'] ?? fallback;
     const [, width, height] = (typeof given === 'string' ? /^(\d{2,4})x(\d{2,4})$/.exec(given) : null) ?? [];
     const size = { widthPx: Number(width), heightPx: Number(height) };
     const isFit = (px: number): boolean => px >= 64 && px <= 1024 && px % 2 === 0;
     if (isFit(size.widthPx) && isFit(size.heightPx)) return size;
     throw new PlanInvalid('parameters', 'size must be WIDTHxHEIGHT, two even numbers from 64 to 1024.');
-  }
-
-  behaviour(): Behaviour {
-    return {
-      name: this.oneOf('behaviour', BEHAVIOURS, 'succeed'),
-      delayMs: this.integer('delay_ms', 0, 60_000, 0),
-      deliver: this.integer('deliver', 0, 4, 1),
-      errorCode: this.oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
-      retryableAttempts: this.integer('retryable_attempts', 0, 100, 0),
-    };
   }
 }

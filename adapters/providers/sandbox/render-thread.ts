@@ -1,46 +1,99 @@
 import { parentPort } from 'node:worker_threads';
-import {
-  RenderAborted,
-  type RenderControl,
-  type RenderJob,
-  type RenderMessage,
-  type RenderOutcome,
-  type RenderRequest,
-} from './render-job.js';
-import { renderImages } from './render-images.js';
-import { renderVideo } from './render-video.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { DecodedReference } from './decode-reference.js';
+import { Canvas, smoothstep, type Color } from './paint/canvas.js';
+import { paintScene } from './paint/paint-scene.js';
+import { composeScene, type Scene } from './paint/scene.js';
+import type { RenderJob, RenderMessage } from './render.js';
 
-/** Entry of a rendering thread: takes one job at a time, reports progress, answers with one outcome. */
-const port = parentPort;
-if (port === null) throw new Error('This file is started as a worker thread.');
+/** Entry of a rendering thread, which takes one job at a time. */
+parentPort!.on('message', (job: RenderJob) => void paint(job));
 
-port.on('message', (request: RenderRequest) => void answer(request));
-
-async function answer({ job, abort }: RenderRequest): Promise<void> {
-  const control: RenderControl = {
-    progress: (share) => port!.postMessage({ progress: share } satisfies RenderMessage, []),
-    check: () => {
-      if (Atomics.load(abort, 0) === 1) throw new RenderAborted();
-    },
-  };
-  const outcome = await render(job, control);
-  const transfer = outcome.state === 'done' ? outcome.outputs.map((output) => output.bytes.buffer as ArrayBuffer) : [];
-  port!.postMessage({ outcome } satisfies RenderMessage, transfer);
+async function paint(job: RenderJob): Promise<void> {
+  const outputs = job.plan.painter === 'video' ? [await paintVideo(job)] : paintPictures(job);
+  const buffers = outputs.map(({ buffer }) => buffer);
+  parentPort!.postMessage(outputs satisfies RenderMessage, buffers);
 }
 
-async function render(job: RenderJob, control: RenderControl): Promise<RenderOutcome> {
-  try {
-    control.check();
-    return {
-      state: 'done',
-      outputs: job.kind === 'image' ? await renderImages(job, control) : [await renderVideo(job, control)],
-    };
-  } catch (error) {
-    if (error instanceof RenderAborted) return { state: 'aborted' };
-    process.emitWarning(error instanceof Error ? error : String(error));
-    return {
-      state: 'failed',
-      failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not render this.', mayRetry: true },
-    };
+function reportProgress(share: number): void {
+  parentPort!.postMessage(share satisfies RenderMessage, []);
+}
+
+function paintPictures(job: RenderJob): Uint8Array<ArrayBuffer>[] {
+  const { plan, references } = job;
+  const kept = references.find(({ mask }) => mask !== undefined);
+  const backdrop = readBackdrop(
+    job,
+    references.filter((reference) => reference !== kept),
+  );
+  return Array.from({ length: plan.count }, (_, index) => {
+    const scene = composeFor(job, backdrop ?? (kept && readPicture(job, kept)), index);
+    const pixels = paintScene(scene, { ...plan.size, seconds: 0, progress: 0, backdrop }).toBytes(3);
+    if (kept !== undefined) keepOpaque(pixels, kept);
+    reportProgress((index + 1) / plan.count);
+    return pixels;
+  });
+}
+
+/** The first picture of the same prompt and seed, moving. Start and end frames fade into it and out of it. */
+async function paintVideo(job: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
+  const { size, framesPerSecond, durationSeconds } = job.plan;
+  const backdrop = readBackdrop(job, job.references);
+  const start = readFrame(job, 'start_frame');
+  const end = readFrame(job, 'end_frame');
+  const scene = composeFor(job, backdrop ?? start ?? end, 0);
+  const frameCount = durationSeconds * framesPerSecond;
+  const paintFrame = (frame: number): Uint8Array => {
+    const progress = frameCount === 1 ? 0 : frame / (frameCount - 1);
+    const canvas = paintScene(scene, { ...size, seconds: frame / framesPerSecond, progress, backdrop });
+    if (start !== undefined) canvas.blendCanvas(start, () => smoothstep(0.45, 0, progress));
+    if (end !== undefined) canvas.blendCanvas(end, () => smoothstep(0.55, 1, progress));
+    reportProgress((frame + 1) / (frameCount + 1));
+    return canvas.toBytes(4);
+  };
+  const { encodeVideo } = await import('./encode-video.js');
+  return encodeVideo({ size, framesPerSecond, frameCount, paintFrame });
+}
+
+/** The colours of `picture` tint the scene: the means of its upper, middle and lower third. */
+function composeFor(job: RenderJob, picture: Canvas | undefined, index: number): Scene {
+  const tints = picture === undefined ? [] : [0, 1, 2].map((third) => meanColor(picture, third / 3, (third + 1) / 3));
+  return composeScene(job, job.plan.seed, index, tints);
+}
+
+function meanColor({ data, widthPx, heightPx }: Canvas, from: number, to: number): Color {
+  const rows = data.subarray(Math.floor(heightPx * from) * widthPx * 3, Math.floor(heightPx * to) * widthPx * 3);
+  const mean = (channel: number): number =>
+    rows.reduce((sum, value, at) => (at % 3 === channel ? sum + value : sum), 0) / (rows.length / 3);
+  return [mean(0), mean(1), mean(2)];
+}
+
+function readPicture({ plan: { size } }: RenderJob, { pixels }: DecodedReference): Canvas {
+  return Canvas.fromRgb(size.widthPx, size.heightPx, pixels);
+}
+
+function readFrame(job: RenderJob, role: ReferenceRole): Canvas | undefined {
+  const reference = job.references.find((candidate) => candidate.role === role);
+  return reference && readPicture(job, reference);
+}
+
+/** All reference images side by side, with soft seams; undefined when there are none. */
+function readBackdrop(job: RenderJob, from: readonly DecodedReference[]): Canvas | undefined {
+  const { widthPx } = job.plan.size;
+  const images = from.filter(({ role }) => role === 'reference_image');
+  const soft = widthPx * 0.08;
+  const [backdrop, ...others] = images.map((image) => readPicture(job, image));
+  others.forEach((picture, index) => {
+    const seam = ((index + 1) / images.length) * widthPx;
+    backdrop!.blendCanvas(picture, (x) => smoothstep(seam - soft, seam + soft, x));
+  });
+  return backdrop;
+}
+
+/** Lays a masked reference over painted bytes: where it is opaque, exactly its colours remain. */
+function keepOpaque(painted: Uint8Array, { pixels, mask }: DecodedReference): void {
+  for (let at = 0; at < painted.length; at += 1) {
+    const share = mask![Math.floor(at / 3)]!;
+    painted[at] = Math.round((painted[at]! * share + pixels[at]! * (255 - share)) / 255);
   }
 }

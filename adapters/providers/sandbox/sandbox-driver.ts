@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { ProviderDriver } from '../../driver.js';
-import { settingsFault } from './plan.js';
-import { sandboxCapabilities } from './sandbox-capabilities.js';
+import { sandboxCapabilities, settingsFault } from './plan.js';
 
-/** Paints in this process, for trying things. */
+/** Paints in this process, for trial use. */
 export const sandboxDriver: ProviderDriver = {
   kind: 'provider',
   name: 'sandbox',
@@ -21,9 +20,7 @@ export const sandboxDriver: ProviderDriver = {
     },
   },
   settingsFault,
-
   capabilities: sandboxCapabilities,
-
   async open({ options, clock, memory }) {
     const { SandboxProvider } = await import('./sandbox-provider.js');
     const { threads } = options as { readonly threads: number };

@@ -11,58 +11,50 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { waitsOf } from '../shared/reference-bytes.js';
 import { TaskRefused } from '../shared/task-refused.js';
-import { ReferenceRefused } from './decode-reference.js';
-import { type Plan, PlanInvalid, readPlan } from './plan.js';
-import type { RenderOutcome } from './render-job.js';
-import { RenderPool } from './render-pool.js';
-import { toRenderJob } from './render-submission.js';
-import { sandboxCapabilities } from './sandbox-capabilities.js';
-import { SandboxTask } from './sandbox-task.js';
-import { SubmissionCounter } from './submission-counter.js';
-import { TASK_CACHE_LIMITS, TaskCache, type TaskCacheLimits } from './task-cache.js';
-import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
+import { decodeReferences } from './decode-reference.js';
+import { type Plan, PlanInvalid, readPlan, sandboxCapabilities } from './plan.js';
+import { RenderFailed, RenderThreads } from './render.js';
+import { type Rendered, SandboxTask, TASK_CACHE_LIMITS, TaskCache } from './tasks.js';
 
 export interface SandboxOptions {
   readonly clock: Clock;
-  /** Rendering threads at most; one less than the cores, 1 to 4, when absent. */
+  /** The most rendering threads; 1 when absent. */
   readonly threads?: number;
-  /**
-   * The memory budget for fetching and decoding reference files, shared with other decoders; one of 192 MiB when
-   * absent.
-   */
+  /** The memory budget for reading and decoding reference files, shared with other decoders; 192 MiB when absent. */
   readonly memory?: MemoryBudget;
-  /** How much is remembered and for how long; what is absent is as in `TASK_CACHE_LIMITS`. */
-  readonly limits?: Partial<TaskCacheLimits>;
+  /** Limits that differ from `TASK_CACHE_LIMITS`. */
+  readonly limits?: Partial<typeof TASK_CACHE_LIMITS>;
 }
 
 /**
- * Renders pictures and videos in this process, with no network and no model, and behaves like a remote service: tasks
- * are accepted immediately, run by a few threads, and forgotten a while after their end or when the process ends. The
- * same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`. No call waits for
+ * Renders pictures and videos in this process, without a network or a model, and behaves like a remote service: tasks are
+ * accepted immediately, run in a few threads, and forgotten some time after their end or when the process ends. The same
+ * input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`. No call waits for
  * anything, so aborting has an effect only before a call begins.
  */
 export class SandboxProvider implements Provider {
-  readonly #clock: Clock;
-  readonly #pool: RenderPool;
-  readonly #memory: MemoryBudget;
-  readonly #tasks: TaskCache;
-  /**
-   * A loss concerns the connection between two processes and ends no attempt, so the losses of one attempt are counted
-   * here.
-   */
-  readonly #submissions = new SubmissionCounter();
+  private readonly clock: Clock;
+  /** Counts threads: a task holds one from the decoding of its references to its end, and waits in order of arrival. */
+  private readonly slots: MemoryBudget;
+  private readonly threads = new RenderThreads();
+  private readonly memory: MemoryBudget;
+  private readonly tasks: TaskCache;
+  private readonly running = new Set<Promise<void>>();
+  /** How often each of the last tokens was submitted to be lost. A loss ends no attempt, so it is counted here. */
+  private readonly losses = new Map<string, number>();
 
-  constructor(options: SandboxOptions) {
-    this.#clock = options.clock;
-    this.#pool = new RenderPool(options.threads);
-    this.#memory = options.memory ?? new MemoryBudget(192 * 1024 * 1024);
-    this.#tasks = new TaskCache({ ...TASK_CACHE_LIMITS, ...options.limits });
+  constructor({ clock, threads = 1, memory = new MemoryBudget(192 * 2 ** 20), limits }: SandboxOptions) {
+    this.clock = clock;
+    this.slots = new MemoryBudget(threads);
+    this.memory = memory;
+    this.tasks = new TaskCache({ ...TASK_CACHE_LIMITS, ...limits });
   }
 
-  /** Bytes of finished outputs held in memory; never above the limit. */
+  /** Bytes of finished outputs in memory; never above the limit. */
   get heldBytes(): number {
-    return this.#tasks.byteSize;
+    return this.tasks.heldBytes;
   }
 
   capabilities(settings: JsonObject): ProviderCapabilities {
@@ -71,133 +63,110 @@ export class SandboxProvider implements Provider {
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
     throwIfAborted(call?.signal);
-    const now = this.#clock.now();
-    this.#tasks.sweep(now);
+    const now = this.clock.now();
+    this.tasks.sweep(now);
     const reference = referenceOf(submission.token);
-    if (this.#tasks.find(reference) !== undefined) return { accepted: true, reference };
+    if (this.tasks.find(reference) !== undefined) return { accepted: true, reference };
     const plan = tryPlan(submission);
     if ('failure' in plan) return { accepted: false, failure: plan.failure };
-    if (this.#tasks.isFull) {
+    if (this.tasks.isFull)
       return {
         accepted: false,
         failure: unavailable('The sandbox has reached its limit of open tasks.'),
         because: 'capacity',
       };
-    }
-    if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
-    const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
-    this.#tasks.add(task, now);
-    if (plan.painter === 'noop') this.#finish(task, { state: 'done', outputs: constantOutputs(plan.count) });
-    else void this.#render(task, submission, plan);
+    const { name, delayMs } = plan.behaviour;
+    const failure = plannedFailure(plan, submission.attempt);
+    if (name === 'refuse' && failure !== undefined) return { accepted: false, failure };
+    if (name === 'unknown_acceptance_lost' && this.isLost(submission, plan))
+      throw new Error('The connection was lost before the sandbox took the task.');
+    const task = new SandboxTask(reference, now, {
+      readyAt: name === 'hang' ? Infinity : now + delayMs,
+      ignoresCancel: name === 'late_success_after_cancel',
+    });
+    this.tasks.add(task, now);
+    if (failure !== undefined) this.finish(task, { failure });
+    else if (plan.painter === 'noop')
+      this.finish(task, { outputs: Array.from({ length: plan.count }, () => CONSTANT) });
+    else if (name !== 'hang') this.start(task, submission, plan);
+    if (name === 'unknown_acceptance') throw new Error('The connection was lost after the sandbox took the task.');
     return { accepted: true, reference };
   }
 
   async poll(reference: string): Promise<ProviderReport> {
-    const now = this.#clock.now();
-    this.#tasks.sweep(now);
-    return this.#tasks.find(reference)?.report(now) ?? { state: 'unknown' };
+    const now = this.clock.now();
+    this.tasks.sweep(now);
+    return this.tasks.find(reference)?.report(now) ?? { state: 'unknown' };
   }
 
   async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
-    const now = this.#clock.now();
-    const task = this.#tasks.find(reference);
+    const now = this.clock.now();
+    const task = this.tasks.find(reference);
     if (task === undefined) throw new Error('The sandbox has no such task.');
     const bytes = task.read(index, now);
-    this.#tasks.settle(task, now);
+    this.tasks.settle(task, now);
     return chunksOf(bytes);
   }
 
   async cancel(reference: string): Promise<void> {
-    const now = this.#clock.now();
-    const task = this.#tasks.find(reference);
+    const now = this.clock.now();
+    const task = this.tasks.find(reference);
     if (task === undefined) return;
     task.cancel(now);
-    this.#tasks.settle(task, now);
+    this.tasks.settle(task, now);
   }
 
-  async recover(
-    token: string,
-  ): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false }> {
-    this.#tasks.sweep(this.#clock.now());
+  async recover(token: string): Promise<{ found: true; reference: string } | { found: false }> {
+    this.tasks.sweep(this.clock.now());
     const reference = referenceOf(token);
-    return this.#tasks.find(reference) === undefined ? { found: false } : { found: true, reference };
+    return this.tasks.find(reference) === undefined ? { found: false } : { found: true, reference };
   }
 
   /** Stops every task, waits for the threads and forgets everything. */
   async close(): Promise<void> {
-    for (const task of this.#tasks.open()) task.stop();
-    await this.#pool.close();
-    this.#tasks.clear();
+    this.tasks.clear();
+    await Promise.all(this.running);
+    await this.threads.close();
   }
 
-  #submitTest(
-    submission: Submission,
-    plan: Extract<Plan, { painter: 'test' }>,
-    reference: string,
-    now: number,
-  ): SubmitAnswer {
-    const { behaviour } = plan;
-    const failure = plannedFailure(behaviour, submission.attempt);
-    if (behaviour.name === 'refuse' && failure !== undefined) return { accepted: false, failure };
-    if (
-      behaviour.name === 'unknown_acceptance_lost' &&
-      this.#submissionOf(submission) <= Math.max(1, behaviour.retryableAttempts)
-    ) {
-      throw new Error('The connection was lost before the sandbox took the task.');
-    }
-    const readyAt = behaviour.name === 'hang' ? Infinity : now + behaviour.delayMs;
-    const task = new SandboxTask(reference, now, {
-      readyAt,
-      ignoresCancel: behaviour.name === 'late_success_after_cancel',
-    });
-    this.#tasks.add(task, now);
-    if (failure !== undefined) this.#finish(task, { state: 'failed', failure });
-    else if (behaviour.name !== 'hang') void this.#render(task, submission, plan);
-    if (behaviour.name === 'unknown_acceptance')
-      throw new Error('The connection was lost after the sandbox took the task.');
-    return { accepted: true, reference };
+  private isLost({ attempt, token }: Submission, { behaviour }: Plan): boolean {
+    const submissions = (this.losses.get(token) ?? 0) + 1;
+    this.losses.delete(token);
+    this.losses.set(token, submissions);
+    if (this.losses.size > 1000) this.losses.delete(this.losses.keys().next().value!);
+    // At least one submission was made for each earlier attempt, perhaps by another process.
+    return attempt - 1 + submissions <= Math.max(1, behaviour.retryableAttempts);
   }
 
-  /**
-   * Which submission of the generation this is, as far as this process can tell: at least one was made for each attempt
-   * before.
-   */
-  #submissionOf({ attempt, token }: Submission): number {
-    return attempt - 1 + this.#submissions.next(token);
+  private start(task: SandboxTask, submission: Submission, plan: Plan): void {
+    const running = this.render(task, submission, plan)
+      .then(
+        (outputs) => this.finish(task, { outputs: delivered(plan, outputs) }),
+        (error: unknown) => this.finish(task, { failure: failureOf(error) }),
+      )
+      .finally(() => this.running.delete(running));
+    this.running.add(running);
   }
 
-  /** Never rejects: any error becomes the task's failure. */
-  async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
-    try {
-      const outcome = await this.#pool.run({
-        prepare: () => toRenderJob(submission, plan, this.#memory, task.signal),
-        signal: task.signal,
-        onProgress: (share) => task.advance(share),
-      });
-      this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
-    } catch (error) {
-      const failure =
-        error instanceof ReferenceRefused || error instanceof TaskRefused
-          ? ({ code: 'INPUT_INVALID', message: error.message, mayRetry: false } as const)
-          : unavailable('A reference file could not be fetched.');
-      this.#finish(task, { state: 'failed', failure });
-    }
+  private render(task: SandboxTask, submission: Submission, plan: Plan): Promise<Rendered[]> {
+    const { signal } = task;
+    const { prompt, negativePrompt = '' } = submission;
+    const work = async (): Promise<Rendered[]> => {
+      const references = await decodeReferences(submission.references, plan.size, this.memory, signal);
+      return this.threads.render({ prompt, negativePrompt, plan, references }, signal, (share) => task.advance(share));
+    };
+    return this.slots.during(1, work, waitsOf(signal));
   }
 
-  #finish(task: SandboxTask, outcome: RenderOutcome): void {
-    if (outcome.state === 'done') task.finish({ outputs: outcome.outputs });
-    if (outcome.state === 'failed') task.finish({ failure: outcome.failure });
-    this.#tasks.settle(task, this.#clock.now());
+  private finish(task: SandboxTask, result: Parameters<SandboxTask['finish']>[0]): void {
+    task.finish(result);
+    this.tasks.settle(task, this.clock.now());
   }
 }
 
-/** A task is named by its token, so the same token names the same task in every process. */
+/** A task is named by its token, so that the same token names the same task in every process. */
 function referenceOf(token: string): string {
   return `sandbox:${token}`;
-}
-
-function unavailable(message: string): ProviderFailure {
-  return { code: 'PROVIDER_UNAVAILABLE', message, mayRetry: true };
 }
 
 function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFailure } {
@@ -205,14 +174,48 @@ function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFai
     return readPlan(submission.settings, submission.parameters);
   } catch (error) {
     if (!(error instanceof PlanInvalid)) throw error;
-    return {
-      failure: {
-        code: error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID',
-        message: error.message,
-        mayRetry: false,
-      },
-    };
+    const code = error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID';
+    return { failure: { code, message: error.message, mayRetry: false } };
   }
+}
+
+/** The failure that the test model was asked for, of attempt number `attempt` (from 1). */
+function plannedFailure({ behaviour }: Plan, attempt: number): ProviderFailure | undefined {
+  const { name, errorCode: code, retryableAttempts } = behaviour;
+  if (name !== 'fail' && name !== 'refuse') return undefined;
+  if (retryableAttempts === 0) return { code, message: 'The test model was asked to fail.', mayRetry: false };
+  if (attempt > retryableAttempts) return undefined;
+  const message = `The test model was asked to fail; this was attempt ${attempt} of ${retryableAttempts}.`;
+  return { code, message, mayRetry: true };
+}
+
+function failureOf(error: unknown): ProviderFailure {
+  if (error instanceof TaskRefused) return { code: 'INPUT_INVALID', message: error.message, mayRetry: false };
+  if (error instanceof RenderFailed) return { code: 'INTERNAL_ERROR', message: error.message, mayRetry: true };
+  return unavailable('A reference file could not be fetched.');
+}
+
+function unavailable(message: string): ProviderFailure {
+  return { code: 'PROVIDER_UNAVAILABLE', message, mayRetry: true };
+}
+
+/** An 8×8 PNG of one colour, the output of the model that paints nothing. */
+export const CONSTANT_PNG: Uint8Array = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQI12OwyluKFTEMLQkAbOhTQRpLvTMAAAAASUVORK5CYII=',
+  'base64',
+);
+const CONSTANT: Rendered = {
+  kind: 'image',
+  mediaType: 'image/png',
+  bytes: CONSTANT_PNG,
+};
+/** A PNG by its signature, whose other bytes cannot be decoded. */
+const BROKEN_PNG = Buffer.from(`\x89PNG\r\n\x1a\n${'These bytes are not a picture. '.repeat(8)}`, 'latin1');
+
+function delivered({ behaviour }: Plan, outputs: readonly Rendered[]): readonly Rendered[] {
+  if (behaviour.name === 'partial') return outputs.slice(0, behaviour.deliver);
+  if (behaviour.name === 'bad_output') return outputs.map((output) => ({ ...output, bytes: BROKEN_PNG }));
+  return outputs;
 }
 
 const CHUNK_BYTES = 256 * 1024;

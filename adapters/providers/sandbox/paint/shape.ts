@@ -1,10 +1,10 @@
-/** A filled outline: how far a point is outside of it, in pixels (negative inside), and where it can be at all. */
+/** A filled outline: its bounds, and how many pixels a point is outside of it (negative inside). */
 export interface Shape {
   readonly left: number;
   readonly top: number;
   readonly right: number;
   readonly bottom: number;
-  distance(x: number, y: number): number;
+  readonly distance: (x: number, y: number) => number;
 }
 
 export type Point = readonly [x: number, y: number];
@@ -26,25 +26,11 @@ export function ring(centerX: number, centerY: number, radius: number, thickness
   };
 }
 
-export function roundedBox(left: number, top: number, right: number, bottom: number, radius: number): Shape {
-  const centerX = (left + right) / 2;
-  const centerY = (top + bottom) / 2;
-  const halfWidth = (right - left) / 2 - radius;
-  const halfHeight = (bottom - top) / 2 - radius;
-  return {
-    left,
-    top,
-    right,
-    bottom,
-    distance: (x, y) => {
-      const outX = Math.abs(x - centerX) - halfWidth;
-      const outY = Math.abs(y - centerY) - halfHeight;
-      return Math.hypot(Math.max(outX, 0), Math.max(outY, 0)) + Math.min(Math.max(outX, outY), 0) - radius;
-    },
-  };
+export function box(left: number, top: number, right: number, bottom: number): Shape {
+  return { left, top, right, bottom, distance: (x, y) => Math.max(left - x, x - right, top - y, y - bottom) };
 }
 
-/** Any closed outline; `rounding` pixels soften its corners outwards. */
+/** Any closed outline. Its corners are rounded outwards by `rounding` pixels. */
 export function polygon(points: readonly Point[], rounding = 0): Shape {
   const xs = points.map(([x]) => x);
   const ys = points.map(([, y]) => y);
@@ -59,43 +45,29 @@ export function polygon(points: readonly Point[], rounding = 0): Shape {
 
 function polygonDistance(points: readonly Point[], x: number, y: number): number {
   let nearest = Infinity;
-  let inside = false;
-  let [previousX, previousY] = points[points.length - 1]!;
+  let isInside = false;
+  let [previousX, previousY] = points.at(-1)!;
   for (const [pointX, pointY] of points) {
     const edgeX = previousX - pointX;
     const edgeY = previousY - pointY;
     const length = edgeX * edgeX + edgeY * edgeY;
     const along = length === 0 ? 0 : Math.min(1, Math.max(0, ((x - pointX) * edgeX + (y - pointY) * edgeY) / length));
-    const awayX = x - pointX - edgeX * along;
-    const awayY = y - pointY - edgeY * along;
-    nearest = Math.min(nearest, awayX * awayX + awayY * awayY);
-    if (pointY > y !== previousY > y && x < (edgeX * (y - pointY)) / edgeY + pointX) inside = !inside;
+    nearest = Math.min(nearest, (x - pointX - edgeX * along) ** 2 + (y - pointY - edgeY * along) ** 2);
+    if (pointY > y !== previousY > y && x < (edgeX * (y - pointY)) / edgeY + pointX) isInside = !isInside;
     previousX = pointX;
     previousY = pointY;
   }
-  return (inside ? -1 : 1) * Math.sqrt(nearest);
+  return (isInside ? -1 : 1) * Math.sqrt(nearest);
 }
 
-/** A regular polygon with one corner up. */
-export function regular(centerX: number, centerY: number, radius: number, corners: number, rounding = 0): Shape {
-  return polygon(
-    corner(centerX, centerY, corners, () => radius - rounding),
-    rounding,
-  );
-}
-
-export function star(centerX: number, centerY: number, radius: number, rounding = 0): Shape {
-  return polygon(
-    corner(centerX, centerY, 10, (index) => (index % 2 === 0 ? 1 : 0.45) * (radius - rounding)),
-    rounding,
-  );
-}
-
-function corner(centerX: number, centerY: number, count: number, radius: (index: number) => number): Point[] {
-  return Array.from({ length: count }, (_, index) => {
-    const angle = (index / count) * 2 * Math.PI;
-    return [centerX + Math.sin(angle) * radius(index), centerY - Math.cos(angle) * radius(index)] as const;
+/** A regular polygon with one corner up. Every second corner is at the share `waist` of the radius: a star. */
+export function regular(x: number, y: number, radius: number, corners: number, rounding: number, waist = 1): Shape {
+  const points = Array.from({ length: corners }, (_, index): Point => {
+    const angle = (index / corners) * 2 * Math.PI;
+    const away = (radius - rounding) * (index % 2 === 0 ? 1 : waist);
+    return [x + Math.sin(angle) * away, y - Math.cos(angle) * away];
   });
+  return polygon(points, rounding);
 }
 
 export function heart(centerX: number, centerY: number, radius: number): Shape {

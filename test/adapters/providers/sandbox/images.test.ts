@@ -104,7 +104,7 @@ describe('Sandbox pictures', () => {
     });
   });
 
-  it('sets any text as a caption', async () => {
+  it('paints any prompt', async () => {
     for (const prompt of [
       'x',
       '<svg>&amp;</svg> "quoted"',

@@ -4,9 +4,8 @@
  */
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
-import { TASK_CACHE_LIMITS } from '../../../../adapters/providers/sandbox/task-cache.js';
-import { CONSTANT_PNG } from '../../../../adapters/providers/sandbox/test-outputs.js';
+import { CONSTANT_PNG, SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
+import { TASK_CACHE_LIMITS } from '../../../../adapters/providers/sandbox/tasks.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { bytesOf, reportsUntilOver, submitted } from '../../../contracts/provider.contract.js';
 import { render } from './render.js';

@@ -5,8 +5,9 @@
  */
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { decodeReference, ReferenceRefused } from '../../../../adapters/providers/sandbox/decode-reference.js';
+import { decodeReference } from '../../../../adapters/providers/sandbox/decode-reference.js';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
+import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted } from '../../../contracts/provider.contract.js';
@@ -159,11 +160,11 @@ describe('Sandbox references', () => {
       );
     expect(
       await outcomeOf(referenceFile('reference_image', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))),
-    ).to.be.instanceOf(ReferenceRefused);
-    expect(await outcomeOf(referenceFile('reference_image', bytes.subarray(0, 80)))).to.be.instanceOf(ReferenceRefused);
+    ).to.be.instanceOf(TaskRefused);
+    expect(await outcomeOf(referenceFile('reference_image', bytes.subarray(0, 80)))).to.be.instanceOf(TaskRefused);
     for (const byteSize of [bytes.byteLength - 1, bytes.byteLength + 1]) {
       const outcome = await outcomeOf({ ...referenceFile('reference_image', bytes), byteSize });
-      expect(outcome).to.be.instanceOf(Error).and.not.instanceOf(ReferenceRefused);
+      expect(outcome).to.be.instanceOf(Error).and.not.instanceOf(TaskRefused);
     }
   });
 });
