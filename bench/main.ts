@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createBenchFolder, measureSync, type SyncTimes } from './disk.js';
-import { micros, table, type Row } from './report.js';
+import { micros, type Row, table } from './report.js';
 import { measureCommits } from './rows/commits.js';
 import { measureConnections } from './rows/connections.js';
 import { measureDistributed } from './rows/distributed.js';
@@ -13,13 +13,12 @@ import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureProviders } from './rows/providers.js';
-import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
 import { measureSlow } from './rows/slow.js';
 import { measureUsage } from './rows/usage.js';
+import { measureVersions } from './rows/versions.js';
 import { measureWaiters } from './rows/waiters.js';
 import { measureWebhooks } from './rows/webhooks.js';
-import { measureVersions } from './rows/versions.js';
 import { measureWork } from './rows/work.js';
 import { FULL, QUICK, Run } from './run.js';
 
@@ -38,7 +37,6 @@ const PARTS = {
   webhooks: measureWebhooks,
   distributed: measureDistributed,
   slow: measureSlow,
-  queues: measureQueues,
   gateways: measureGateways,
   versions: measureVersions,
 };

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerCommands } from '../child.js';
 import { percentile } from '../statistics.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
-import { callLanes, type CallKind } from './calls.js';
-import type { Lane } from './lane.js';
-import { pictureLanes, type PictureKind } from './pictures.js';
-import { requestLanes, type RequestKind } from './requests.js';
+import { type CallKind, callLanes } from './calls.js';
+import { type PictureKind, pictureLanes } from './pictures.js';
+import { type Lane, type RequestKind, requestLanes } from './requests.js';
 import { waiterCommands } from './waiters.js';
 
 export interface Slice {

@@ -1,6 +1,4 @@
-import type { Connection } from './connection.js';
-import type { Lane } from './lane.js';
-import { connectionsTo, requestLane, type RequestKind } from './requests.js';
+import { type Connection, connectionsTo, type Lane, type RequestKind, requestLane } from './requests.js';
 
 /** Requests for pictures. Each is over when the picture has been received. */
 export interface PictureKind {

@@ -1,6 +1,6 @@
-import { machineMicros } from '../usage.js';
 import { percentile } from '../statistics.js';
-import { Connection, type HttpAnswer } from './connection.js';
+import { machineMicros } from '../usage.js';
+import { Connection, type HttpAnswer } from './requests.js';
 
 const BASE = '/api/v1/developer/generations';
 /** Connections that are opened at the same time; a server's queue of new ones is short. */

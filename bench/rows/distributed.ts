@@ -1,9 +1,11 @@
+import { freshDatabase } from '../../test/servers/fresh-places.js';
 import { ServerAbsent } from '../../test/servers/servers.js';
-import type { Row } from '../report.js';
+import { comparisonOf, type Measured, measureInTurn, Side } from '../compare.js';
+import { fleetLines, type Row } from '../report.js';
 import type { Run } from '../run.js';
-import { StoreServers } from '../servers/store-servers.js';
+import type { DatabaseWritesCommands } from '../servers/database-writes.js';
+import { serversCpu, StoreServers } from '../servers/store-servers.js';
 import { measureAccounts } from './accounts.js';
-import { measureDatabase } from './database.js';
 import { measureFronts } from './fronts.js';
 import { measureWorkers } from './workers.js';
 
@@ -23,7 +25,7 @@ export async function measureDistributed(run: Run): Promise<Row[]> {
   });
 }
 
-/** What needs a server that is absent says so, and the rest of the run goes on. */
+/** A part whose server is absent is reported as not measured; the run continues. */
 export async function withServers(name: string, measure: () => Promise<Row[]>): Promise<Row[]> {
   try {
     return await measure();
@@ -32,4 +34,38 @@ export async function withServers(name: string, measure: () => Promise<Row[]>): 
     console.log(`not measured: ${name}: ${error.message}`);
     return [{ name, lines: [{ what: name, measured: 'not measured' }], figures: { absent: error.message } }];
   }
+}
+
+const UNIT = 'write';
+
+/**
+ * The database alone: what it makes of small durable writes, by many clients and by one. It is the ground the other
+ * rows stand on.
+ */
+async function measureDatabase(run: Run, stores: StoreServers): Promise<Row[]> {
+  const place = freshDatabase({ url: stores.mongoUrl });
+  const child = run.start<DatabaseWritesCommands>('./servers/database-writes.js', [place.url, place.database]);
+  const write = async (clients: number): Promise<Measured> => {
+    const before = stores.usage();
+    const { writes, elapsedMs, cpuMicros } = await child.ask('write', { clients, durationMs: run.sizes.sliceMs });
+    return {
+      cpuMicros: cpuMicros / writes,
+      perSecond: writes / (elapsedMs / 1_000),
+      ...serversCpu(before, stores.usage(), writes),
+    };
+  };
+  const { connections, rounds } = run.sizes;
+  const [many, one] = [new Side(() => write(connections)), new Side(() => write(1))];
+  await write(connections);
+  await measureInTurn([many, one], rounds);
+  await child.stop();
+  await place.drop();
+  const comparison = comparisonOf(many, one);
+  return [
+    {
+      name: 'database alone',
+      lines: fleetLines(`database alone, ${connections} clients not 1`, comparison, UNIT),
+      figures: comparison,
+    },
+  ];
 }

@@ -1,5 +1,5 @@
 import { comparisonOf, measureInTurn, middle, Side } from '../compare.js';
-import { loadFleet, measureFleet, type Fleet } from '../fleet.js';
+import { type Fleet, loadFleet, measureFleet } from '../fleet.js';
 import type { RequestKind } from '../load/requests.js';
 import { coresLine, fleetLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';

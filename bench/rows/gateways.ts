@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { cpus } from 'node:os';
 import type { Child } from '../child.js';
-import { comparisonOf, measureInTurn, middle, Side, type Measured } from '../compare.js';
+import { comparisonOf, type Measured, measureInTurn, middle, Side } from '../compare.js';
 import { startLiteLlm } from '../gateways/litellm.js';
 import type { PictureKind } from '../load/pictures.js';
 import type { RequestKind } from '../load/requests.js';
-import { comparisonLines, micros, timesText, whole, type Row } from '../report.js';
+import { comparisonLines, micros, type Row, timesText, whole } from '../report.js';
 import type { Run } from '../run.js';
 import type { ImageUpstreamCommands } from '../servers/image-upstream.js';
 import { createPictures, PICTURE_MODEL, pictureRequest } from '../servers/picture-model.js';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { compareServers } from '../compare.js';
 import { storeBytes } from '../disk.js';
 import type { RequestKind } from '../load/requests.js';
-import { comparisonLines, megabytes, whole, type Row } from '../report.js';
+import { comparisonLines, megabytes, type Row, whole } from '../report.js';
 import type { Run, Subject } from '../run.js';
 import type { FillCommands, Filled } from '../servers/fill.js';
-import { median } from '../statistics.js';
 import { createRequests, entriesRequests, listRequests, statusRequests } from '../servers/sample.js';
+import { median } from '../statistics.js';
 
 const AIM = { text: '≤ 1.15', atMost: 1.15 };
 const MILLION = 1_000_000;

@@ -1,9 +1,9 @@
+import type { Child } from '../child.js';
 import { compareServers, type Loaded, type Server } from '../compare.js';
 import { comparisonLines, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import { createRequests, statusRequests } from '../servers/sample.js';
 import type { SubjectCommands } from '../servers/subject.js';
-import type { Child } from '../child.js';
 
 const AIM = { text: '≤ 1.05', atMost: 1.05 };
 const STATUS_SAMPLES = 1_000;

@@ -9,8 +9,8 @@ import type { Mark } from '../load/generator.js';
 import { coresLine, fleetLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';
 import type { DatabaseWritesCommands } from '../servers/database-writes.js';
-import type { SlowDatabaseCommands } from '../servers/slow-database.js';
 import { creditsRequests } from '../servers/sample.js';
+import type { SlowDatabaseCommands } from '../servers/slow-database.js';
 import { StoreServers } from '../servers/store-servers.js';
 import {
   besideText,
@@ -18,12 +18,12 @@ import {
   DELAY_MS,
   linkOf,
   namedLines,
+  type SlowCase,
   slowFigures,
+  type SlowFleet,
   slowLines,
   SlowSide,
   titleOf,
-  type SlowCase,
-  type SlowFleet,
 } from '../slow-fleet.js';
 import { withServers } from './distributed.js';
 import { PROCESSES } from './fronts.js';

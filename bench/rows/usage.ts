@@ -1,5 +1,5 @@
 import type { RequestKind } from '../load/requests.js';
-import { whole, type Line, type Row } from '../report.js';
+import { type Line, type Row, whole } from '../report.js';
 import type { Run, Subject } from '../run.js';
 import type { FillLedgerCommands } from '../servers/fill-ledger.js';
 import { entriesRequests, usageRequests } from '../servers/sample.js';

@@ -1,4 +1,4 @@
-import { comparisonOf, measureServers, type Comparison, type Shown } from '../compare.js';
+import { type Comparison, comparisonOf, measureServers, type Shown } from '../compare.js';
 import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';

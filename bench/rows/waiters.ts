@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Woken } from '../load/waiters.js';
-import { megabytes, whole, type Row } from '../report.js';
+import { megabytes, type Row, whole } from '../report.js';
 import type { Run } from '../run.js';
 import { createRequests } from '../servers/sample.js';
 import { StoreServers } from '../servers/store-servers.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from '../child.js';
-import { comparisonOf, measureInTurn, Side, type Measured } from '../compare.js';
-import { fleetUse, spentBetween, type Fleet } from '../fleet.js';
+import { comparisonOf, type Measured, measureInTurn, Side } from '../compare.js';
+import { type Fleet, fleetUse, spentBetween } from '../fleet.js';
 import { fleetLines, latencyLine, latencyPercentiles, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';
 import type { BarePostsCommands } from '../servers/bare-posts.js';

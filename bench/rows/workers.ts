@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { comparisonOf, measureInTurn, middle, Side, type Measured } from '../compare.js';
-import { fleetUse, loadFleet, spentBetween, type Fleet } from '../fleet.js';
+import { comparisonOf, type Measured, measureInTurn, middle, Side } from '../compare.js';
+import { type Fleet, fleetUse, loadFleet, spentBetween } from '../fleet.js';
 import type { RequestKind } from '../load/requests.js';
 import { coresLine, fleetLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';
@@ -81,7 +81,7 @@ export async function startEmbedded(run: Run, name: string): Promise<Working> {
 }
 
 /** A REST process, and so many workers. */
-export async function startDistributed(run: Run, stores: StoreServers, count: number): Promise<Working> {
+async function startDistributed(run: Run, stores: StoreServers, count: number): Promise<Working> {
   const folder = await stores.newInstallation(run, `workers-${count}`);
   const front = await run.startSubject(folder);
   const workers: Subject['child'][] = [];
@@ -93,7 +93,7 @@ export async function startDistributed(run: Run, stores: StoreServers, count: nu
   return { front, fronts: [front], workers, stores, secrets: await secretsOf(front) };
 }
 
-export async function stopWorking({ front, workers = [] }: Working): Promise<void> {
+async function stopWorking({ front, workers = [] }: Working): Promise<void> {
   await Promise.all([front.child, ...workers].map((child) => child.stop()));
 }
 
@@ -121,7 +121,7 @@ export async function burst({ load, sizes }: Run, working: Working, count: numbe
 }
 
 /** Waits until so many were settled by these processes since they began; answers when the last one was. */
-export async function untilSettled(working: Working, count: number): Promise<number> {
+async function untilSettled(working: Working, count: number): Promise<number> {
   for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
     const settled = await settledBy(working);
     if (settled.count >= count) return settled.lastAtMicros;
@@ -131,7 +131,7 @@ export async function untilSettled(working: Working, count: number): Promise<num
 }
 
 /** Asked of the processes, as asking the database would be part of what is measured. */
-export async function settledBy({
+async function settledBy({
   front,
   workers = [],
 }: Working): Promise<{ readonly count: number; readonly lastAtMicros: number }> {
