@@ -1,138 +1,218 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { App } from '../../core/access/credential.js';
+import type { ApiKey, App } from '../../core/access/credential.js';
+import {
+  createAccount,
+  createApp,
+  createKey,
+  expireKey,
+  renameAccount,
+  resumeAccount,
+  revokeKey,
+  suspendAccount,
+} from '../../core/access/manage.js';
+import type { Context } from '../../core/context.js';
+import type { Account } from '../../core/credits/account.js';
 import { ServiceError } from '../../core/errors.js';
-import type { ShownKey, ShownPerson, SignInLink } from '../operator/operator.js';
-import { StoreOperator } from '../operator/store-operator.js';
-import { renderAccount } from './credits.js';
+import { cancelOpenGenerations } from '../../core/generation/end-generation.js';
+import type { Page, PageRequest } from '../../core/paging.js';
+import { pageByToken } from '../page-token.js';
 import { readTimestamp, timestamp } from './enums.js';
 import { Access, type ApiKeySchema, type AppSchema } from './generated/darkroom/v1/access_pb.js';
-import { People, type PersonSchema, type SignInLinkSchema } from './generated/darkroom/v1/people_pb.js';
-import { plain, readPage } from './method.js';
+import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
+import type { AppStorageSchema } from './generated/darkroom/v1/storage_pb.js';
+import { plain, readPage, readUuid } from './method.js';
 
-const { method: methodAccess } = Access;
+const { method } = Access;
 
+/** Accounts, their Apps, API keys and storage, for operators. */
 export const ACCESS_METHODS = [
-  plain(methodAccess.createAccount, {
+  plain(method.createAccount, {
     scope: 'access:write',
     async answer({ context, request: { displayName: name, currency } }) {
-      return {
-        account: renderAccount(
-          await new StoreOperator(context).createAccount({ name, ...(currency === '' ? {} : { currency }) }),
-        ),
-      };
+      const account = await createAccount(context, { name, ...(currency === '' ? {} : { currency }) });
+      return { account: renderAccount(account) };
     },
   }),
-  plain(methodAccess.listAccounts, {
+  plain(method.listAccounts, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listAccounts(readPage(request));
+      const { items, nextCursor = '' } = await pageByToken(readPage(request), 'accounts', (page) =>
+        context.accounts.list(page, context.call),
+      );
       return { accounts: items.map(renderAccount), nextPageToken: nextCursor };
     },
   }),
-  plain(methodAccess.getAccount, {
+  plain(method.getAccount, {
     scope: 'access:read',
-    answer: async ({ context, request: { accountId } }) => ({
-      account: renderAccount(await new StoreOperator(context).getAccount(accountId)),
-    }),
+    answer: async ({ context, request }) => ({ account: renderAccount(await requireAccount(context, request)) }),
   }),
-  plain(methodAccess.suspendAccount, {
-    scope: 'access:write',
-    async answer({ context, request: { accountId, cancelWork } }) {
-      const { account, work } = await new StoreOperator(context).suspendAccount(accountId, { cancelWork });
-      return { account: renderAccount(account), ...(work === undefined ? {} : { cancelledWork: work }) };
-    },
-  }),
-  plain(methodAccess.resumeAccount, {
-    scope: 'access:write',
-    answer: async ({ context, request: { accountId } }) => ({
-      account: renderAccount(await new StoreOperator(context).resumeAccount(accountId)),
-    }),
-  }),
-  plain(methodAccess.renameAccount, {
-    scope: 'access:write',
-    answer: async ({ context, request: { accountId, displayName: name } }) => ({
-      account: renderAccount(await new StoreOperator(context).renameAccount(accountId, name)),
-    }),
-  }),
-  plain(methodAccess.createApp, {
-    scope: 'access:write',
-    answer: async ({ context, request: { accountId, displayName: name } }) => ({
-      app: renderApp(await new StoreOperator(context).createApp({ accountId, name })),
-    }),
-  }),
-  plain(methodAccess.listApps, {
+  plain(method.getAccountStorage, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listApps(
-        request.accountId,
-        readPage(request),
+      const { settings, generations, uploads, credentials, call } = context;
+      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (id, page) =>
+        credentials.listApps(id, page, call),
+      );
+      const accountId = request.accountId.toLowerCase();
+      const uncharged = await generations.uncharged(accountId, call);
+      const apps: MessageInitShape<typeof AppStorageSchema>[] = [];
+      // Each App costs a query of the index of uploads.
+      for (const { appId, name: displayName } of items) {
+        const usage = await uploads.usage(accountId, appId, call);
+        apps.push({
+          appId,
+          displayName,
+          uploads: BigInt(usage.uploads),
+          unfinishedUploads: BigInt(usage.unfinished),
+          uploadBytes: BigInt(usage.bytes),
+        });
+      }
+      return {
+        unchargedContent: { generations: BigInt(uncharged.generations), bytes: BigInt(uncharged.bytes) },
+        apps,
+        limits: {
+          unchargedContentBytes: BigInt(settings.maxUnchargedContentBytesPerAccount),
+          uploads: BigInt(settings.maxStoredUploadsPerApp),
+          unfinishedUploads: BigInt(settings.maxUnfinishedUploadsPerApp),
+          uploadBytes: BigInt(settings.maxStoredUploadBytesPerApp),
+        },
+        nextPageToken: nextCursor,
+      };
+    },
+  }),
+  plain(method.suspendAccount, {
+    scope: 'access:write',
+    async answer({ context, request }) {
+      const accountId = readUuid(request.accountId, '/account_id');
+      const suspended = await suspendAccount(context, accountId);
+      if (!request.cancelWork) return { account: renderAccount(suspended) };
+      const cancelledWork = await cancelOpenGenerations(context, accountId);
+      return { account: renderAccount(await requireAccount(context, { accountId })), cancelledWork };
+    },
+  }),
+  plain(method.resumeAccount, {
+    scope: 'access:write',
+    answer: async ({ context, request }) => ({
+      account: renderAccount(await resumeAccount(context, readUuid(request.accountId, '/account_id'))),
+    }),
+  }),
+  plain(method.renameAccount, {
+    scope: 'access:write',
+    async answer({ context, request }) {
+      const accountId = readUuid(request.accountId, '/account_id');
+      return { account: renderAccount(await renameAccount(context, accountId, request.displayName)) };
+    },
+  }),
+  plain(method.createApp, {
+    scope: 'access:write',
+    async answer({ context, request }) {
+      const accountId = readUuid(request.accountId, '/account_id');
+      return { app: renderApp(await createApp(context, { accountId, name: request.displayName })) };
+    },
+  }),
+  plain(method.listApps, {
+    scope: 'access:read',
+    async answer({ context, request }) {
+      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (accountId, page) =>
+        context.credentials.listApps(accountId, page, context.call),
       );
       return { apps: items.map(renderApp), nextPageToken: nextCursor };
     },
   }),
-  plain(methodAccess.createApiKey, {
+  plain(method.createApiKey, {
     scope: 'access:write',
     async answer({ context, request: { appId, displayName: name, scopes, expireTime, monthlyCap } }) {
-      // Core takes no list for all scopes; here one that was lost on its way would make a key to everything.
+      // Core grants all scopes without a list; here a list that was lost on its way must not grant everything.
       if (scopes.length === 0)
         throw new ServiceError('FIELD_REQUIRED', 'scopes is required: name all that the key may do.', {
           pointer: '/scopes',
         });
-      const { key, secret } = await new StoreOperator(context).createKey({
-        appId,
-        name,
-        scopes,
-        ...(expireTime === undefined ? {} : { expiresAt: readTimestamp(expireTime, 'expire_time') }),
-        // Core refuses what is no safe integer.
-        ...(monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) }),
-      });
+      const expiry = expireTime === undefined ? {} : { expiresAt: readTimestamp(expireTime, 'expire_time') };
+      // Core refuses a cap that is not a safe integer.
+      const cap = monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) };
+      const newKey = { appId: readUuid(appId, '/app_id'), name, scopes, ...expiry, ...cap };
+      const { key, secret } = await createKey(context, newKey);
       return { apiKey: renderKey(key), secret };
     },
   }),
-  plain(methodAccess.listApiKeys, {
+  plain(method.listApiKeys, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listKeys(
-        request.accountId,
-        readPage(request),
+      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'keys', (accountId, page) =>
+        context.credentials.listKeys(accountId, page, context.call),
       );
       return { apiKeys: items.map(renderKey), nextPageToken: nextCursor };
     },
   }),
-  plain(methodAccess.revokeApiKey, {
+  plain(method.revokeApiKey, {
     scope: 'access:write',
-    answer: async ({ context, request: { keyId } }) => ({
-      apiKey: renderKey(await new StoreOperator(context).revokeKey(keyId)),
+    answer: async ({ context, request }) => ({
+      apiKey: renderKey(await revokeKey(context, readUuid(request.keyId, '/key_id'))),
     }),
   }),
-  plain(methodAccess.expireApiKey, {
+  plain(method.expireApiKey, {
     scope: 'access:write',
-    async answer({ context, request: { keyId, expireTime } }) {
+    async answer({ context, request: { keyId: id, expireTime } }) {
       if (expireTime === undefined)
         throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
-      return {
-        apiKey: renderKey(await new StoreOperator(context).expireKey(keyId, readTimestamp(expireTime, 'expire_time'))),
-      };
+      const expiresAt = readTimestamp(expireTime, 'expire_time');
+      const keyId = readUuid(id, '/key_id');
+      const before = await context.credentials.findKey({ keyId });
+      if (before?.revokedAt !== undefined)
+        throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
+      return { apiKey: renderKey(await expireKey(context, keyId, expiresAt)) };
     },
   }),
 ] as const;
+
+/** Throws FIELD_INVALID, and NOT_FOUND for an account that does not exist. */
+export async function requireAccount(
+  { accounts, call }: Pick<Context, 'accounts' | 'call'>,
+  request: { readonly accountId: string },
+): Promise<Account> {
+  const accountId = readUuid(request.accountId, '/account_id');
+  const account = await accounts.read(accountId, call);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  return account;
+}
+
+/** A page of a list of one account. Throws NOT_FOUND, since an empty list would not show that there is no such account. */
+export async function pageOfAccount<T>(
+  context: Pick<Context, 'accounts' | 'call'>,
+  request: { readonly accountId: string; readonly pageSize: number; readonly pageToken: string },
+  what: string,
+  list: (accountId: string, page: PageRequest) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  const page = readPage(request);
+  const { accountId } = await requireAccount(context, request);
+  return pageByToken(page, `${what} of ${accountId}`, (asked) => list(accountId, asked));
+}
+
+export function renderAccount(account: Account): MessageInitShape<typeof AccountSchema> {
+  const { accountId, name, currency, createdAt, suspendedAt, issued, available, reserved, spent, holds } = account;
+  return {
+    accountId,
+    displayName: name,
+    currency,
+    createTime: timestamp(createdAt),
+    ...(suspendedAt === undefined ? {} : { suspendTime: timestamp(suspendedAt) }),
+    credits: {
+      issued: BigInt(issued),
+      available: BigInt(available),
+      reserved: BigInt(reserved),
+      spent: BigInt(spent),
+      openHolds: holds.size,
+    },
+  };
+}
 
 function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape<typeof AppSchema> {
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-function renderKey({
-  keyId,
-  accountId,
-  appId,
-  name,
-  scopes,
-  createdAt,
-  expiresAt,
-  revokedAt,
-  lastUsedAt,
-  monthlyCap,
-}: ShownKey): MessageInitShape<typeof ApiKeySchema> {
+/** Without the digest of its secret. */
+function renderKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+  const { keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap } = key;
   return {
     keyId,
     accountId,
@@ -145,81 +225,4 @@ function renderKey({
     ...(lastUsedAt === undefined ? {} : { lastUseTime: timestamp(lastUsedAt) }),
     ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(monthlyCap) }),
   };
-}
-
-const { method: methodPeople } = People;
-
-export const PEOPLE_METHODS = [
-  plain(methodPeople.createPerson, {
-    scope: 'access:write',
-    async answer({ context, request: { accountId, email, password } }) {
-      const { person, link } = await new StoreOperator(context).createPerson({
-        accountId,
-        email,
-        ...(password === '' ? {} : { password }),
-      });
-      return { person: renderPerson(person), ...renderLink(link) };
-    },
-  }),
-  plain(methodPeople.listPeople, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listPeople(
-        request.accountId,
-        readPage(request),
-      );
-      return { people: items.map(renderPerson), nextPageToken: nextCursor };
-    },
-  }),
-  plain(methodPeople.disablePerson, {
-    scope: 'access:write',
-    answer: async ({ context, request: { personId } }) => ({
-      person: renderPerson(await new StoreOperator(context).disablePerson(personId)),
-    }),
-  }),
-  plain(methodPeople.enablePerson, {
-    scope: 'access:write',
-    answer: async ({ context, request: { personId } }) => ({
-      person: renderPerson(await new StoreOperator(context).enablePerson(personId)),
-    }),
-  }),
-  plain(methodPeople.resetPerson, {
-    scope: 'access:write',
-    async answer({ context, request: { personId } }) {
-      const { person, link } = await new StoreOperator(context).resetPerson(personId);
-      return { person: renderPerson(person), ...renderLink(link) };
-    },
-  }),
-  plain(methodPeople.promotePerson, {
-    scope: 'operators:write',
-    answer: async ({ context, request: { personId } }) => ({
-      person: renderPerson(await new StoreOperator(context).promotePerson(personId)),
-    }),
-  }),
-  plain(methodPeople.demotePerson, {
-    scope: 'operators:write',
-    answer: async ({ context, request: { personId } }) => ({
-      person: renderPerson(await new StoreOperator(context).demotePerson(personId)),
-    }),
-  }),
-] as const;
-
-function renderPerson(person: ShownPerson): MessageInitShape<typeof PersonSchema> {
-  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, operatorSince, hasPassword, passkeyCount } =
-    person;
-  return {
-    personId,
-    accountId,
-    email,
-    createTime: timestamp(createdAt),
-    ...(disabledAt === undefined ? {} : { disableTime: timestamp(disabledAt) }),
-    ...(lastSignInAt === undefined ? {} : { lastSignInTime: timestamp(lastSignInAt) }),
-    ...(operatorSince === undefined ? {} : { promoteTime: timestamp(operatorSince) }),
-    hasPassword,
-    passkeys: passkeyCount,
-  };
-}
-
-function renderLink(link: SignInLink | undefined): { signInLink?: MessageInitShape<typeof SignInLinkSchema> } {
-  return link === undefined ? {} : { signInLink: { path: link.path, expireTime: timestamp(link.expiresAt) } };
 }

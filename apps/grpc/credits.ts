@@ -1,31 +1,44 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Book as CoreBook, EntryKind as CoreKind } from '../../core/credits/account.js';
-import { type CreditOperation, getBalance, listEntries, type StatementEntry } from '../../core/credits/operate.js';
-import { readUsage, readUsageRequest } from '../../core/usage/read-usage.js';
-import type { Operated, ShownAccount, ShownEntry } from '../operator/operator.js';
-import { StoreOperator } from '../operator/store-operator.js';
+import type { Context } from '../../core/context.js';
+import type { Book as CoreBook, Entry, EntryKind as CoreKind } from '../../core/credits/account.js';
+import {
+  adjustCredits,
+  getBalance,
+  grantCredits,
+  listEntries,
+  type StatementEntry,
+} from '../../core/credits/operate.js';
+import { verifyCredits } from '../../core/credits/verify.js';
+import type { PageRequest } from '../../core/paging.js';
+import { readUsage, readUsageRequest, type UsageBy as Word } from '../../core/usage/read-usage.js';
+import type { UsageSums } from '../../core/usage/usage.js';
 import { cursorOf, tokenOf } from '../page-token.js';
+import { pageOfAccount, renderAccount, requireAccount } from './access.js';
 import { timestamp, wordOf } from './enums.js';
-import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
 import {
   Book,
   Credits,
   EntryKind,
   type EntrySchema,
+  type GetAccountUsageRequest,
+  type GetAccountUsageResponseSchema,
+  type GetUsageRequest,
+  type GrantCreditsRequest,
   type GrantCreditsResponseSchema,
   type OwnEntrySchema,
+  UsageBy,
+  type UsageSumsSchema,
 } from './generated/darkroom/v1/credits_pb.js';
-import { acting, plain, readPage } from './method.js';
-import { renderUsage, USAGE_BY } from './render-operator.js';
+import { acting, plain, readPage, readUuid } from './method.js';
 
-export const BOOK: Readonly<Record<CoreBook, Book>> = {
+const BOOK: Readonly<Record<CoreBook, Book>> = {
   issued: Book.ISSUED,
   available: Book.AVAILABLE,
   reserved: Book.RESERVED,
   spent: Book.SPENT,
 };
 
-export const KIND: Readonly<Record<CoreKind, EntryKind>> = {
+const KIND: Readonly<Record<CoreKind, EntryKind>> = {
   grant: EntryKind.GRANT,
   adjustment: EntryKind.ADJUSTMENT,
   hold: EntryKind.HOLD,
@@ -33,90 +46,16 @@ export const KIND: Readonly<Record<CoreKind, EntryKind>> = {
   release: EntryKind.RELEASE,
 };
 
-export function renderAccount({
-  accountId,
-  name,
-  currency,
-  createdAt,
-  suspendedAt,
-  issued,
-  available,
-  reserved,
-  spent,
-  openHolds,
-}: ShownAccount): MessageInitShape<typeof AccountSchema> {
-  return {
-    accountId,
-    displayName: name,
-    currency,
-    createTime: timestamp(createdAt),
-    ...(suspendedAt === undefined ? {} : { suspendTime: timestamp(suspendedAt) }),
-    credits: {
-      issued: BigInt(issued),
-      available: BigInt(available),
-      reserved: BigInt(reserved),
-      spent: BigInt(spent),
-      openHolds,
-    },
-  };
-}
-
-/** After a grant as after an adjustment. */
-export function renderOperated({
-  account,
-  earlierAt,
-}: Operated): Omit<MessageInitShape<typeof GrantCreditsResponseSchema>, '$typeName'> {
-  return { account: renderAccount(account), ...(earlierAt === undefined ? {} : { earlierTime: timestamp(earlierAt) }) };
-}
-
-export function renderEntry({
-  sequence,
-  kind,
-  from,
-  to,
-  credits,
-  at,
-  availableAfter,
-  generationId,
-  operationId,
-  reason,
-}: ShownEntry): MessageInitShape<typeof EntrySchema> {
-  return {
-    sequence: BigInt(sequence),
-    kind: KIND[kind],
-    fromBook: BOOK[from],
-    toBook: BOOK[to],
-    credits: BigInt(credits),
-    createTime: timestamp(at),
-    availableAfter: BigInt(availableAfter),
-    ...(generationId === undefined ? {} : { generationId }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-}
-
-export function renderOwnEntry({
-  entry,
-  availableChange,
-  credentialName,
-}: StatementEntry): MessageInitShape<typeof OwnEntrySchema> {
-  const { operationId: _, attribution, ...shown } = entry;
-  return {
-    entry: renderEntry(shown),
-    availableChange: BigInt(availableChange),
-    ...(attribution === undefined
-      ? {}
-      : {
-          modelKey: attribution.modelKey,
-          credentialId: attribution.credentialId,
-          ...(attribution.clientTraceId === undefined ? {} : { clientTraceId: attribution.clientTraceId }),
-        }),
-    ...(credentialName === undefined ? {} : { credentialName }),
-  };
-}
+export const USAGE_BY: Readonly<Record<Word, UsageBy>> = {
+  day: UsageBy.DAY,
+  model: UsageBy.MODEL,
+  key: UsageBy.KEY,
+  client_trace_id: UsageBy.CLIENT_TRACE_ID,
+};
 
 const { method } = Credits;
 
+/** Credits: those of a client, and all of them for operators. */
 export const CREDIT_METHODS = [
   acting(method.getBalance, {
     scope: 'credits:read',
@@ -140,37 +79,29 @@ export const CREDIT_METHODS = [
   }),
   acting(method.getUsage, {
     scope: 'credits:read',
-    async answer({ context, caller, request: { by, from, to, ...page } }) {
-      const sent = { by: wordOf(USAGE_BY, by), from, to };
-      const request = readUsageRequest(sent, context.clock.now());
-      const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
-      const usage = await readUsage(context, caller, request, cursorOf(readPage(page), list));
-      return { ...renderUsage(usage), nextPageToken: tokenOf(list, usage.nextCursor) ?? '' };
-    },
+    answer: ({ context, caller, request }) => usageOf(context, caller.accountId, request, readPage(request)),
   }),
   plain(method.getAccountUsage, {
     scope: 'ledger:read',
-    async answer({ context, request: { accountId, by, from, to, ...page } }) {
-      const sent = { by: wordOf(USAGE_BY, by), from, to };
-      return renderUsage(await new StoreOperator(context).getUsage(accountId, sent, readPage(page)));
+    async answer({ context, request }) {
+      const page = readPage(request);
+      const { accountId } = await requireAccount(context, request);
+      return usageOf(context, accountId, request, page);
     },
   }),
   plain(method.grantCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) =>
-      renderOperated(await new StoreOperator(context).grantCredits(operationOf(request))),
+    answer: ({ context, request }) => operate(context, grantCredits, request),
   }),
   plain(method.adjustCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) =>
-      renderOperated(await new StoreOperator(context).adjustCredits(operationOf(request))),
+    answer: ({ context, request }) => operate(context, adjustCredits, request),
   }),
   plain(method.listEntries, {
     scope: 'ledger:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listEntries(
-        request.accountId,
-        readPage(request),
+      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'entries', (accountId, page) =>
+        context.accounts.entries(accountId, page, context.call),
       );
       return { entries: items.map(renderEntry), nextPageToken: nextCursor };
     },
@@ -178,7 +109,7 @@ export const CREDIT_METHODS = [
   plain(method.verifyCredits, {
     scope: 'ledger:read',
     async answer({ context }) {
-      const { accounts, entries, generations, findings } = await new StoreOperator(context).verifyCredits();
+      const { accounts, entries, generations, findings } = await verifyCredits(context);
       return {
         accounts: BigInt(accounts),
         entries: BigInt(entries),
@@ -189,14 +120,85 @@ export const CREDIT_METHODS = [
   }),
 ] as const;
 
-interface OperationRequest {
-  readonly accountId: string;
-  readonly operationId: string;
-  readonly credits: bigint;
-  readonly reason: string;
+/** Core accepts a repeated operation, so that it can be sent again; that it changed nothing is determined here. */
+async function operate(
+  context: Context,
+  make: typeof grantCredits,
+  { accountId: id, operationId, credits, reason }: Omit<GrantCreditsRequest, '$typeName'>,
+): Promise<Omit<MessageInitShape<typeof GrantCreditsResponseSchema>, '$typeName'>> {
+  const accountId = readUuid(id, '/account_id');
+  const earlier = await context.accounts.findOperation(accountId, operationId);
+  // An amount beyond 2^53 - 1 becomes another one, which core refuses as well.
+  const account = await make(context, { accountId, operationId, credits: Number(credits), reason });
+  return { account: renderAccount(account), ...(earlier === null ? {} : { earlierTime: timestamp(earlier.at) }) };
 }
 
-/** An amount beyond 2^53 - 1 becomes another one, which core refuses as well. */
-function operationOf({ accountId, operationId, credits, reason }: OperationRequest): CreditOperation {
-  return { accountId, operationId, credits: Number(credits), reason };
+/** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
+async function usageOf(
+  context: Context,
+  accountId: string,
+  { by, from, to }: Pick<GetUsageRequest | GetAccountUsageRequest, 'by' | 'from' | 'to'>,
+  page: PageRequest,
+): Promise<Omit<MessageInitShape<typeof GetAccountUsageResponseSchema>, '$typeName'>> {
+  const request = readUsageRequest({ by: wordOf(USAGE_BY, by), from, to }, context.clock.now());
+  const list = `usage of ${accountId} ${JSON.stringify(request)}`;
+  const { groups, total, nextCursor } = await readUsage(context, { accountId }, request, cursorOf(page, list));
+  const rows = groups.map(({ group, credentialName, ...sums }) => ({
+    group,
+    ...(credentialName === undefined ? {} : { credentialName }),
+    sums: renderSums(sums),
+  }));
+  return {
+    rows,
+    total: renderSums(total),
+    from: request.from,
+    to: request.to,
+    nextPageToken: tokenOf(list, nextCursor) ?? '',
+  };
+}
+
+function renderSums(sums: UsageSums): MessageInitShape<typeof UsageSumsSchema> {
+  return {
+    generations: BigInt(sums.generations),
+    failed: BigInt(sums.failed),
+    reservedCredits: BigInt(sums.reservedCredits),
+    chargedCredits: BigInt(sums.chargedCredits),
+    releasedCredits: BigInt(sums.releasedCredits),
+  };
+}
+
+export function renderEntry(entry: Omit<Entry, 'accountId'>): MessageInitShape<typeof EntrySchema> {
+  const { sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason } = entry;
+  return {
+    sequence: BigInt(sequence),
+    kind: KIND[kind],
+    fromBook: BOOK[from],
+    toBook: BOOK[to],
+    credits: BigInt(credits),
+    createTime: timestamp(at),
+    availableAfter: BigInt(availableAfter),
+    ...(generationId === undefined ? {} : { generationId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function renderOwnEntry({
+  entry,
+  availableChange,
+  credentialName,
+}: StatementEntry): MessageInitShape<typeof OwnEntrySchema> {
+  const { operationId: _, attribution, ...shown } = entry;
+  return {
+    entry: renderEntry(shown),
+    availableChange: BigInt(availableChange),
+    ...(attribution === undefined
+      ? {}
+      : {
+          modelKey: attribution.modelKey,
+          credentialId: attribution.credentialId,
+          ...(attribution.clientTraceId === undefined ? {} : { clientTraceId: attribution.clientTraceId }),
+        }),
+    ...(credentialName === undefined ? {} : { credentialName }),
+  };
 }

@@ -9,6 +9,7 @@ import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { readIdempotencyKey } from '../../core/idempotency/claim.js';
+import { isUuid } from '../../core/ids.js';
 import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';
 
@@ -111,6 +112,12 @@ export function readPage({ pageSize, pageToken }: ListRequest): PageRequest {
   if (pageSize < 0) throw fieldInvalid('/page_size', 'page_size must not be negative.');
   const limit = pageSize === 0 ? DEFAULT_SIZE : Math.min(pageSize, MAX_SIZE);
   return pageToken === '' ? { limit } : { limit, cursor: pageToken };
+}
+
+/** A UUID in lower case. Throws FIELD_INVALID, as some stores can hold nothing else. */
+export function readUuid(text: string, pointer: string): string {
+  if (!isUuid(text)) throw fieldInvalid(pointer, `${pointer.slice(1)} must be a UUID.`);
+  return text.toLowerCase();
 }
 
 /** Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */

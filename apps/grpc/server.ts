@@ -31,7 +31,7 @@ import type { Context } from '../../core/context.js';
 import { type ErrorCode, ServiceError } from '../../core/errors.js';
 import { MAX_BODY_BYTES, MAX_BODY_NODES } from '../http/host/http-context.js';
 import { singleFlight } from '../readiness.js';
-import { ACCESS_METHODS, PEOPLE_METHODS } from './access.js';
+import { ACCESS_METHODS } from './access.js';
 import { ActingFor, CallerRates, type ServiceCallers } from './callers.js';
 import type { TokenCallers } from './callers/token-callers.js';
 import { bytesFault, withByteSize } from './calls/request-bytes.js';
@@ -39,7 +39,8 @@ import { CREDIT_METHODS } from './credits.js';
 import { file_google_rpc_error_details } from './generated/google/rpc/error_details_pb.js';
 import { GENERATION_METHODS, keptBytes, WATCH_METHODS } from './generations.js';
 import type { ServedMethod, ServedStream } from './method.js';
-import { OPERATIONS_METHODS, STORAGE_METHODS } from './operations.js';
+import { OPERATIONS_METHODS } from './operations.js';
+import { PEOPLE_METHODS } from './people.js';
 import {
   type CallObserver,
   CallsUnderWay,
@@ -283,7 +284,6 @@ const METHODS = [
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,
   ...PEOPLE_METHODS,
-  ...STORAGE_METHODS,
   ...OPERATIONS_METHODS,
 ] as unknown as readonly ServedMethod[];
 /** What the last call was answered, and how the services are, has to leave first. */

@@ -6,7 +6,7 @@ import { grantCredits } from '../../core/credits/operate.js';
 import { estimateGeneration } from '../../core/generation/create-generation.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
-import { signInPath } from '../operator/store-operator.js';
+import { signInPath } from '../sign-in-link.js';
 
 const DEMO_CREDITS = 10_000;
 const DEMO_EMAIL = 'demo@localhost';

@@ -4,13 +4,14 @@ import { status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ACCESS_METHODS, PEOPLE_METHODS } from '../../apps/grpc/access.js';
+import { ACCESS_METHODS } from '../../apps/grpc/access.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers.js';
 import { CREDIT_METHODS } from '../../apps/grpc/credits.js';
 import { GRPC_STATUSES } from '../../apps/grpc/error-status.js';
 import { GENERATION_METHODS, WATCH_METHODS } from '../../apps/grpc/generations.js';
 import type { ServedMethod, ServedStream } from '../../apps/grpc/method.js';
-import { OPERATIONS_METHODS, STORAGE_METHODS } from '../../apps/grpc/operations.js';
+import { OPERATIONS_METHODS } from '../../apps/grpc/operations.js';
+import { PEOPLE_METHODS } from '../../apps/grpc/people.js';
 import { CATALOG_METHODS, UPLOAD_METHODS } from '../../apps/grpc/uploads-and-catalog.js';
 import { WEBHOOK_METHODS } from '../../apps/grpc/webhooks.js';
 import { SCOPES } from '../../core/access/credential.js';
@@ -28,7 +29,6 @@ const SERVED = [
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,
   ...PEOPLE_METHODS,
-  ...STORAGE_METHODS,
   ...OPERATIONS_METHODS,
   ...WATCH_METHODS,
 ];

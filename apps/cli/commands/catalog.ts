@@ -4,16 +4,16 @@ import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { CatalogImport } from '../../../adapters/catalog-import.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
-import { capabilitiesJson } from '../../operator/records.js';
+import type { JsonObject } from '../../../core/json.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
 import { catalogWarnings, type ModelAtProvider, modelRoutes } from '../../wiring/model-routes.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { capabilitiesLine } from '../operator/texts.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/operator-command.js';
 import { counted, print, say, show, table } from '../terminal.js';
 import { examples } from './client-command.js';
+import { capabilitiesLine } from './providers.js';
 
 /** `darkroom catalog check`: whether the service would start with this catalog, and who makes its models. */
 export function addCatalog(program: Command, io: CliIo): void {
@@ -33,35 +33,40 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
   const keys = catalog.models().map(({ modelKey }) => modelKey);
   const routes = modelRoutes(catalog, checked);
   const warnings = catalogWarnings(catalog, routes);
+  // Loaded only now: help and the other commands start faster without it.
+  const { capabilitiesJson } = await import('../../operator/message-json.js');
+  const shown = routes.map((route) => routeJson(route, capabilitiesJson));
   for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
   show(
     io,
     {
-      json: { file: path, models: keys, routes: routes.map(routeJson), warnings },
-      text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(routes)}`,
+      json: { file: path, models: keys, routes: shown, warnings },
+      text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(shown)}`,
     },
     options,
   );
 }
 
-function routesText(routes: readonly ModelAtProvider[]): string {
+type CapabilitiesJson = (capabilities: NonNullable<ModelAtProvider['capabilities']>) => JsonObject;
+
+function routesText(routes: readonly ReturnType<typeof routeJson>[]): string {
   return table(
     ['model', 'provider', 'weight', 'what the provider promises'],
-    routes.map(({ modelKey, provider, weight, capabilities }) => [
-      modelKey,
+    routes.map(({ model_key, provider, weight, promises }) => [
+      model_key,
       provider,
       weight,
-      capabilities === undefined ? 'not known before it is opened' : capabilitiesLine(capabilities),
+      promises === undefined ? 'not known before it is opened' : capabilitiesLine(promises),
     ]),
   );
 }
 
-function routeJson({ modelKey, provider, weight, capabilities }: ModelAtProvider) {
+function routeJson({ modelKey, provider, weight, capabilities }: ModelAtProvider, capabilitiesJson: CapabilitiesJson) {
   return {
     model_key: modelKey,
     provider,
     weight,
-    ...(capabilities === undefined ? {} : { promises: capabilitiesJson(capabilities) }),
+    promises: capabilities && capabilitiesJson(capabilities),
   };
 }
 

@@ -1,21 +1,18 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
-import type { CreditOperation } from '../../../core/credits/operate.js';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
-import type { Operated, Operator } from '../../operator/operator.js';
-import { accountJson, entryJson } from '../../operator/records.js';
 import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { failureOf, OutcomeUnknown } from '../client/failures.js';
 import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import type { CliIo } from '../io.js';
 import {
-  moreJson,
   moreText,
   operatorCommand,
   type OperatorOptions,
   type PageOptions,
   pageRequest,
+  present,
   withOperator,
   withPaging,
 } from '../operator/operator-command.js';
@@ -42,8 +39,6 @@ interface OptionsCreditOperations extends OperatorOptions {
   readonly reason: string;
 }
 
-type Operate = (operator: Operator, operation: CreditOperation) => Promise<Operated>;
-
 /** `darkroom grants` and `darkroom adjustments`: grant credits to an account, and correct mistakes. */
 export function addCreditOperations(program: Command, io: CliIo): void {
   const grants = program.command('grants').description('credits given to accounts');
@@ -53,7 +48,7 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .option('--operation-id <id>', 'names the grant, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
     .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
-      operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options),
+      operate(io, 'grantCredits', accountId, credits, options),
     );
 
   const adjustments = program.command('adjustments').description('corrections of granted credits');
@@ -63,13 +58,13 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .option('--operation-id <id>', 'names the adjustment, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
     .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
-      operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options),
+      operate(io, 'adjustCredits', accountId, credits, options),
     );
 }
 
 function operate(
   io: CliIo,
-  make: Operate,
+  make: 'grantCredits' | 'adjustCredits',
   accountId: string,
   credits: string,
   options: OptionsCreditOperations,
@@ -79,25 +74,24 @@ function operate(
     throw usageFailure(
       `Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`,
     );
-  return withOperator(io, options, async (operator) => {
+  return withOperator(io, options, async (operator, json) => {
     // One id for all tries, so that they are one operation.
     const operationId = options.operationId ?? randomUUID();
-    const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
-    const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => {
+    const operation = { accountId, operationId, credits: BigInt(credits), reason: options.reason };
+    const operated = await operator.credits[make](operation).catch((error: unknown) => {
       throw unheard(error, operationId);
     });
+    const account = present(operated.account);
     // A generated id is new, so an operation that exists already is an earlier try whose answer was lost.
-    const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
-    const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
+    const repeatedAt = options.operationId === undefined ? undefined : isoTime(operated.earlierTime);
+    const available = amountText(present(account.credits).available, account.currency);
+    const balance = `${account.displayName} has ${available} available`;
     const text =
       repeatedAt === undefined
         ? `${balance} (operation ${operationId}).`
-        : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
-    show(
-      io,
-      { json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text },
-      options,
-    );
+        : `The operation ${operationId} was made already at ${repeatedAt}; nothing changed. ${balance}.`;
+    const shown = { operation_id: operationId, repeated: repeatedAt !== undefined, account: json(account) };
+    show(io, { json: shown, text }, options);
   });
 }
 
@@ -129,21 +123,23 @@ export function addLedger(program: Command, io: CliIo): void {
       examples([`darkroom ledger ${EXAMPLE_ID}`, `darkroom ledger ${EXAMPLE_ID} --limit 1000 --json`]),
     )
     .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async (operator) => {
-        const page = await operator.listEntries(accountId, pageRequest(options));
-        const rows = page.items.map((e) => [
-          e.sequence,
-          isoTime(e.at),
-          e.kind,
-          `${e.from} to ${e.to}`,
-          e.credits,
-          e.availableAfter,
-          e.generationId ?? e.operationId,
-          e.reason,
-        ]);
-        const text =
-          table(['entry', 'at', 'kind', 'moved', 'credits', 'available', 'for', 'reason'], rows) + moreText(page);
-        show(io, { json: { entries: page.items.map(entryJson), ...moreJson(page) }, text }, options);
+      withOperator(io, options, async (operator, json) => {
+        const page = await operator.credits.listEntries({ accountId, ...pageRequest(options) });
+        const rows = page.entries.map((entry) => {
+          const words = json(entry) as { readonly kind: string; readonly from: string; readonly to: string };
+          return [
+            entry.sequence,
+            isoTime(entry.createTime),
+            words.kind,
+            `${words.from} to ${words.to}`,
+            entry.credits,
+            entry.availableAfter,
+            entry.generationId ?? entry.operationId,
+            entry.reason,
+          ];
+        });
+        const titles = ['entry', 'at', 'kind', 'moved', 'credits', 'available', 'for', 'reason'];
+        show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
       }),
     );
 }

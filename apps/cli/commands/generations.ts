@@ -1,10 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { randomUUID } from 'node:crypto';
 import type { GenerationTask } from '../../../clients/typescript/src/index.js';
-import { type AttemptCost, type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
+import { type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
 import { printable } from '../../logging/logged-fields.js';
-import type { InspectedGeneration, ShownGeneration } from '../../operator/operator.js';
-import { generationJson, inspectedJson } from '../../operator/records.js';
+import type {
+  GenerationRecord,
+  InspectGenerationResponse,
+  MessageJson,
+  ProviderCost,
+} from '../../operator/operator.js';
 import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { taskText } from '../client/follow-generation.js';
@@ -18,12 +22,12 @@ import { checkEnding, checkOutput, downloadOutputs, formatsOf } from '../client/
 import { EXIT, Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import {
-  moreJson,
   moreText,
   operatorCommand,
   type OperatorOptions,
   type PageOptions,
   pageRequest,
+  present,
   withOperator,
   withPaging,
 } from '../operator/operator-command.js';
@@ -58,43 +62,42 @@ export function addGenerations(program: Command, io: CliIo): void {
     .description("show one generation, with its client's prompt and parameters")
     .addHelpText('after', examples([`darkroom generations show ${EXAMPLE_ID}`]))
     .action((generationId: string, options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const generation = await operator.inspectGeneration(generationId);
-        show(io, { json: inspectedJson(generation), text: inspectedText(generation) }, options);
+      withOperator(io, options, async ({ operations }, json) => {
+        const inspected = await operations.inspectGeneration({ generationId });
+        const shown = { ...json(inspected.generation), ...json(inspected.content) };
+        show(io, { json: shown, text: inspectedText(inspected, statusOf(inspected.generation, json)) }, options);
       }),
     );
   operatorCommand(generations, 'cancel <generation_id>')
     .description('cancel a generation, as its client could')
     .addHelpText('after', examples([`darkroom generations cancel ${EXAMPLE_ID}`]))
     .action((generationId: string, options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const generation = await operator.cancelGeneration(generationId);
-        show(io, { json: generationJson(generation), text: outcomeGenerations(generation) }, options);
+      withOperator(io, options, async ({ operations }, json) => {
+        const generation = present((await operations.stopGeneration({ generationId })).generation);
+        const text = cancelledText(generation.generationId, statusOf(generation, json));
+        show(io, { json: json(generation), text }, options);
       }),
     );
 }
 
 function list(io: CliIo, options: ListOptions): Promise<void> {
-  const { account, app, status } = options;
-  return withOperator(io, options, async (operator) => {
-    const filter = {
-      ...(account ? { accountId: account } : {}),
-      ...(app ? { appId: app } : {}),
-      ...(status ? { statuses: status } : {}),
-    };
-    const page = await operator.searchGenerations(filter, pageRequest(options));
-    const rows = page.items.map((g) => [
+  const { account = '', app = '', status = [] } = options;
+  return withOperator(io, options, async ({ operations }, json) => {
+    const { STATUS } = await import('../../grpc/enums.js');
+    const statuses = status.map((word) => STATUS[word]);
+    const request = { accountId: account, appId: app, statuses, ...pageRequest(options) };
+    const page = await operations.searchGenerations(request);
+    const rows = page.generations.map((g) => [
       g.generationId,
-      g.status,
+      statusOf(g, json),
       g.accountId,
       g.modelKey,
-      isoTime(g.createdAt),
-      g.completedAt === undefined ? '' : isoTime(g.completedAt),
+      isoTime(g.createTime),
+      isoTime(g.completeTime) ?? '',
       creditsOf(g),
     ]);
-    const text =
-      table(['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows) + moreText(page);
-    show(io, { json: { generations: page.items.map(generationJson), ...moreJson(page) }, text }, options);
+    const titles = ['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'];
+    show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
   });
 }
 
@@ -104,54 +107,60 @@ function collectStatus(text: string, before: readonly GenerationStatus[] | undef
   return [...(before ?? []), status];
 }
 
-function creditsOf({ completedAt, reservedCredits, chargedCredits }: ShownGeneration): string {
-  return completedAt === undefined ? `${reservedCredits} reserved` : `${chargedCredits} charged`;
+function statusOf(generation: GenerationRecord | undefined, json: MessageJson): GenerationStatus {
+  return json(generation)['status'] as GenerationStatus;
 }
 
-function outcomeGenerations({ generationId, status }: ShownGeneration): string {
+function creditsOf({ completeTime, reservedCredits, chargedCredits }: GenerationRecord): string {
+  return completeTime === undefined ? `${reservedCredits} reserved` : `${chargedCredits} charged`;
+}
+
+function cancelledText(generationId: string, status: GenerationStatus): string {
   if (status === 'cancelled') return `Generation ${generationId} is cancelled.`;
   return isTerminal(status)
     ? `Generation ${generationId} had ${status} before; nothing was changed.`
     : `Generation ${generationId} is being cancelled, and still ${status}.`;
 }
 
-function costText({ attempt, provider, inputTokens, outputTokens, computeMs, money }: AttemptCost): string {
+function inspectedText({ generation, content }: InspectGenerationResponse, status: GenerationStatus): string {
+  const g = present(generation);
+  const { prompt, negativePrompt, parameters = {}, referenceUploadIds } = present(content);
+  return facts([
+    ['generation', g.generationId],
+    ['status', status],
+    ['account', g.accountId],
+    ['app', g.appId],
+    ['model', g.modelKey],
+    ['created', isoTime(g.createTime)],
+    ['updated', isoTime(g.updateTime)],
+    ['ended', isoTime(g.completeTime)],
+    ['cancel asked for', isoTime(g.cancelTime)],
+    ['credits', creditsOf(g)],
+    ['attempts', g.attempts],
+    ['worker', g.worker],
+    ['provider', g.provider],
+    ['provider cost', g.costs.length === 0 ? undefined : g.costs.map(costText).join('; ')],
+    ['error', g.error && `${g.error.message} (${g.error.code})`],
+    ['trace id', g.clientTraceId],
+    ['outputs', g.outputCount],
+    ['prompt', prompt],
+    ['negative prompt', negativePrompt],
+    ['parameters', JSON.stringify(parameters)],
+    ['references', referenceUploadIds.length === 0 ? undefined : referenceUploadIds.join(' ')],
+  ]);
+}
+
+function costText({ attempt, provider, inputTokens, outputTokens, computeMs, money }: ProviderCost): string {
   const parts = [
-    ...(money === undefined ? [] : [`${money.micros / 1_000_000} ${money.currency}`]),
+    ...(money === undefined ? [] : [`${Number(money.micros) / 1_000_000} ${money.currency}`]),
     ...(inputTokens === undefined ? [] : [`${inputTokens} input tokens`]),
     ...(outputTokens === undefined ? [] : [`${outputTokens} output tokens`]),
-    ...(computeMs === undefined ? [] : [`${computeMs / 1_000} s`]),
+    ...(computeMs === undefined ? [] : [`${Number(computeMs) / 1_000} s`]),
   ];
   return `${parts.join(', ')} (attempt ${attempt}, ${provider})`;
 }
 
-function inspectedText(g: InspectedGeneration): string {
-  return facts([
-    ['generation', g.generationId],
-    ['status', g.status],
-    ['account', g.accountId],
-    ['app', g.appId],
-    ['model', g.modelKey],
-    ['created', isoTime(g.createdAt)],
-    ['updated', isoTime(g.updatedAt)],
-    ['ended', g.completedAt === undefined ? undefined : isoTime(g.completedAt)],
-    ['cancel asked for', g.cancelRequestedAt === undefined ? undefined : isoTime(g.cancelRequestedAt)],
-    ['credits', creditsOf(g)],
-    ['attempts', g.attemptsMade],
-    ['worker', g.worker],
-    ['provider', g.provider],
-    ['provider cost', g.costs?.map(costText).join('; ')],
-    ['error', g.error && `${g.error.message} (${g.error.code})`],
-    ['trace id', g.clientTraceId],
-    ['outputs', g.outputCount],
-    ['prompt', g.prompt],
-    ['negative prompt', g.negativePrompt],
-    ['parameters', JSON.stringify(g.parameters)],
-    ['references', g.referenceUploadIds.length === 0 ? undefined : g.referenceUploadIds.join(' ')],
-  ]);
-}
-
-type OptionsEstimate = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
+type EstimateOptions = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom estimate`: what `generate` would reserve. */
 export function addEstimate(program: Command, io: CliIo): void {
@@ -164,10 +173,10 @@ export function addEstimate(program: Command, io: CliIo): void {
         'darkroom estimate "waves" --model sandbox-video --json',
       ]),
     )
-    .action((prompt: string, options: OptionsEstimate) => estimate(io, prompt, options));
+    .action((prompt: string, options: EstimateOptions) => estimate(io, prompt, options));
 }
 
-async function estimate(io: CliIo, prompt: string, options: OptionsEstimate): Promise<void> {
+async function estimate(io: CliIo, prompt: string, options: EstimateOptions): Promise<void> {
   const client = connect(io, options);
   const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
   const ids: string[] = [];
@@ -176,7 +185,7 @@ async function estimate(io: CliIo, prompt: string, options: OptionsEstimate): Pr
   show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
 }
 
-type OptionsStatus = ConnectionOptions & { readonly json?: boolean; readonly out?: string; readonly force?: boolean };
+type StatusOptions = ConnectionOptions & { readonly json?: boolean; readonly out?: string; readonly force?: boolean };
 
 /** The most outputs any model may have. */
 const MAX_OUTPUTS = 100;
@@ -188,10 +197,10 @@ export function addStatus(program: Command, io: CliIo): void {
     .option('-o, --out <path>', 'a file or folder for the results, if there are any')
     .option('-f, --force', 'overwrite what --out names')
     .addHelpText('after', examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`]))
-    .action((generationId: string, options: OptionsStatus) => showStatus(io, generationId, options));
+    .action((generationId: string, options: StatusOptions) => showStatus(io, generationId, options));
 }
 
-async function showStatus(io: CliIo, generationId: string, options: OptionsStatus): Promise<void> {
+async function showStatus(io: CliIo, generationId: string, options: StatusOptions): Promise<void> {
   if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS, io.folder);
   const client = connect(io, options);
   const data = await client.generation(generationId);
@@ -219,24 +228,24 @@ function nothingToDownload(task: GenerationTask): Failure {
   return new Failure(`${nothing}: it is ${task.status}.`, EXIT.failure, 'shown');
 }
 
-type OptionsCancel = ConnectionOptions & { readonly json?: boolean };
+type CancelOptions = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom cancel`: asks for a cooperative cancel. */
 export function addCancel(program: Command, io: CliIo): void {
   clientCommand(program, 'cancel <generation_id>')
     .description('cancel a generation; a running one may take a while to stop')
     .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OptionsCancel) => cancel(io, generationId, options));
+    .action((generationId: string, options: CancelOptions) => cancel(io, generationId, options));
 }
 
-function outcomeCancel({ status, generation_id }: GenerationTask): string {
+function ownCancelText({ status, generation_id }: GenerationTask): string {
   if (status === 'cancelled') return 'The generation is cancelled.';
   if (status === 'succeeded' || status === 'failed')
     return `The generation already had ${status}; nothing was changed.`;
   return `Cancel asked for; still ${status}. To see how it ends, run: npx darkroom status ${generation_id}`;
 }
 
-async function cancel(io: CliIo, generationId: string, options: OptionsCancel): Promise<void> {
+async function cancel(io: CliIo, generationId: string, options: CancelOptions): Promise<void> {
   const data = await connect(io, options).cancel(generationId);
-  show(io, { json: data, text: `${taskText(data)}\n\n${outcomeCancel(data)}` }, options);
+  show(io, { json: data, text: `${taskText(data)}\n\n${ownCancelText(data)}` }, options);
 }

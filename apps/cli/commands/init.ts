@@ -3,11 +3,11 @@ import { createAccount, createApp, createKey } from '../../../core/access/manage
 import { grantCredits } from '../../../core/credits/operate.js';
 import { configDrivers } from '../../config/load-config.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
+import { readCredits } from '../amount.js';
 import { usageFailure } from '../exit.js';
 import type { InitFlags } from '../init/init-provider.js';
 import type { CliIo } from '../io.js';
-import { dataPlace, storeCommand, type StoreOptions, withContext } from '../operator/store-command.js';
-import { readCredits } from '../operator/texts.js';
+import { dataPlace, storeCommand, type StoreOptions, withContext } from '../operator/operator-command.js';
 import { facts, print, say, show } from '../terminal.js';
 import { examples } from './client-command.js';
 

@@ -1,21 +1,20 @@
 import type { Command } from 'commander';
-import { SCOPES } from '../../../core/access/credential.js';
-import type { ShownKey } from '../../operator/operator.js';
-import { appJson, keyJson } from '../../operator/records.js';
-import { amountText } from '../amount.js';
+import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import type { ApiKey } from '../../operator/operator.js';
+import { amountText, readCredits } from '../amount.js';
+import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import {
-  moreJson,
   moreText,
   operatorCommand,
   type OperatorOptions,
   type PageOptions,
   pageRequest,
+  present,
   withOperator,
   withPaging,
 } from '../operator/operator-command.js';
-import { readCredits, readTime } from '../operator/texts.js';
-import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
+import { facts, isoDate, isoTime, msOf, say, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './client-command.js';
 
 interface CreateOptions extends OperatorOptions {
@@ -52,37 +51,29 @@ export function addKeys(program: Command, io: CliIo): void {
     .description("list an account's keys, with the day of their last use and without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async (operator) => {
-        const page = await operator.listKeys(accountId, pageRequest(options));
-        const rows = page.items.map((key) => [
+      withOperator(io, options, async ({ access }, json) => {
+        const page = await access.listApiKeys({ accountId, ...pageRequest(options) });
+        const rows = page.apiKeys.map((key) => [
           key.keyId,
-          key.name,
+          key.displayName,
           key.appId,
           stateOf(key, Date.now()),
-          isoTime(key.createdAt),
-          key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt),
+          isoTime(key.createTime),
+          isoDate(key.lastUseTime) ?? '',
           key.monthlyCap === undefined ? '' : String(key.monthlyCap),
           key.scopes.join(' '),
         ]);
-        show(
-          io,
-          {
-            json: { keys: page.items.map(keyJson), ...moreJson(page) },
-            text:
-              table(['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'], rows) +
-              moreText(page),
-          },
-          options,
-        );
+        const titles = ['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'];
+        show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
       }),
     );
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
     .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
     .action((keyId: string, options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const key = await operator.revokeKey(keyId);
-        show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
+      withOperator(io, options, async ({ access }, json) => {
+        const key = present((await access.revokeApiKey({ keyId })).apiKey);
+        show(io, { json: json(key), text: `Key ${key.keyId} (${key.displayName}) is revoked.` }, options);
       }),
     );
   operatorCommand(keys, 'expire <key_id> <when>')
@@ -92,48 +83,70 @@ export function addKeys(program: Command, io: CliIo): void {
       examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]),
     )
     .action((keyId: string, when: string, options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const key = await operator.expireKey(keyId, readTime(when, Date.now()));
-        show(
-          io,
-          { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` },
-          options,
-        );
+      withOperator(io, options, async ({ access }, json) => {
+        const expireTime = await messageTime(readTime(when, Date.now()));
+        const key = present((await access.expireApiKey({ keyId, expireTime })).apiKey);
+        const text = `Key ${key.keyId} (${key.displayName}) ends at ${isoTime(present(key.expireTime))}.`;
+        show(io, { json: json(key), text }, options);
       }),
     );
 }
 
 function create(io: CliIo, appId: string, options: CreateOptions): Promise<void> {
-  return withOperator(io, options, async (operator) => {
-    const { key, secret } = await operator.createKey({
+  const { name: displayName, scope: scopes = DEFAULT_SCOPES, expires, monthlyCap } = options;
+  return withOperator(io, options, async ({ access }, json) => {
+    const { apiKey, secret } = await access.createApiKey({
       appId,
-      name: options.name,
-      ...(options.scope === undefined ? {} : { scopes: options.scope }),
-      ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, Date.now()) }),
-      ...(options.monthlyCap === undefined ? {} : { monthlyCap: readCredits('--monthly-cap', options.monthlyCap) }),
+      displayName,
+      scopes: [...scopes],
+      ...(expires === undefined ? {} : { expireTime: await messageTime(readTime(expires, Date.now())) }),
+      ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(readCredits('--monthly-cap', monthlyCap)) }),
     });
-    show(
-      io,
-      {
-        json: { ...keyJson(key), secret },
-        text: facts([
-          ['key', key.keyId],
-          ['name', key.name],
-          ['scopes', key.scopes.join(' ')],
-          ...(key.monthlyCap === undefined ? [] : [['monthly cap', amountText(key.monthlyCap)] as const]),
-          ['secret', secret],
-        ]),
-      },
-      options,
-    );
+    const key = present(apiKey);
+    const text = facts([
+      ['key', key.keyId],
+      ['name', key.displayName],
+      ['scopes', key.scopes.join(' ')],
+      ...(key.monthlyCap === undefined ? [] : [['monthly cap', amountText(key.monthlyCap)] as const]),
+      ['secret', secret],
+    ]);
+    show(io, { json: { ...json(key), secret }, text }, options);
     if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
   });
 }
 
-function stateOf(key: ShownKey, now: number): string {
-  if (key.revokedAt !== undefined) return 'revoked';
-  if (key.expiresAt === undefined) return 'active';
-  return key.expiresAt <= now ? 'expired' : `until ${isoTime(key.expiresAt)}`;
+function stateOf({ revokeTime, expireTime }: ApiKey, now: number): string {
+  if (revokeTime !== undefined) return 'revoked';
+  const expiresAt = msOf(expireTime);
+  if (expiresAt === undefined) return 'active';
+  return expiresAt <= now ? 'expired' : `until ${isoTime(expiresAt)}`;
+}
+
+/** Loaded only now, as the messages are. */
+async function messageTime(ms: number) {
+  const { timestamp } = await import('../../grpc/enums.js');
+  return timestamp(ms);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/**
+ * Reads `now`, a span from now such as 90d, 12h or 30m, or an ISO date or time (UTC when it is a date). Milliseconds.
+ */
+export function readTime(text: string, now: number): number {
+  const span = /^([0-9]{1,6})([mhd])$/.exec(text);
+  const at =
+    text === 'now'
+      ? now
+      : span
+        ? now + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0)
+        : ISO.test(text)
+          ? Date.parse(text)
+          : NaN;
+  if (!Number.isFinite(at))
+    throw usageFailure(`A time is written as now, 90d, 12h, 30m, 2030-01-31 or 2030-01-31T12:00:00Z, not ${text}.`);
+  return at;
 }
 
 /** `darkroom apps`: an account's Apps, each with its own keys and tasks. */
@@ -143,37 +156,24 @@ export function addApps(program: Command, io: CliIo): void {
     .description('make an App')
     .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
     .action((accountId: string, name: string, options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const app = await operator.createApp({ accountId, name });
-        show(
-          io,
-          {
-            json: appJson(app),
-            text: facts([
-              ['app', app.appId],
-              ['account', app.accountId],
-              ['name', app.name],
-            ]),
-          },
-          options,
-        );
+      withOperator(io, options, async ({ access }, json) => {
+        const app = present((await access.createApp({ accountId, displayName: name })).app);
+        const text = facts([
+          ['app', app.appId],
+          ['account', app.accountId],
+          ['name', app.displayName],
+        ]);
+        show(io, { json: json(app), text }, options);
       }),
     );
   withPaging(operatorCommand(apps, 'list <account_id>'))
     .description('list the Apps of an account')
     .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async (operator) => {
-        const page = await operator.listApps(accountId, pageRequest(options));
-        const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
-        show(
-          io,
-          {
-            json: { apps: page.items.map(appJson), ...moreJson(page) },
-            text: table(['app', 'name', 'created'], rows) + moreText(page),
-          },
-          options,
-        );
+      withOperator(io, options, async ({ access }, json) => {
+        const page = await access.listApps({ accountId, ...pageRequest(options) });
+        const rows = page.apps.map((app) => [app.appId, app.displayName, isoTime(app.createTime)]);
+        show(io, { json: json(page), text: table(['app', 'name', 'created'], rows) + moreText(page) }, options);
       }),
     );
 }

@@ -1,14 +1,20 @@
 import type { Command } from 'commander';
 import { nearKeys } from '../../../core/catalog/find-model.js';
+import type { JsonObject } from '../../../core/json.js';
 import { printable } from '../../logging/logged-fields.js';
-import { capabilitiesJson, providerJson } from '../../operator/records.js';
 import type { CheckedProvider } from '../../wiring/check-providers.js';
+import type { ConnectedProvider, MessageJson, ProviderWorker } from '../../operator/operator.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { operatorCommand, type OperatorOptions, withOperator } from '../operator/operator-command.js';
-import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { providersText } from '../operator/texts.js';
-import { counted, show } from '../terminal.js';
+import {
+  configOf,
+  operatorCommand,
+  type OperatorOptions,
+  storeCommand,
+  type StoreOptions,
+  withOperator,
+} from '../operator/operator-command.js';
+import { counted, isoTime, msOf, show, table } from '../terminal.js';
 import { examples } from './client-command.js';
 
 const ABOUT_CHECK = 'It needs no server of Darkroom. It makes no picture and costs nothing; it waits a minute at most.';
@@ -23,9 +29,9 @@ export function addProviders(program: Command, io: CliIo): void {
       withOperator(
         io,
         options,
-        async (operator) => {
-          const all = await operator.listProviders();
-          show(io, { json: { providers: all.map(providerJson) }, text: providersText(all) }, options);
+        async ({ operations }, json) => {
+          const listed = await operations.listProviders({});
+          show(io, { json: json(listed), text: providersText(listed.providers, json) }, options);
         },
         { catalog: true },
       ),
@@ -42,9 +48,10 @@ async function check(io: CliIo, name: string | undefined, options: StoreOptions)
   if (name !== undefined && !known.includes(name)) throw unknown(name, known);
   // Loaded only now: help and the other commands start faster without it.
   const { checkProviders } = await import('../../wiring/check-providers.js');
+  const { capabilitiesJson } = await import('../../operator/message-json.js');
   const checked = await checkProviders(config, { names: name === undefined ? known : [name] });
   const text = checked.flatMap(linesOf).map(printable).join('\n');
-  show(io, { json: { providers: checked.map(checkJson) }, text }, options);
+  show(io, { json: { providers: checked.map((one) => checkJson(one, capabilitiesJson)) }, text }, options);
   const faulty = checked.filter(({ faults }) => faults.length > 0).length;
   if (faulty > 0)
     throw new Failure(
@@ -66,7 +73,10 @@ function linesOf({ name, faults, isTried, about }: CheckedProvider): readonly st
   return [`${name}: ok${about === undefined ? '' : ` (${about})`}`];
 }
 
-function checkJson({ name, kind, isTried, about, faults, models }: CheckedProvider) {
+function checkJson(
+  { name, kind, isTried, about, faults, models }: CheckedProvider,
+  capabilitiesJson: (capabilities: CheckedProvider['models'][number]['capabilities']) => JsonObject,
+) {
   return {
     name,
     kind,
@@ -78,4 +88,122 @@ function checkJson({ name, kind, isTried, about, faults, models }: CheckedProvid
       promises: capabilitiesJson(capabilities),
     })),
   };
+}
+
+/** A table of all, and below it what each one promises and what is wrong with it. */
+function providersText(providers: readonly ConnectedProvider[], json: MessageJson): string {
+  const rows = providers.map((p) => [
+    p.name,
+    p.kind,
+    stateOf(p, json),
+    p.tasks,
+    p.waiting,
+    limitsText(p),
+    submitText(p.workers),
+    p.models.map(({ modelKey }) => modelKey).join(' '),
+  ]);
+  const titles = ['provider', 'kind', 'state', 'tasks', 'waiting', 'limits', 'submit', 'models'];
+  return [table(titles, rows), ...providers.map((p) => aboutLines(p, json).join('\n'))].join('\n\n');
+}
+
+function circuitOf(seen: ConnectedProvider | ProviderWorker, json: MessageJson): string {
+  return json(seen)['circuit'] as string;
+}
+
+function stateOf(provider: ConnectedProvider, json: MessageJson): string {
+  const { circuit, workers } = provider;
+  const current = workers.filter((worker) => worker.current);
+  if (current.length === 0) return workers[0] === undefined ? 'unused' : 'not seen';
+  const same = current.filter((worker) => worker.circuit === circuit).length;
+  const word = circuitOf(provider, json);
+  return same === current.length ? word : `${word} in ${same} of ${current.length}`;
+}
+
+function limitsText({ maxConcurrent, maxSubmissionsPerMinute }: ConnectedProvider): string {
+  const limits = [
+    ...(maxConcurrent === undefined ? [] : [counted(maxConcurrent, 'task')]),
+    ...(maxSubmissionsPerMinute === undefined ? [] : [`${maxSubmissionsPerMinute} a minute`]),
+  ];
+  return limits.length === 0 ? 'none' : limits.join(', ');
+}
+
+/** The least and the most of the workers' medians. */
+function submitText(workers: readonly ProviderWorker[]): string {
+  const medians = workers.flatMap(({ current, medianSubmitTime }) => (current ? (msOf(medianSubmitTime) ?? []) : []));
+  if (medians.length === 0) return '';
+  const [least, most] = [Math.min(...medians), Math.max(...medians)];
+  return least === most ? `${least} ms` : `${least} to ${most} ms`;
+}
+
+function aboutLines({ name, models, workers }: ConnectedProvider, json: MessageJson): string[] {
+  return [
+    `${name}:`,
+    ...(models.length === 0 ? ['  no model has it in its route'] : capabilitiesByModel(models, json)),
+    ...(workers.length === 0 ? ['  not used in the last hour'] : workers.flatMap((one) => workerLines(one, json))),
+  ];
+}
+
+function capabilitiesByModel(models: ConnectedProvider['models'], json: MessageJson): string[] {
+  const byLine = new Map<string, string[]>();
+  for (const { modelKey, promises } of models) {
+    const line = capabilitiesLine(json(promises));
+    byLine.set(line, [...(byLine.get(line) ?? []), modelKey]);
+  }
+  return [...byLine].map(([line, keys]) => (byLine.size === 1 ? `  ${line}` : `  ${keys.join(', ')}: ${line}`));
+}
+
+const CANCELS = {
+  nothing: 'stops nothing',
+  queued: 'stops waiting tasks',
+  running: 'stops running tasks',
+} as const;
+
+/** The JSON of what a provider promises. */
+interface Capabilities {
+  readonly answers_with_outputs: boolean;
+  readonly is_asked_by: 'token' | 'nothing';
+  readonly takes_token_once: boolean;
+  readonly settle_ms: number;
+  readonly cancels: keyof typeof CANCELS;
+  readonly keeps_results_ms?: number;
+  readonly is_paid: boolean;
+  readonly max_masked_references?: number;
+}
+
+/** What a provider promises, as one short line, from its JSON. */
+export function capabilitiesLine(json: JsonObject): string {
+  const p = json as unknown as Capabilities;
+  const { settle_ms: settleMs, keeps_results_ms: keptMs, max_masked_references: masks = 0 } = p;
+  const lost =
+    p.is_asked_by === 'token'
+      ? `asked after a lost answer${settleMs === 0 ? '' : `, believed after ${timeText(settleMs)}`}`
+      : 'cannot be asked after a lost answer';
+  return [
+    lost,
+    ...(p.takes_token_once ? ['takes a task once'] : []),
+    CANCELS[p.cancels],
+    ...(p.answers_with_outputs ? ['results in the answer only'] : []),
+    ...(keptMs === undefined ? [] : [`keeps results ${timeText(keptMs)}`]),
+    ...(masks === 0 ? [] : [`takes ${counted(masks, 'mask')}`]),
+    p.is_paid ? 'paid' : 'not paid',
+  ].join('; ');
+}
+
+function workerLines(use: ProviderWorker, json: MessageJson): string[] {
+  const { worker, pauseEndTime, lastError, seenTime, current, tasks, waiting } = use;
+  const circuit = circuitOf(use, json);
+  const state = circuit === 'paused' && pauseEndTime !== undefined ? `paused until ${isoTime(pauseEndTime)}` : circuit;
+  const seen = current
+    ? `${state}, ${counted(tasks, 'task')}, ${waiting} waiting`
+    : `last seen ${isoTime(seenTime)}, ${state} then`;
+  const error = lastError === undefined ? [] : [`    ${isoTime(lastError.time)} ${printable(lastError.message)}`];
+  return [`  worker ${worker}: ${seen}`, ...error];
+}
+
+function timeText(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 120) return `${Math.round(seconds * 10) / 10} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
 }

@@ -9,7 +9,7 @@ import { failureOf } from '../client/failures.js';
 import { EXIT, Failure, sentenceOf } from '../exit.js';
 import { type FirstSecret, firstStartText } from '../first-start-text.js';
 import type { CliIo } from '../io.js';
-import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/operator-command.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
 import { examples } from './client-command.js';

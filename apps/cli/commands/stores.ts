@@ -6,8 +6,16 @@ import type { Manifest } from '../../backup/manifest.js';
 import type { Config } from '../../config/config.js';
 import { Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { operatorCommand, type OperatorOptions, withOperator } from '../operator/operator-command.js';
-import { configOf, dataPlace, storeCommand, type StoreOptions } from '../operator/store-command.js';
+import {
+  configOf,
+  dataPlace,
+  EVERYTHING,
+  operatorCommand,
+  type OperatorOptions,
+  storeCommand,
+  type StoreOptions,
+  withOperator,
+} from '../operator/operator-command.js';
 import { counted, countedBooks, facts, isoTime, say, show } from '../terminal.js';
 import { examples } from './client-command.js';
 
@@ -154,11 +162,12 @@ export function addVerify(program: Command, io: CliIo): void {
     .description('recompute every account from its ledger and compare it with its generations')
     .addHelpText('after', examples(['darkroom verify']))
     .action((options: OperatorOptions) =>
-      withOperator(io, options, async (operator) => {
-        const { accounts, entries, generations, findings } = await operator.verifyCredits();
-        const looked = countedBooks({ accounts, entries, generations });
+      withOperator(io, options, async ({ credits }, json) => {
+        const verified = await credits.verifyCredits({}, EVERYTHING);
+        const { findings } = verified;
+        const looked = countedBooks(verified);
         const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
-        show(io, { json: { accounts, entries, generations, findings }, text }, options);
+        show(io, { json: json(verified), text }, options);
         if (findings.length > 0) {
           throw new Failure(
             `The ledgers do not match in ${counted(findings.length, 'place')} (${looked} looked at).`,
@@ -182,16 +191,10 @@ export function addRecover(program: Command, io: CliIo): void {
       withOperator(
         io,
         options,
-        async (operator) => {
-          const total = await operator.recover();
-          show(
-            io,
-            {
-              json: total,
-              text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),
-            },
-            options,
-          );
+        async ({ operations }, json) => {
+          const totals = json(await operations.runRecovery({}, EVERYTHING)) as Readonly<Record<string, number>>;
+          const text = facts(Object.entries(totals).map(([name, count]) => [name.replaceAll('_', ' '), count]));
+          show(io, { json: totals, text }, options);
         },
         { catalog: true },
       ),

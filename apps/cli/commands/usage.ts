@@ -1,24 +1,35 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type CreditValue, USAGE_BY } from '../../../core/usage/read-usage.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { JsonObject } from '../../../core/json.js';
+import {
+  type CreditValue,
+  marginOf,
+  type ModelCosts,
+  totalCosts,
+  USAGE_BY as WORDS,
+  type UsageBy as Word,
+} from '../../../core/usage/read-usage.js';
+import { USAGE_NAMES } from '../../http/render/credits.js';
+import type { GetAccountUsageResponse, GetModelCostsResponse, MessageJson } from '../../operator/operator.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import {
-  moreJson,
+  EVERYTHING,
   moreText,
   operatorCommand,
   type OperatorOptions,
   type PageOptions,
   pageRequest,
+  present,
   withOperator,
   withPaging,
 } from '../operator/operator-command.js';
-import { costsJson, costsText, usageJson, usageText } from '../operator/texts.js';
-import { show } from '../terminal.js';
+import { show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './client-command.js';
 
 interface UsageOptions extends OperatorOptions, PageOptions {
   readonly account?: string;
-  readonly by?: string;
+  readonly by?: Word;
   readonly from?: string;
   readonly to?: string;
   readonly cost?: true;
@@ -30,7 +41,7 @@ export function addUsage(program: Command, io: CliIo): void {
   withPaging(operatorCommand(program, 'usage'))
     .description("add up an account's ledger; with --cost, credits and provider costs by model")
     .option('--account <account_id>', 'of this account; with --cost, of all accounts without it')
-    .addOption(new Option('--by <what>', 'what to add up by (default: day)').choices(USAGE_BY))
+    .addOption(new Option('--by <what>', 'what to add up by (default: day)').choices(WORDS))
     .option('--from <day>', 'the first day, UTC, such as 2026-01-31; 31 days without --from and --to')
     .option('--to <day>', 'the last day, UTC')
     .addOption(
@@ -48,24 +59,146 @@ export function addUsage(program: Command, io: CliIo): void {
 }
 
 function showUsage(io: CliIo, options: UsageOptions): Promise<void> {
-  const { account, by, from, to, creditValue } = options;
+  const { account, by = 'day', creditValue } = options;
   if (account === undefined) throw usageFailure('--account is needed without --cost.');
   if (creditValue !== undefined) throw usageFailure('--credit-value needs --cost.');
-  return withOperator(io, options, async (operator) => {
-    const usage = await operator.getUsage(account, { by, from, to }, pageRequest(options));
-    const json = { account_id: account.toLowerCase(), ...usageJson(usage), ...moreJson({ items: [], ...usage }) };
-    show(io, { json, text: usageText(usage) + moreText({ items: [], ...usage }) }, options);
+  return withOperator(io, options, async (operator, json) => {
+    const { USAGE_BY } = await import('../../grpc/credits.js');
+    const request = { accountId: account, by: USAGE_BY[by], ...daysOf(options), ...pageRequest(options) };
+    const usage = await operator.credits.getAccountUsage(request);
+    show(io, { json: usageJson(account, by, usage, json), text: usageText(by, usage) + moreText(usage) }, options);
   });
 }
 
+function daysOf({ from, to }: UsageOptions) {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+/** As the REST interface writes it. */
+function usageJson(account: string, by: Word, usage: GetAccountUsageResponse, json: MessageJson): JsonObject {
+  const { from, to, rows, total, nextPageToken } = usage;
+  return {
+    account_id: account.toLowerCase(),
+    by,
+    from,
+    to,
+    usage: rows.map(({ group, credentialName, sums }) => ({
+      ...(group === '' ? {} : { [USAGE_NAMES[by]]: group }),
+      ...(credentialName === undefined ? {} : { credential_name: credentialName }),
+      ...json(sums),
+    })),
+    total: json(total),
+    ...(nextPageToken === '' ? {} : { next_cursor: nextPageToken }),
+  };
+}
+
+const SUMS = ['generations', 'failed', 'reserved', 'charged', 'released'] as const;
+
+function usageText(by: Word, { rows, total, from, to }: GetAccountUsageResponse): string {
+  const names = by === 'key' ? ['key', 'name'] : [by === 'client_trace_id' ? 'trace id' : by];
+  const cells = (sums: typeof total) => {
+    const { generations, failed, reservedCredits, chargedCredits, releasedCredits } = present(sums);
+    return [generations, failed, reservedCredits, chargedCredits, releasedCredits];
+  };
+  const lines = rows.map((row) => [row.group, ...(by === 'key' ? [row.credentialName] : []), ...cells(row.sums)]);
+  const all = [`${from} to ${to}`, ...(by === 'key' ? [''] : []), ...cells(total)];
+  return table([...names, ...SUMS], [...lines, all]);
+}
+
 function showCosts(io: CliIo, options: UsageOptions): Promise<void> {
-  const { account, from, to, creditValue, cursor } = options;
+  const { account, creditValue, cursor } = options;
   if (cursor !== undefined) throw usageFailure('--cursor is of no use with --cost, which shows all models.');
-  return withOperator(io, options, async (operator) => {
-    const report = await operator.getModelCosts({ ...(account === undefined ? {} : { accountId: account }), from, to });
+  return withOperator(io, options, async ({ operations }) => {
+    // In the message, an empty id means all accounts.
+    if (account === '') throw new ServiceError('FIELD_INVALID', 'account_id must be a UUID.');
+    const report = await operations.getModelCosts({ accountId: account ?? '', ...daysOf(options) }, EVERYTHING);
     const of = account === undefined ? {} : { account_id: account.toLowerCase() };
-    show(io, { json: { ...of, ...costsJson(report, creditValue) }, text: costsText(report, creditValue) }, options);
+    const costs = { from: report.from, to: report.to, models: report.models.map(costsOf) };
+    show(io, { json: { ...of, ...costsJson(costs, creditValue) }, text: costsText(costs, creditValue) }, options);
   });
+}
+
+interface Costs {
+  readonly from: string;
+  readonly to: string;
+  readonly models: readonly ModelCosts[];
+}
+
+/** As core adds costs up. */
+function costsOf({ modelKey, money, ...sums }: GetModelCostsResponse['models'][number]): ModelCosts {
+  return {
+    modelKey,
+    generations: Number(sums.generations),
+    chargedCredits: Number(sums.chargedCredits),
+    withoutMoney: Number(sums.withoutMoney),
+    inputTokens: Number(sums.inputTokens),
+    outputTokens: Number(sums.outputTokens),
+    computeMs: Number(sums.computeMs),
+    money: money.map(({ currency, micros }) => ({ currency, micros: Number(micros) })),
+  };
+}
+
+function costsJson({ from, to, models }: Costs, value: CreditValue | undefined): object {
+  const costs = (sums: ModelCosts) => ({
+    generations: sums.generations,
+    charged_credits: sums.chargedCredits,
+    without_money: sums.withoutMoney,
+    input_tokens: sums.inputTokens,
+    output_tokens: sums.outputTokens,
+    compute_ms: sums.computeMs,
+    money: sums.money,
+    ...marginJson(sums, value),
+  });
+  return {
+    from,
+    to,
+    ...(value === undefined ? {} : { credit_value: value }),
+    models: models.map((model) => ({ model_key: model.modelKey, ...costs(model) })),
+    total: costs(totalCosts(models)),
+  };
+}
+
+function marginJson(costs: ModelCosts, value: CreditValue | undefined): object {
+  const margin = value && marginOf(costs, value);
+  if (value === undefined || margin === undefined) return {};
+  return {
+    income: { micros: margin.incomeMicros, currency: value.currency },
+    margin: { micros: margin.marginMicros, currency: value.currency, is_upper_bound: margin.isUpperBound },
+  };
+}
+
+function costsText({ from, to, models }: Costs, value: CreditValue | undefined): string {
+  const titles = ['model', 'generations', 'credits', 'cost', 'without money', ...(value ? ['income', 'margin'] : [])];
+  const row = (name: string, costs: ModelCosts) => [
+    name,
+    costs.generations,
+    costs.chargedCredits,
+    costText(costs),
+    costs.withoutMoney,
+    ...(value ? marginCells(costs, value) : []),
+  ];
+  return table(titles, [...models.map((one) => row(one.modelKey, one)), row(`${from} to ${to}`, totalCosts(models))]);
+}
+
+function marginCells(costs: ModelCosts, value: CreditValue): string[] {
+  const margin = marginOf(costs, value);
+  if (margin === undefined) return ['', 'other currencies'];
+  const { incomeMicros, marginMicros, isUpperBound } = margin;
+  return [moneyText(incomeMicros, value), `${isUpperBound ? 'at most ' : ''}${moneyText(marginMicros, value)}`];
+}
+
+function costText({ money, inputTokens, outputTokens, computeMs }: ModelCosts): string {
+  const parts = [
+    ...money.map((cost) => moneyText(cost.micros, cost)),
+    ...(inputTokens === 0 ? [] : [`${inputTokens} input tokens`]),
+    ...(outputTokens === 0 ? [] : [`${outputTokens} output tokens`]),
+    ...(computeMs === 0 ? [] : [`${computeMs / 1_000} s`]),
+  ];
+  return parts.join(', ');
+}
+
+function moneyText(micros: number, { currency }: Pick<CreditValue, 'currency'>): string {
+  return `${micros / 1_000_000} ${currency}`;
 }
 
 /** `0.01:USD`, with up to six digits behind the point. */

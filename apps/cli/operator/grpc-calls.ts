@@ -32,9 +32,13 @@ import {
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
 import { methodDefinition } from '../../grpc/server.js';
 import { printable } from '../../logging/logged-fields.js';
+import { operatorClient } from '../../operator/operator-client.js';
+import type { CallOptions, OperatorClient } from '../../operator/operator.js';
 import { OutcomeUnknown } from '../client/failures.js';
 import { EXIT, Failure, withMore } from '../exit.js';
-import { certificateFault, type GrpcPlace } from './grpc-place.js';
+import type { CliIo } from '../io.js';
+import { say } from '../terminal.js';
+import { certificateFault, type GrpcOptions, type GrpcPlace, readGrpcPlace } from './grpc-place.js';
 
 const BASE_MS = 250;
 const CAP_MS = 8_000;
@@ -234,6 +238,20 @@ const OPTIONS: ClientOptions = {
   'grpc.use_local_subchannel_pool': 1,
 };
 
+/** The operator's services of a server elsewhere. Throws `Failure` for options that cannot be; nothing is sent yet. */
+export function openGrpcOperator(
+  io: CliIo,
+  options: GrpcOptions,
+): { readonly operator: OperatorClient; readonly close: () => void } {
+  const calls = new GrpcCalls(readGrpcPlace(io, options), (sentence) => {
+    say(io, sentence);
+  });
+  return {
+    operator: operatorClient((method, request, callOptions) => calls.call(method, request, callOptions)),
+    close: () => calls.close(),
+  };
+}
+
 /**
  * Calls a server's gRPC front. What may succeed later is sent again a bounded number of times, if the proto files say
  * that the method may be, or if it cannot have arrived.
@@ -263,9 +281,9 @@ export class GrpcCalls {
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
-    withinMs = CALL_MS,
+    { timeoutMs = CALL_MS }: CallOptions = {},
   ): Promise<MessageShape<O>> {
-    let deadline = Date.now() + withinMs;
+    let deadline = Date.now() + timeoutMs;
     const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
     const hasEffect = method.idempotency !== Idempotency.NO_SIDE_EFFECTS;
     let mayBeDone = false;

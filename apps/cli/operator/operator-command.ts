@@ -1,13 +1,20 @@
 import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander';
-import type { Page, PageRequest } from '../../../core/paging.js';
-import type { Operator } from '../../operator/operator.js';
-import { usageFailure } from '../exit.js';
+import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import type { Context } from '../../../core/context.js';
+import type { Config } from '../../config/config.js';
+import { type ConfigSource, loadConfig } from '../../config/load-config.js';
+import { printable } from '../../logging/logged-fields.js';
+import { placeOf } from '../../stores/open-database.js';
+import type { MessageJson, OperatorClient } from '../../operator/operator.js';
+import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
+import { say } from '../terminal.js';
 import type { GrpcOptions } from './grpc-place.js';
-import { type ContextNeeds, storeCommand, type StoreOptions, withContext } from './store-command.js';
 
-/** The gRPC library never closes a connection whose peer is silent, which would keep the process alive. */
-const LEFT_BEHIND_MS = 100;
+export interface StoreOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+}
 
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 
@@ -25,6 +32,12 @@ export function operatorCommand(parent: Command, nameAndArguments: string, optio
     .option('--grpc-key <file>', 'and its key');
 }
 
+/** The gRPC library never closes a connection whose peer is silent, which would keep the process alive. */
+const LEFT_BEHIND_MS = 100;
+
+/** For calls that examine all data. */
+export const EVERYTHING = { timeoutMs: 3_600_000 } as const;
+
 /**
  * Does the work on the stores or the server that the options name, and always closes them. Throws as `withContext` and
  * `openGrpcOperator` do.
@@ -32,28 +45,34 @@ export function operatorCommand(parent: Command, nameAndArguments: string, optio
 export async function withOperator(
   io: CliIo,
   options: OperatorOptions,
-  work: (operator: Operator) => Promise<void>,
+  work: (operator: OperatorClient, json: MessageJson) => Promise<void>,
   needs: ContextNeeds = {},
 ): Promise<void> {
   const { grpc, grpcCa, grpcCert, grpcKey } = options;
+  // Loaded only now: the other commands start faster without the messages and their library.
+  const { messageJson: json } = await import('../../operator/message-json.js');
   if (grpc === undefined) {
     if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined)
       throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server.');
-    const { StoreOperator } = await import('../../operator/store-operator.js');
-    return withContext(io, options, (context) => work(new StoreOperator(context)), needs);
+    const { operatorInProcess } = await import('../../operator/operator-client.js');
+    return withContext(io, options, (context) => work(operatorInProcess(context), json), needs);
   }
-  // Loaded only now: the other commands start faster without it.
-  const { openGrpcOperator } = await import('./grpc-operator.js');
-  const operator = openGrpcOperator(io, { ...options, grpc });
+  const { openGrpcOperator } = await import('./grpc-calls.js');
+  const { operator, close } = openGrpcOperator(io, { ...options, grpc });
   try {
-    await work(operator);
+    await work(operator, json);
   } finally {
-    operator.close();
+    close();
     io.leaveBehind(LEFT_BEHIND_MS);
   }
 }
 
-export { moreJson } from '../../operator/records.js';
+/** A part of an answer that every server of this version sends. Throws: what the command asked for was done. */
+export function present<T>(value: T | undefined): T {
+  if (value === undefined)
+    throw new Error('The answer of the server lacks fields that this command shows; is it another version?');
+  return value;
+}
 
 export interface PageOptions {
   readonly limit: number;
@@ -67,13 +86,16 @@ export function withPaging(command: Command): Command {
     .option('--cursor <cursor>', 'continue where an earlier page ended');
 }
 
-export function pageRequest({ limit, cursor }: PageOptions): PageRequest {
-  return { limit, ...(cursor ? { cursor } : {}) };
+export function pageRequest({ limit, cursor = '' }: PageOptions): {
+  readonly pageSize: number;
+  readonly pageToken: string;
+} {
+  return { pageSize: limit, pageToken: cursor };
 }
 
-/** What to say under a page that is not the last. */
-export function moreText(page: Page<unknown>): string {
-  return page.nextCursor === undefined ? '' : `\nThere is more: --cursor ${page.nextCursor}`;
+/** What to print below a page that is not the last. */
+export function moreText({ nextPageToken }: { readonly nextPageToken: string }): string {
+  return nextPageToken === '' ? '' : `\nThere is more: --cursor ${nextPageToken}`;
 }
 
 function readLimit(text: string): number {
@@ -81,4 +103,75 @@ function readLimit(text: string): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
     throw new InvalidArgumentError('It must be an integer from 1 to 1000.');
   return limit;
+}
+
+/** A command that works on the stores themselves; it may run beside a live server. */
+export function storeCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
+  const command = parent.command(nameAndArguments, options);
+  const output = parent.configureOutput();
+  const elsewhere = (text: string) =>
+    text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
+  return command
+    .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
+    .option(
+      '-c, --config <file>',
+      'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)',
+    )
+    .option('--json', 'print one JSON document');
+}
+
+/** The configuration that a run means. Throws `ConfigInvalid`. */
+export function configOf(
+  { environment, folder }: CliIo,
+  { config: file }: StoreOptions,
+  more: Pick<ConfigSource, 'role'> = {},
+): Promise<Config> {
+  return loadConfig({ file, environment, folder, ...more });
+}
+
+export interface ContextNeeds {
+  /** Whether the models are needed. Where they are not, a faulty catalog is no obstacle, to revoking a key for one. */
+  readonly catalog?: boolean;
+  /** Whether the data folder may be made. */
+  readonly create?: boolean;
+}
+
+/** Opens the stores, does the work, and always closes them. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
+export async function withContext<T>(
+  io: CliIo,
+  options: StoreOptions,
+  work: (context: Context, config: Config) => Promise<T>,
+  needs: ContextNeeds = {},
+): Promise<T> {
+  const config = await configOf(io, options);
+  const { driver, options: ofDatabase } = config.stores.database;
+  if (!needs.create && driver.isMade?.({ options: ofDatabase, dataFolder: config.dataFolder }) === false) {
+    throw new Failure(
+      `There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`,
+    );
+  }
+  const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
+    const { error } = about;
+    say(io, `darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
+  };
+  const log = { info: () => undefined, warn };
+  // Loaded only now: commands that call a server start faster without stores and painters.
+  const { openProgram } = await import('../../wiring/open-program.js');
+  const program = await openProgram(config, 'tool', needs.catalog ? { log } : { log, catalog: new FileCatalog([]) });
+  try {
+    return await work(program.context, config);
+  } finally {
+    await program.close();
+  }
+}
+
+/**
+ * Where an installation's accounts and generations are, for a person and for a script. Never shows an address's
+ * password.
+ */
+export function dataPlace(config: Config): { readonly text: string; readonly json: Readonly<Record<string, string>> } {
+  const { text, facts } = placeOf(config);
+  // Another folder was most often meant, with the configuration elsewhere.
+  const isUnconfigured = config.stores.database.driver.isInDataFolder === true && config.file === undefined;
+  return { text: `${text}${isUnconfigured ? ' (no configuration file was found)' : ''}`, json: facts };
 }

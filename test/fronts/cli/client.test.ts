@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readParameters } from '../../../apps/cli/client/generation-input.js';
-import { readTime } from '../../../apps/cli/operator/texts.js';
+import { readTime } from '../../../apps/cli/commands/keys.js';
 import { createProgram } from '../../../apps/cli/program.js';
 import type { JsonObject } from '../../../core/json.js';
 import { CliRun, quietIo } from '../../harness/cli-run.js';

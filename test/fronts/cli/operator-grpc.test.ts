@@ -386,10 +386,12 @@ describe('a server that says nothing', () => {
     await once(silent.listen(0, '127.0.0.1'), 'listening');
     const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const calls = new GrpcCalls({ address, host: '127.0.0.1' });
-    const failed: unknown = await calls.call(Access.method.listAccounts, {}, 50).catch((error: unknown) => error);
+    const failed: unknown = await calls
+      .call(Access.method.listAccounts, {}, { timeoutMs: 50 })
+      .catch((error: unknown) => error);
     expect(failed).to.have.property('message', `${address} cannot be reached: it did not answer in time.`);
     const unmade: unknown = await calls
-      .call(Access.method.createAccount, { displayName: 'x' }, 50)
+      .call(Access.method.createAccount, { displayName: 'x' }, { timeoutMs: 50 })
       .catch((error: unknown) => error);
     expect(unmade).to.have.property(
       'message',
@@ -412,7 +414,7 @@ describe('a server that says nothing', () => {
     // Connects, so that the next call is sent at once.
     await calls.call(Access.method.listAccounts, {});
     const failed: unknown = await calls
-      .call(Access.method.createAccount, { displayName: 'x' }, 500)
+      .call(Access.method.createAccount, { displayName: 'x' }, { timeoutMs: 500 })
       .catch((error: unknown) => error);
     expect(failed).to.have.property('message', `${address} did not answer in time. Whether it was done is not known.`);
     calls.close();
@@ -433,7 +435,7 @@ describe('a server that says nothing', () => {
       import { setTimeout as sleep } from 'node:timers/promises';
       process.exitCode = 1;
       await withOperator(processIo(), { grpc: 'https://127.0.0.1:${port}' }, async (operator) => {
-        operator.listAccounts({ limit: 1 }).catch(() => undefined);
+        operator.access.listAccounts({ pageSize: 1 }).catch(() => undefined);
         await sleep(100);
       });
       process.stdout.write('x'.repeat(1_000_000));`;

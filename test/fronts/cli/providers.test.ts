@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../apps/config/load-config.js';
-import { providerJson } from '../../../apps/operator/records.js';
-import { StoreOperator } from '../../../apps/operator/store-operator.js';
+import { messageJson } from '../../../apps/operator/message-json.js';
+import { operatorInProcess } from '../../../apps/operator/operator-client.js';
 import { checkProviders } from '../../../apps/wiring/check-providers.js';
 import { ROOT } from '../../docs/pages.js';
 import { CannedProvider, connectedProviders, PROMISES } from '../../fixtures/scripted-provider.js';
@@ -168,11 +168,10 @@ describe('darkroom providers list', () => {
   after(() => grpc.close());
 
   it('is over gRPC what it is on the stores', async () => {
-    const listed = await new StoreOperator(grpc.harness.context).listProviders();
+    const listed = await operatorInProcess(grpc.harness.context).operations.listProviders({});
     const { stdout } = await grpc.operate(['providers', 'list', '--json']);
-    expect(JSON.parse(stdout)).to.deep.equal({ providers: listed.map(providerJson) });
-    expect(listed[0]).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
-    expect(listed[0]?.models[0]?.capabilities).to.deep.equal(PROMISES);
+    expect(JSON.parse(stdout)).to.deep.equal(messageJson(listed));
+    expect(messageJson(listed.providers[0])).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
   });
 
   it('shows state, limits, promises and the last error as text, on one line each', async () => {
@@ -196,9 +195,9 @@ describe('darkroom providers list', () => {
       [3, 'takes 3 masks'],
     ] as const) {
       Object.assign(canned, { capabilities: () => ({ ...PROMISES, maxMaskedReferences }) });
-      const listed = await new StoreOperator(grpc.harness.context).listProviders();
+      const listed = await operatorInProcess(grpc.harness.context).operations.listProviders({});
       const asJson = JSON.parse((await grpc.operate(['providers', 'list', '--json'])).stdout) as object;
-      expect(asJson).to.deep.equal({ providers: listed.map(providerJson) });
+      expect(asJson).to.deep.equal(messageJson(listed));
       expect(asJson).to.have.nested.property(
         'providers[0].models[0].promises.max_masked_references',
         maxMaskedReferences,

@@ -1,12 +1,10 @@
 import { findAccounts } from '../../../../core/access/manage.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { accountJson, keyJson, moreJson, storageJson } from '../../../operator/records.js';
-import { shownAccount } from '../../../operator/store-operator.js';
 import { pageByToken } from '../../../page-token.js';
 import { NAME, NAME_WORDING } from '../console-operation.js';
-import type { OperatorOperation } from './operator-operation.js';
+import { idIn, type OperatorOperation } from './operator-operation.js';
 
-const SCHEMA_CREATEACCOUNT = {
+const NEW_ACCOUNT = {
   type: 'object',
   additionalProperties: false,
   required: ['name'],
@@ -17,12 +15,12 @@ export const createAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts',
   act: 'create an account',
-  body: { schema: SCHEMA_CREATEACCOUNT, wording: NAME_WORDING },
+  body: { schema: NEW_ACCOUNT, wording: NAME_WORDING },
   async answer(_parts, { operator, body, act }) {
     const { name, currency = '' } = body as unknown as { readonly name: string; readonly currency?: string };
-    const account = await operator.createAccount({ name, ...(currency === '' ? {} : { currency }) });
-    act.note({ accountId: account.accountId });
-    return { account: accountJson(account) };
+    const created = await operator.access.createAccount({ displayName: name, currency });
+    act.note({ accountId: created.account?.accountId });
+    return created;
   },
 };
 
@@ -31,33 +29,28 @@ export const getAccount: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id',
   act: 'read an account',
-  async answer(_parts, { ctx, operator }) {
-    return { account: accountJson(await operator.getAccount(ctx.params['account_id'] ?? '')) };
-  },
+  answer: (_parts, { ctx, operator }) => operator.access.getAccount({ accountId: idIn(ctx, 'account_id') }),
 };
 
-/** All accounts in order of id, or those that are looked for. */
+/** All accounts in order of id, or those that match a search. */
 export const listAccounts: OperatorOperation = {
   method: 'GET',
   path: '/accounts',
   act: 'list accounts',
   query: ['search'],
-  async answer({ context }, { operator, query: { search }, page }) {
-    if (search === undefined) {
-      const accounts = await operator.listAccounts(page);
-      return { accounts: accounts.items.map(accountJson), ...moreJson(accounts) };
-    }
-    const found = await pageByToken(
+  async answer({ context }, { operator, query: { search }, page, paging, json }) {
+    if (search === undefined) return operator.access.listAccounts(paging);
+    const { items, nextCursor } = await pageByToken(
       page,
       `accounts with ${JSON.stringify(search)}`,
       (asked) => findAccounts(context, search, asked),
       'cursor',
     );
-    return { accounts: found.items.map((account) => accountJson(shownAccount(account))), ...moreJson(found) };
+    return { accounts: items.map(json.accountJson), next_cursor: nextCursor };
   },
 };
 
-const SCHEMA_RENAMEACCOUNT = {
+const NEW_NAME = {
   type: 'object',
   additionalProperties: false,
   required: ['name'],
@@ -68,14 +61,14 @@ export const renameAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/rename',
   act: 'rename an account',
-  body: { schema: SCHEMA_RENAMEACCOUNT, wording: NAME_WORDING },
-  async answer(_parts, { ctx, operator, body }) {
+  body: { schema: NEW_NAME, wording: NAME_WORDING },
+  answer(_parts, { ctx, operator, body }) {
     const { name } = body as unknown as { readonly name: string };
-    return { account: accountJson(await operator.renameAccount(ctx.params['account_id'] ?? '', name)) };
+    return operator.access.renameAccount({ accountId: idIn(ctx, 'account_id'), displayName: name });
   },
 };
 
-const SCHEMA_SUSPENDACCOUNT = {
+const SUSPENSION = {
   type: 'object',
   additionalProperties: false,
   required: ['cancel_work'],
@@ -87,12 +80,11 @@ export const suspendAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/suspend',
   act: 'suspend an account',
-  body: { schema: SCHEMA_SUSPENDACCOUNT },
-  async answer(_parts, { ctx, operator, body, act }) {
+  body: { schema: SUSPENSION },
+  answer(_parts, { ctx, operator, body, act }) {
     const { cancel_work: cancelWork } = body as unknown as { readonly cancel_work: boolean };
     act.note({ cancelWork });
-    const { account, work } = await operator.suspendAccount(ctx.params['account_id'] ?? '', { cancelWork });
-    return { account: accountJson(account), ...(work === undefined ? {} : { work }) };
+    return operator.access.suspendAccount({ accountId: idIn(ctx, 'account_id'), cancelWork });
   },
 };
 
@@ -100,29 +92,24 @@ export const resumeAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/resume',
   act: 'resume an account',
-  async answer(_parts, { ctx, operator }) {
-    return { account: accountJson(await operator.resumeAccount(ctx.params['account_id'] ?? '')) };
-  },
+  answer: (_parts, { ctx, operator }) => operator.access.resumeAccount({ accountId: idIn(ctx, 'account_id') }),
 };
 
-/** What an account makes the service keep, with a page of its Apps. */
+/** The storage that an account uses, with a page of its Apps. */
 export const listStorage: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/storage',
   act: 'read the storage of an account',
-  async answer(_parts, { ctx, operator, page }) {
-    return storageJson(await operator.getStorage(ctx.params['account_id'] ?? '', page));
-  },
+  answer: (_parts, { ctx, operator, paging }) =>
+    operator.access.getAccountStorage({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
 
 export const listAccountKeys: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/keys',
   act: 'list the keys of an account',
-  async answer(_parts, { ctx, operator, page }) {
-    const keys = await operator.listKeys(ctx.params['account_id'] ?? '', page);
-    return { keys: keys.items.map(keyJson), ...moreJson(keys) };
-  },
+  answer: (_parts, { ctx, operator, paging }) =>
+    operator.access.listApiKeys({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
 
 export const revokeAnyKey: OperatorOperation = {
@@ -130,8 +117,8 @@ export const revokeAnyKey: OperatorOperation = {
   path: '/keys/:key_id/revoke',
   act: 'revoke a key',
   async answer(_parts, { ctx, operator, act }) {
-    const key = await operator.revokeKey(ctx.params['key_id'] ?? '');
-    act.note({ accountId: key.accountId });
-    return { key: keyJson(key) };
+    const revoked = await operator.access.revokeApiKey({ keyId: idIn(ctx, 'key_id') });
+    act.note({ accountId: revoked.apiKey?.accountId });
+    return revoked;
   },
 };

@@ -1,18 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CallOver, type Cancellation } from '../../../../core/cancellation.js';
 import type { Context } from '../../../../core/context.js';
-import { type CreditOperation, listEntries } from '../../../../core/credits/operate.js';
+import { listEntries } from '../../../../core/credits/operate.js';
 import { type Verification, verifyCredits, type VerifyProgress } from '../../../../core/credits/verify.js';
 import { ServiceError } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { requireOperator } from '../../../../core/people/operators.js';
-import type { Operated, Operator } from '../../../operator/operator.js';
-import { accountJson, entryJson, isoTime } from '../../../operator/records.js';
 import { cursorOf, tokenOf } from '../../../page-token.js';
 import { asServiceError } from '../../../service-errors.js';
 import { Disconnect, ServedWait } from '../../host/wait.js';
 import type { ConsoleParts } from '../console-operation.js';
-import type { OperatorCall, OperatorOperation } from './operator-operation.js';
+import { idIn, type OperatorCall, type OperatorOperation } from './operator-operation.js';
 
 const PREFIX = 'operator';
 const OURS = /^operator:([0-9a-f-]{36}):[0-9a-f-]{36}$/;
@@ -58,11 +56,7 @@ interface Sent {
 }
 
 /** Happens once under the id that the page sends, however often it is sent. */
-export function creditOperation(
-  path: string,
-  act: string,
-  make: (operator: Operator, operation: CreditOperation) => Promise<Operated>,
-): OperatorOperation {
+export function creditOperation(path: string, act: string, make: 'grantCredits' | 'adjustCredits'): OperatorOperation {
   return {
     method: 'POST',
     path: `/accounts/:account_id/${path}`,
@@ -72,32 +66,26 @@ export function creditOperation(
       const { operation_id: sentId, credits, reason } = body as unknown as Sent;
       const operationId = operationIdOf(signedIn.person.personId, sentId);
       record.note({ credits, operationId });
-      const accountId = ctx.params['account_id'] ?? '';
-      const { account, earlierAt } = await make(operator, { accountId, operationId, credits, reason });
-      record.note({ isRepeated: earlierAt !== undefined });
-      return {
-        account: accountJson(account),
-        ...(earlierAt === undefined ? {} : { earlier_at: isoTime(earlierAt) }),
-      };
+      const operation = { accountId: idIn(ctx, 'account_id'), operationId, credits: BigInt(credits), reason };
+      const operated = await operator.credits[make](operation);
+      record.note({ isRepeated: operated.earlierTime !== undefined });
+      return operated;
     },
   };
 }
 
-export const adjustCredits = creditOperation('adjustments', 'adjust credits', (operator, operation) =>
-  operator.adjustCredits(operation),
-);
+export const adjustCredits = creditOperation('adjustments', 'adjust credits', 'adjustCredits');
 
-export const grantCredits = creditOperation('grants', 'grant credits', (operator, operation) =>
-  operator.grantCredits(operation),
-);
+export const grantCredits = creditOperation('grants', 'grant credits', 'grantCredits');
 
 /** The ledger of an account, the newest entry first, with the operators who made entries here. */
 export const listLedger: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/entries',
   act: 'read the ledger of an account',
-  async answer({ context }, { ctx, operator, page }) {
-    const { accountId } = await operator.getAccount(ctx.params['account_id'] ?? '');
+  async answer({ context }, { ctx, operator, page, json }) {
+    const { account } = await operator.access.getAccount({ accountId: idIn(ctx, 'account_id') });
+    const accountId = account?.accountId ?? '';
     const list = `newest entries of ${accountId}`;
     const { entries, nextCursor } = await listEntries(context, { accountId }, cursorOf(page, list, 'cursor'));
     const ids = new Set(entries.flatMap(({ entry }) => operatorOf(entry.operationId) ?? []));
@@ -105,7 +93,7 @@ export const listLedger: OperatorOperation = {
     const emails = new Map(people.flatMap((person) => (person === null ? [] : [[person.personId, person.email]])));
     return {
       entries: entries.map(({ entry, availableChange, credentialName }) => ({
-        ...entryJson(entry),
+        ...json.entryJson(entry),
         available_change: availableChange,
         credential_name: credentialName,
         operator_email: emails.get(operatorOf(entry.operationId) ?? ''),

@@ -1,6 +1,6 @@
+import type { Message } from '@bufbuild/protobuf';
 import type { Cancellation } from '../../../../core/cancellation.js';
 import { requireOperator } from '../../../../core/people/operators.js';
-import { StoreOperator } from '../../../operator/store-operator.js';
 import { asServiceError } from '../../../service-errors.js';
 import { readQuery, readText } from '../../host/request.js';
 import { requireSameOrigin } from '../../pages/page.js';
@@ -35,15 +35,22 @@ export function guarded(operation: OperatorOperation): ConsoleOperation {
       for (const name of names) readText(query, name, MAX_SEARCH);
       const cursor = readText(query, 'cursor', MAX_CURSOR);
       const page = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+      const paging = { pageSize: PAGE_SIZE, pageToken: cursor ?? '' };
       const own = { ...context, call: IN_TURN };
       const begun = { act: what, operatorId: signedIn.person.personId, requestId, params: ctx.params };
       const act = new OperatorAct(context.log, begun, isChange || readsContent);
       act.begin();
       try {
-        const operator = new StoreOperator(own);
-        const answer = await operation.answer({ ...parts, context: own }, { ...call, operator, query, page, act });
-        if (!('stream' in answer)) act.end('done');
-        return answer;
+        // Loaded only now: most servers have no operator's area, and start faster without the messages.
+        const json = await import('../../../operator/message-json.js');
+        const { operatorInProcess } = await import('../../../operator/operator-client.js');
+        const operator = operatorInProcess(own);
+        const more = { operator, json, query, page, paging, act };
+        const answer = await operation.answer({ ...parts, context: own }, { ...call, ...more });
+        if ('stream' in answer) return answer;
+        const data = '$typeName' in answer ? json.messageJson(answer as Message) : answer;
+        act.end('done');
+        return data;
       } catch (error) {
         act.end(asServiceError(error).code);
         throw error;

@@ -2,8 +2,10 @@ import type { BodySchema, Wording } from '../../../../core/fields.js';
 import { isUuid } from '../../../../core/ids.js';
 import type { Log } from '../../../../core/log.js';
 import type { PageRequest } from '../../../../core/paging.js';
-import type { Operator } from '../../../operator/operator.js';
+import type * as messages from '../../../operator/message-json.js';
+import type { OperatorClient } from '../../../operator/operator.js';
 import type { StreamedAnswer } from '../../host/send.js';
+import type { RoutedContext } from '../../host/routing.js';
 import type { ConsoleCall, ConsoleParts } from '../console-operation.js';
 
 /** What the log says of an act besides who did it: ids and numbers, never texts of people. */
@@ -59,11 +61,16 @@ function idsOf(params: Begun['params']): ActDetails {
 
 /** A request of an operator that passed all checks. */
 export interface OperatorCall extends ConsoleCall {
-  readonly operator: Operator;
+  /** The operators' services, in this process. */
+  readonly operator: OperatorClient;
+  /** Messages and records as JSON. */
+  readonly json: typeof messages;
   /** The query parameters that were sent, of those that the operation takes. */
   readonly query: Readonly<Record<string, string>>;
   /** The page that the query asks for. */
   readonly page: PageRequest;
+  /** The same for a list of a service. */
+  readonly paging: { readonly pageSize: number; readonly pageToken: string };
   /** The record of it in the log. Operations add what they learn. */
   readonly act: OperatorAct;
 }
@@ -84,6 +91,11 @@ export interface OperatorOperation {
   readonly query?: readonly string[];
   /** Without it the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
-  /** The data of the envelope, or a stream that records its own end. Throws `ServiceError`. */
+  /** The data of the envelope, which may be a message, or a stream that records its own end. Throws `ServiceError`. */
   answer(parts: ConsoleParts, call: OperatorCall): Promise<object | StreamedAnswer>;
+}
+
+/** An id in the path of the request. */
+export function idIn({ params }: RoutedContext, name: string): string {
+  return params[name] ?? '';
 }

@@ -1,38 +1,26 @@
 import { ServiceError } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { SignedIn } from '../../../../core/people/sessions.js';
-import type { WithSignInLink } from '../../../operator/operator.js';
-import { isoTime, moreJson, personJson } from '../../../operator/records.js';
-import type { OperatorOperation } from './operator-operation.js';
+import type { OperatorClient } from '../../../operator/operator.js';
+import { idIn, type OperatorCall, type OperatorOperation } from './operator-operation.js';
 
-/** A person, with the link that signs them in once, if they have one. */
-export function withLink({ person, link }: WithSignInLink, publicUrl: string): object {
-  return {
-    person: personJson(person),
-    ...(link === undefined
-      ? {}
-      : { sign_in_link: publicUrl + link.path, sign_in_link_expires_at: isoTime(link.expiresAt) }),
-  };
-}
-
-const SCHEMA = {
+const NEW_PERSON = {
   type: 'object',
   additionalProperties: false,
   required: ['email'],
   properties: { email: { type: 'string', minLength: 1, maxLength: 254 } },
 } as const satisfies JsonObject;
 
-/** A person without a password, with a link that this answer alone has. */
+/** A person without a password, with a link that only this answer has. */
 export const createPerson: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/people',
   act: 'create a person',
-  body: { schema: SCHEMA },
-  async answer({ publicUrl }, { ctx, operator, body, act }) {
+  body: { schema: NEW_PERSON },
+  async answer({ publicUrl }, { ctx, operator, body, act, json }) {
     const { email } = body as unknown as { readonly email: string };
-    const created = await operator.createPerson({ accountId: ctx.params['account_id'] ?? '', email });
-    act.note({ personId: created.person.personId });
-    return withLink(created, publicUrl());
+    const created = await operator.people.createPerson({ accountId: idIn(ctx, 'account_id'), email });
+    act.note({ personId: created.person?.personId });
+    return withLink(created, publicUrl(), json);
   },
 };
 
@@ -40,28 +28,18 @@ export const listPeople: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/people',
   act: 'list the people of an account',
-  async answer(_parts, { ctx, operator, page }) {
-    const people = await operator.listPeople(ctx.params['account_id'] ?? '', page);
-    return { people: people.items.map(personJson), ...moreJson(people) };
-  },
+  answer: (_parts, { ctx, operator, paging }) =>
+    operator.people.listPeople({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
-
-/** The id of a person: nobody locks themselves out by a click in the wrong row. Throws CONFLICT. */
-export function requireOther(personId = '', { person }: SignedIn): string {
-  if (personId.toLowerCase() === person.personId)
-    throw new ServiceError('CONFLICT', 'This is you; another operator, or the command line, can do it.');
-  return personId;
-}
 
 export const disablePerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/disable',
   act: 'disable a person',
-  async answer(_parts, { ctx, signedIn, operator, act }) {
-    const personId = requireOther(ctx.params['person_id'], signedIn);
-    const person = await operator.disablePerson(personId);
-    act.note({ accountId: person.accountId });
-    return { person: personJson(person) };
+  async answer(_parts, call) {
+    const disabled = await call.operator.people.disablePerson({ personId: otherPerson(call) });
+    call.act.note({ accountId: disabled.person?.accountId });
+    return disabled;
   },
 };
 
@@ -70,21 +48,47 @@ export const enablePerson: OperatorOperation = {
   path: '/people/:person_id/enable',
   act: 'enable a person',
   async answer(_parts, { ctx, operator, act }) {
-    const person = await operator.enablePerson(ctx.params['person_id'] ?? '');
-    act.note({ accountId: person.accountId });
-    return { person: personJson(person) };
+    const enabled = await operator.people.enablePerson({ personId: idIn(ctx, 'person_id') });
+    act.note({ accountId: enabled.person?.accountId });
+    return enabled;
   },
 };
 
-/** With a link that this answer alone has. An operator is none afterwards. */
+/** With a link that only this answer has. An operator is none afterwards. */
 export const resetPerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/reset',
   act: 'reset a person',
-  async answer({ publicUrl }, { ctx, signedIn, operator, act }) {
-    const personId = requireOther(ctx.params['person_id'], signedIn);
-    const reset = await operator.resetPerson(personId);
-    act.note({ accountId: reset.person.accountId });
-    return withLink(reset, publicUrl());
+  async answer({ publicUrl }, call) {
+    const reset = await call.operator.people.resetPerson({ personId: otherPerson(call) });
+    call.act.note({ accountId: reset.person?.accountId });
+    return withLink(reset, publicUrl(), call.json);
   },
 };
+
+/** The person of the path. Throws CONFLICT for the operator, so that nobody locks themselves out by a wrong click. */
+function otherPerson({ ctx, signedIn }: OperatorCall): string {
+  const personId = idIn(ctx, 'person_id');
+  if (personId.toLowerCase() === signedIn.person.personId)
+    throw new ServiceError('CONFLICT', 'This is you; another operator, or the command line, can do it.');
+  return personId;
+}
+
+type WithSignInLink = Awaited<ReturnType<OperatorClient['people']['resetPerson']>>;
+
+/** A person, with the link that signs them in once, if they have one. */
+function withLink(
+  { person, signInLink }: Pick<WithSignInLink, 'person' | 'signInLink'>,
+  publicUrl: string,
+  { messageJson }: OperatorCall['json'],
+): object {
+  return {
+    person: messageJson(person),
+    ...(signInLink === undefined
+      ? {}
+      : {
+          sign_in_link: publicUrl + signInLink.path,
+          sign_in_link_expires_at: messageJson(signInLink)['expires_at'],
+        }),
+  };
+}

@@ -1,0 +1,85 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Context } from '../../core/context.js';
+import { createPerson, disablePerson, enablePerson, resetPerson } from '../../core/people/manage-people.js';
+import { demotePerson, promotePerson } from '../../core/people/operators.js';
+import type { Person } from '../../core/people/person.js';
+import { createSignInLink } from '../../core/people/sign-in.js';
+import { signInPath } from '../sign-in-link.js';
+import { pageOfAccount } from './access.js';
+import { timestamp } from './enums.js';
+import { type CreatePersonResponseSchema, People, type PersonSchema } from './generated/darkroom/v1/people_pb.js';
+import { plain, readUuid } from './method.js';
+
+const { method } = People;
+
+/** The people of an account, for operators. */
+export const PEOPLE_METHODS = [
+  plain(method.createPerson, {
+    scope: 'access:write',
+    async answer({ context, request: { accountId: id, email, password } }) {
+      const accountId = readUuid(id, '/account_id');
+      const newPerson = { accountId, email, ...(password === '' ? {} : { password }) };
+      return renderWithLink(context, await createPerson(context, newPerson));
+    },
+  }),
+  plain(method.listPeople, {
+    scope: 'access:read',
+    async answer({ context, request }) {
+      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'people', (accountId, page) =>
+        context.people.list(accountId, page, context.call),
+      );
+      return { people: items.map(renderPerson), nextPageToken: nextCursor };
+    },
+  }),
+  plain(method.disablePerson, {
+    scope: 'access:write',
+    answer: async ({ context, request }) => ({ person: renderPerson(await disablePerson(context, idOf(request))) }),
+  }),
+  plain(method.enablePerson, {
+    scope: 'access:write',
+    answer: async ({ context, request }) => ({ person: renderPerson(await enablePerson(context, idOf(request))) }),
+  }),
+  plain(method.resetPerson, {
+    scope: 'access:write',
+    answer: async ({ context, request }) => renderWithLink(context, await resetPerson(context, idOf(request))),
+  }),
+  plain(method.promotePerson, {
+    scope: 'operators:write',
+    answer: async ({ context, request }) => ({ person: renderPerson(await promotePerson(context, idOf(request))) }),
+  }),
+  plain(method.demotePerson, {
+    scope: 'operators:write',
+    answer: async ({ context, request }) => ({ person: renderPerson(await demotePerson(context, idOf(request))) }),
+  }),
+] as const;
+
+function idOf({ personId }: { readonly personId: string }): string {
+  return readUuid(personId, '/person_id');
+}
+
+/** A person with a link that signs them in once, if they have no password and may sign in. */
+async function renderWithLink(
+  context: Context,
+  person: Person,
+): Promise<Omit<MessageInitShape<typeof CreatePersonResponseSchema>, '$typeName'>> {
+  if (person.password !== undefined || person.disabledAt !== undefined) return { person: renderPerson(person) };
+  const { secret, expiresAt } = await createSignInLink(context, person.personId);
+  const signInLink = { path: signInPath(secret), expireTime: timestamp(expiresAt) };
+  return { person: renderPerson(person), signInLink };
+}
+
+/** Without what they sign in with. */
+function renderPerson(person: Person): MessageInitShape<typeof PersonSchema> {
+  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, operatorSince, password, passkeys } = person;
+  return {
+    personId,
+    accountId,
+    email,
+    createTime: timestamp(createdAt),
+    ...(disabledAt === undefined ? {} : { disableTime: timestamp(disabledAt) }),
+    ...(lastSignInAt === undefined ? {} : { lastSignInTime: timestamp(lastSignInAt) }),
+    ...(operatorSince === undefined ? {} : { promoteTime: timestamp(operatorSince) }),
+    hasPassword: password !== undefined,
+    passkeys: passkeys.length,
+  };
+}
