@@ -9,7 +9,6 @@ import {
   USAGE_BY as WORDS,
   type UsageBy as Word,
 } from '../../../core/usage/read-usage.js';
-import { USAGE_NAMES } from '../../http/render/credits.js';
 import type { GetAccountUsageResponse, GetModelCostsResponse, MessageJson } from '../../operator/operator.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -64,9 +63,17 @@ function showUsage(io: CliIo, options: UsageOptions): Promise<void> {
   if (creditValue !== undefined) throw usageFailure('--credit-value needs --cost.');
   return withOperator(io, options, async (operator, json) => {
     const { USAGE_BY } = await import('../../grpc/credits.js');
+    const { USAGE_NAMES } = await import('../../http/render/credits.js');
     const request = { accountId: account, by: USAGE_BY[by], ...daysOf(options), ...pageRequest(options) };
     const usage = await operator.credits.getAccountUsage(request);
-    show(io, { json: usageJson(account, by, usage, json), text: usageText(by, usage) + moreText(usage) }, options);
+    show(
+      io,
+      {
+        json: usageJson({ account, by, groupName: USAGE_NAMES[by] }, usage, json),
+        text: usageText(by, usage) + moreText(usage),
+      },
+      options,
+    );
   });
 }
 
@@ -75,7 +82,11 @@ function daysOf({ from, to }: UsageOptions) {
 }
 
 /** As the REST interface writes it. */
-function usageJson(account: string, by: Word, usage: GetAccountUsageResponse, json: MessageJson): JsonObject {
+function usageJson(
+  { account, by, groupName }: { readonly account: string; readonly by: Word; readonly groupName: string },
+  usage: GetAccountUsageResponse,
+  json: MessageJson,
+): JsonObject {
   const { from, to, rows, total, nextPageToken } = usage;
   return {
     account_id: account.toLowerCase(),
@@ -83,7 +94,7 @@ function usageJson(account: string, by: Word, usage: GetAccountUsageResponse, js
     from,
     to,
     usage: rows.map(({ group, credentialName, sums }) => ({
-      ...(group === '' ? {} : { [USAGE_NAMES[by]]: group }),
+      ...(group === '' ? {} : { [groupName]: group }),
       ...(credentialName === undefined ? {} : { credential_name: credentialName }),
       ...json(sums),
     })),

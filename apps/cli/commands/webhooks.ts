@@ -13,7 +13,7 @@ import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { counted, facts, say, show, table } from '../terminal.js';
 import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
-import { addListen, collectEvent } from './listen.js';
+import type { ListenOptions } from './listen.js';
 
 interface OptionsWebhookDeliveries extends ConnectionOptions {
   readonly json?: boolean;
@@ -239,4 +239,34 @@ function webhookText(webhook: Webhook): string {
     ['description', webhook.description],
     ['created', webhook.created_at],
   ]);
+}
+
+function addListen(webhooks: Command, io: CliIo): void {
+  clientCommand(webhooks, 'listen', 'print one JSON document a line')
+    .description('print what webhooks are told, and forward it to an address that the server cannot reach')
+    .option('--forward-to <url>', 'where to post each message, such as http://127.0.0.1:3000/webhooks')
+    .option(
+      '--event <event>',
+      `what to be told of (repeatable; the ends if omitted): ${WEBHOOK_EVENTS.join(', ')}`,
+      collectEvent,
+    )
+    .option('--last-event-id <id>', 'begin behind this event of the last day instead of now')
+    .addHelpText(
+      'after',
+      examples(
+        ['darkroom webhooks listen --forward-to http://127.0.0.1:3000/webhooks', 'darkroom webhooks listen --json'],
+        'Needs a key with generations:read. Messages are signed with the secret that is shown at the start, or with the\none in DARKROOM_WEBHOOK_SECRET. Ctrl-C ends it.',
+      ),
+    )
+    .action(async (options: ListenOptions) => {
+      // Loaded only now: help and the other commands start faster without it.
+      const { listen } = await import('./listen.js');
+      await listen(io, options);
+    });
+}
+
+function collectEvent(text: string, before: readonly WebhookEvent[] | undefined): readonly WebhookEvent[] {
+  const event = WEBHOOK_EVENTS.find((known) => known === text);
+  if (event === undefined) throw new InvalidArgumentError(`It must be one of ${WEBHOOK_EVENTS.join(', ')}.`);
+  return [...new Set([...(before ?? []), event])];
 }

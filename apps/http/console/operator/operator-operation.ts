@@ -5,7 +5,7 @@ import type { PageRequest } from '../../../../core/paging.js';
 import type * as messages from '../../../operator/message-json.js';
 import type { OperatorClient } from '../../../operator/operator.js';
 import type { StreamedAnswer } from '../../host/send.js';
-import type { RoutedContext } from '../../host/routing.js';
+import type { RoutedContext } from '../../host/server.js';
 import type { ConsoleCall, ConsoleParts } from '../console-operation.js';
 
 /** What the log says of an act besides who did it: ids and numbers, never texts of people. */
