@@ -10,7 +10,6 @@ import type {
   ReferenceRole as CoreRole,
 } from '../../core/generation/generation.js';
 import type { UploadState as CoreUploadState } from '../../core/uploads/manage-uploads.js';
-import type { FrontMessages } from '../service-errors.js';
 import { PriceUnit } from './generated/darkroom/v1/catalog_pb.js';
 import { GenerationEventType, GenerationStatus } from './generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from './generated/darkroom/v1/media_pb.js';
@@ -94,12 +93,3 @@ export function readTimestamp({ seconds, nanos }: Timestamp, field: string): num
     throw fieldInvalid(`/${field}`, `${field} must be a time from the year 1 on.`);
   return Number(seconds) * 1_000 + Math.ceil(nanos / 1_000_000);
 }
-
-/** Sentences that name the fields of messages. */
-export const GRPC_MESSAGES: FrontMessages = {
-  IDEMPOTENCY_KEY_REQUIRED: 'idempotency_key is required.',
-  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
-  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with a different request.',
-  IDEMPOTENCY_IN_PROGRESS: 'The first request with this idempotency_key is still being handled.',
-  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
-};

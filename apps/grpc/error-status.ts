@@ -3,8 +3,8 @@ import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
 import { Metadata, status as Status, type StatusObject } from '@grpc/grpc-js';
 import type { ErrorCode, ServiceError } from '../../core/errors.js';
 import { pathOf, tokensOf } from '../../core/json.js';
-import { messageOf } from '../service-errors.js';
-import { duration, GRPC_MESSAGES } from './enums.js';
+import { type FrontMessages, messageOf } from '../service-errors.js';
+import { duration } from './enums.js';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -12,6 +12,15 @@ import {
   RetryInfoSchema,
 } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
+
+/** Sentences that name the fields of messages. */
+const GRPC_MESSAGES: FrontMessages = {
+  IDEMPOTENCY_KEY_REQUIRED: 'idempotency_key is required.',
+  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with a different request.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first request with this idempotency_key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
+};
 
 /** The canonical status of every error code. A code that is missing here does not compile. */
 export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {

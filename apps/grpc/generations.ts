@@ -37,6 +37,202 @@ import {
 } from './generated/darkroom/v1/generations_pb.js';
 import { acting, keyOf, readPage, streaming } from './method.js';
 
+const { method } = Generations;
+
+export const GENERATION_METHODS = [
+  acting(method.estimateGeneration, {
+    scope: 'generations:write',
+    bodyField: 'input',
+    async answer({ context, caller, request }) {
+      const estimate = await estimateGeneration(context, caller, bodyOf(request.input));
+      return {
+        modelKey: estimate.modelKey,
+        operation: OPERATION[estimate.operation],
+        estimatedCredits: BigInt(estimate.estimatedCredits),
+        currency: estimate.currency,
+      };
+    },
+  }),
+  acting(method.createGeneration, {
+    scope: 'generations:write',
+    bodyField: 'input',
+    async answer({ context, caller, request }) {
+      const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input), {
+        webhookUrl: request.webhookUrl,
+      });
+      return { generation: await showGeneration(context, generation, undefined), replayed };
+    },
+    createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),
+  }),
+  acting(method.getGeneration, {
+    scope: 'generations:read',
+    async answer({ context, caller, request }) {
+      const mask = readMask(request.readMask);
+      const generation = await getGeneration(context, caller, request.generationId);
+      if (mask === undefined) return answerOf(await viewGeneration(context, generation));
+      return { generation: await showGeneration(context, generation, mask) };
+    },
+  }),
+  acting(method.listGenerations, {
+    scope: 'generations:read',
+    async answer({ context, caller, request }) {
+      const mask = readMask(request.readMask);
+      const filter = readFilter(request);
+      const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
+      const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
+        listGenerations(context, caller, filter, page),
+      );
+      return {
+        generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
+        nextPageToken: nextCursor ?? '',
+      };
+    },
+  }),
+  acting(method.cancelGeneration, {
+    scope: 'generations:write',
+    async answer({ context, caller, request }) {
+      return {
+        generation: await showGeneration(
+          context,
+          await cancelGeneration(context, caller, request.generationId),
+          undefined,
+        ),
+      };
+    },
+  }),
+  acting(method.deleteGeneration, {
+    scope: 'generations:write',
+    async answer({ context, caller, request }) {
+      await deleteGeneration(context, caller, request.generationId);
+      return {};
+    },
+  }),
+] as const;
+
+/** How often it is asked whether the caller may still watch. */
+const ASK_EVERY_MS = 1_000;
+
+export const WATCH_METHODS = [
+  streaming(Generations.method.watchGeneration, {
+    scope: 'generations:read',
+    async *answer({ context, caller, request, signal, requireAllowed }) {
+      const mask = readMask(request.readMask);
+      const leave = context.lastingCalls.follow(caller);
+      const rest = new WakeableDelay(context.clock);
+      signal.addEventListener('abort', () => rest.wake());
+      let told: GenerationRecord | null | undefined;
+      const followNoMore = context.generationWatch.follow(request.generationId.toLowerCase(), (record) => {
+        told = record;
+        rest.wake();
+      });
+      try {
+        let last = await getGeneration(context, caller, request.generationId);
+        for (let seen = -1; !signal.aborted; await rest.sleep(ASK_EVERY_MS)) {
+          await requireAllowed();
+          if (told === null || (told !== undefined && told.kind !== 'generation'))
+            throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+          if (told !== undefined && told.version > last.version) last = told;
+          if (last.version === seen) continue;
+          seen = last.version;
+          yield { generation: await showGeneration(context, last, mask) };
+          if (isTerminal(last.status)) return;
+        }
+      } finally {
+        leave();
+        followNoMore();
+      }
+    },
+  }),
+  streaming(Generations.method.watchEvents, {
+    scope: 'generations:read',
+    async *answer({ context, caller, request, signal, requireAllowed }) {
+      const mask = readMask(request.readMask);
+      const until = {
+        get isOver() {
+          return signal.aborted;
+        },
+        onOver: (listener: () => void) => {
+          signal.addEventListener('abort', listener);
+          return () => signal.removeEventListener('abort', listener);
+        },
+      };
+      const after = request.afterEventId === '' ? undefined : request.afterEventId;
+      if (after !== undefined && !isEventId(after))
+        throw fieldInvalid('/after_event_id', 'after_event_id must be the event_id of an event of this App.');
+      let hasPosition = false;
+      for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
+        await requireAllowed();
+        if (event.type === 'beat') {
+          if (hasPosition || event.id === undefined) continue;
+          hasPosition = true;
+          yield { eventId: event.id };
+          continue;
+        }
+        const { id, type, at, generation } = event;
+        const queuePosition = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
+        yield {
+          ...(queuePosition === undefined ? {} : { queuePosition }),
+          eventId: id,
+          type: EVENT_TYPE[type],
+          eventTime: timestamp(at),
+          generation: await showGeneration(context, generation, mask),
+        };
+      }
+    },
+  }),
+] as const;
+
+function readFilter({
+  status,
+  modelKey,
+  clientTraceId,
+  createdAfter,
+  createdBefore,
+}: ListGenerationsRequest): ListFilter {
+  return readListFilter({
+    status: wordOf(STATUS, status),
+    modelKey,
+    clientTraceId,
+    createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
+    createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
+  });
+}
+
+/**
+ * Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values
+ * there may be.
+ */
+function refuseLarge(value: Json, levels: number, most: number): number {
+  let left = most - 1;
+  if (typeof value === 'object' && value !== null) {
+    if (levels === 0)
+      throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
+    const names = Array.isArray(value) ? 0 : 1;
+    for (const member of Object.values(value)) left = refuseLarge(member, levels - 1, left - names);
+  }
+  if (left < 0)
+    throw new ServiceError('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
+  return left;
+}
+
+/** The body that the use case takes, the same as over REST, so that a key means the same on both fronts. */
+function bodyOf(input: GenerationInput | undefined): JsonObject {
+  if (input === undefined) return {};
+  const { modelKey, prompt, negativePrompt, parameters, referenceUploadIds, clientTraceId } = input;
+  const operation = wordOf(OPERATION, input.operation);
+  // Spread together of parts that may be absent it would take as long to make as the message to read.
+  const body: Record<string, Json> = {};
+  if (modelKey !== undefined) body['model_key'] = modelKey;
+  if (operation !== undefined) body['operation'] = operation;
+  if (prompt !== undefined) body['prompt'] = prompt;
+  if (negativePrompt !== undefined) body['negative_prompt'] = negativePrompt;
+  if (parameters !== undefined) body['parameters'] = parameters;
+  if (referenceUploadIds.length > 0) body['reference_upload_ids'] = referenceUploadIds;
+  if (clientTraceId !== undefined) body['client_trace_id'] = clientTraceId;
+  refuseLarge(body, MAX_BODY_DEPTH, MAX_BODY_NODES);
+  return body;
+}
+
 export function renderGeneration({
   generation: g,
   outputs,
@@ -124,199 +320,3 @@ function masked(shown: Shown, mask: Mask): Shown {
   if (mask === undefined) return shown;
   return Object.fromEntries(Object.entries(shown).filter(([name]) => mask.has(name)));
 }
-
-const { method } = Generations;
-
-export const GENERATION_METHODS = [
-  acting(method.estimateGeneration, {
-    scope: 'generations:write',
-    bodyField: 'input',
-    async answer({ context, caller, request }) {
-      const estimate = await estimateGeneration(context, caller, bodyOf(request.input));
-      return {
-        modelKey: estimate.modelKey,
-        operation: OPERATION[estimate.operation],
-        estimatedCredits: BigInt(estimate.estimatedCredits),
-        currency: estimate.currency,
-      };
-    },
-  }),
-  acting(method.createGeneration, {
-    scope: 'generations:write',
-    bodyField: 'input',
-    async answer({ context, caller, request }) {
-      const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input), {
-        webhookUrl: request.webhookUrl,
-      });
-      return { generation: await showGeneration(context, generation, undefined), replayed };
-    },
-    createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),
-  }),
-  acting(method.getGeneration, {
-    scope: 'generations:read',
-    async answer({ context, caller, request }) {
-      const mask = readMask(request.readMask);
-      const generation = await getGeneration(context, caller, request.generationId);
-      if (mask === undefined) return answerOf(await viewGeneration(context, generation));
-      return { generation: await showGeneration(context, generation, mask) };
-    },
-  }),
-  acting(method.listGenerations, {
-    scope: 'generations:read',
-    async answer({ context, caller, request }) {
-      const mask = readMask(request.readMask);
-      const filter = readFilter(request);
-      const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
-      const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
-        listGenerations(context, caller, filter, page),
-      );
-      return {
-        generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
-        nextPageToken: nextCursor ?? '',
-      };
-    },
-  }),
-  acting(method.cancelGeneration, {
-    scope: 'generations:write',
-    async answer({ context, caller, request }) {
-      return {
-        generation: await showGeneration(
-          context,
-          await cancelGeneration(context, caller, request.generationId),
-          undefined,
-        ),
-      };
-    },
-  }),
-  acting(method.deleteGeneration, {
-    scope: 'generations:write',
-    async answer({ context, caller, request }) {
-      await deleteGeneration(context, caller, request.generationId);
-      return {};
-    },
-  }),
-] as const;
-
-function readFilter({
-  status,
-  modelKey,
-  clientTraceId,
-  createdAfter,
-  createdBefore,
-}: ListGenerationsRequest): ListFilter {
-  return readListFilter({
-    status: wordOf(STATUS, status),
-    modelKey,
-    clientTraceId,
-    createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
-    createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
-  });
-}
-
-/**
- * Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values
- * there may be.
- */
-function refuseLarge(value: Json, levels: number, most: number): number {
-  let left = most - 1;
-  if (typeof value === 'object' && value !== null) {
-    if (levels === 0)
-      throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
-    const names = Array.isArray(value) ? 0 : 1;
-    for (const member of Object.values(value)) left = refuseLarge(member, levels - 1, left - names);
-  }
-  if (left < 0)
-    throw new ServiceError('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
-  return left;
-}
-
-/** The body that the use case takes, the same as over REST, so that a key means the same on both fronts. */
-function bodyOf(input: GenerationInput | undefined): JsonObject {
-  if (input === undefined) return {};
-  const { modelKey, prompt, negativePrompt, parameters, referenceUploadIds, clientTraceId } = input;
-  const operation = wordOf(OPERATION, input.operation);
-  // Spread together of parts that may be absent it would take as long to make as the message to read.
-  const body: Record<string, Json> = {};
-  if (modelKey !== undefined) body['model_key'] = modelKey;
-  if (operation !== undefined) body['operation'] = operation;
-  if (prompt !== undefined) body['prompt'] = prompt;
-  if (negativePrompt !== undefined) body['negative_prompt'] = negativePrompt;
-  if (parameters !== undefined) body['parameters'] = parameters;
-  if (referenceUploadIds.length > 0) body['reference_upload_ids'] = referenceUploadIds;
-  if (clientTraceId !== undefined) body['client_trace_id'] = clientTraceId;
-  refuseLarge(body, MAX_BODY_DEPTH, MAX_BODY_NODES);
-  return body;
-}
-
-/** How often it is asked whether the caller may still watch. */
-const ASK_EVERY_MS = 1_000;
-
-export const WATCH_METHODS = [
-  streaming(Generations.method.watchGeneration, {
-    scope: 'generations:read',
-    async *answer({ context, caller, request, signal, requireAllowed }) {
-      const mask = readMask(request.readMask);
-      const leave = context.lastingCalls.follow(caller);
-      const rest = new WakeableDelay(context.clock);
-      signal.addEventListener('abort', () => rest.wake());
-      let told: GenerationRecord | null | undefined;
-      const followNoMore = context.generationWatch.follow(request.generationId.toLowerCase(), (record) => {
-        told = record;
-        rest.wake();
-      });
-      try {
-        let last = await getGeneration(context, caller, request.generationId);
-        for (let seen = -1; !signal.aborted; await rest.sleep(ASK_EVERY_MS)) {
-          await requireAllowed();
-          if (told === null || (told !== undefined && told.kind !== 'generation'))
-            throw new ServiceError('GENERATION_JOB_NOT_FOUND');
-          if (told !== undefined && told.version > last.version) last = told;
-          if (last.version === seen) continue;
-          seen = last.version;
-          yield { generation: await showGeneration(context, last, mask) };
-          if (isTerminal(last.status)) return;
-        }
-      } finally {
-        leave();
-        followNoMore();
-      }
-    },
-  }),
-  streaming(Generations.method.watchEvents, {
-    scope: 'generations:read',
-    async *answer({ context, caller, request, signal, requireAllowed }) {
-      const mask = readMask(request.readMask);
-      const until = {
-        get isOver() {
-          return signal.aborted;
-        },
-        onOver: (listener: () => void) => {
-          signal.addEventListener('abort', listener);
-          return () => signal.removeEventListener('abort', listener);
-        },
-      };
-      const after = request.afterEventId === '' ? undefined : request.afterEventId;
-      if (after !== undefined && !isEventId(after))
-        throw fieldInvalid('/after_event_id', 'after_event_id must be the event_id of an event of this App.');
-      let hasPosition = false;
-      for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
-        await requireAllowed();
-        if (event.type === 'beat') {
-          if (hasPosition || event.id === undefined) continue;
-          hasPosition = true;
-          yield { eventId: event.id };
-          continue;
-        }
-        const { id, type, at, generation } = event;
-        const queuePosition = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
-        yield {
-          ...(queuePosition === undefined ? {} : { queuePosition }),
-          eventId: id,
-          type: EVENT_TYPE[type],
-          eventTime: timestamp(at),
-          generation: await showGeneration(context, generation, mask),
-        };
-      }
-    },
-  }),
-] as const;

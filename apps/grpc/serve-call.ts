@@ -26,8 +26,8 @@ import {
   requireServiceScope,
   type ServiceCallers,
 } from './callers.js';
-import { accessTokenOf, type TokenCallers } from './callers/token-callers.js';
-import { byteSizeOf } from './calls/request-bytes.js';
+import { accessTokenOf, type TokenCallers } from './token-callers.js';
+import { byteSizeOf } from './request-bytes.js';
 import { errorStatus, GRPC_STATUSES, REQUEST_ID_KEY } from './error-status.js';
 import type { ServedMethod, ServedStream } from './method.js';
 

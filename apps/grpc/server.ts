@@ -1,51 +1,34 @@
-import {
-  type DescFile,
-  type DescMessage,
-  type DescMethod,
-  type DescService,
-  fromBinary,
-  type Message,
-  toBinary,
-} from '@bufbuild/protobuf';
-import { configureTextEncoding, getTextEncoding } from '@bufbuild/protobuf/wire';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import {
   logVerbosity,
-  type MethodDefinition,
   Server,
   ServerCredentials,
   type ServerOptions,
-  type ServiceDefinition,
   setLogVerbosity,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import type { MessageTypeDefinition } from '@grpc/proto-loader';
-import { ReflectionService } from '@grpc/reflection';
-import { HealthImplementation, service as healthService } from 'grpc-health-check';
 import { setMaxListeners } from 'node:events';
 import type { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
-import { type ErrorCode, ServiceError } from '../../core/errors.js';
-import { MAX_BODY_BYTES, MAX_BODY_NODES } from '../http/host/http-context.js';
-import { singleFlight } from '../readiness.js';
+import { MAX_BODY_BYTES } from '../http/host/http-context.js';
 import { ACCESS_METHODS } from './access.js';
 import { ActingFor, CallerRates, type ServiceCallers } from './callers.js';
-import type { TokenCallers } from './callers/token-callers.js';
-import { bytesFault, withByteSize } from './calls/request-bytes.js';
+import type { TokenCallers } from './token-callers.js';
 import { CREDIT_METHODS } from './credits.js';
-import { file_google_rpc_error_details } from './generated/google/rpc/error_details_pb.js';
-import { GENERATION_METHODS, keptBytes, WATCH_METHODS } from './generations.js';
+import { serviceDefinition } from './definitions.js';
+import { GENERATION_METHODS, WATCH_METHODS } from './generations.js';
+import { Health } from './health.js';
 import type { ServedMethod, ServedStream } from './method.js';
 import { OPERATIONS_METHODS } from './operations.js';
 import { PEOPLE_METHODS } from './people.js';
+import { addReflection } from './reflection.js';
 import {
   type CallObserver,
   CallsUnderWay,
   guardCalls,
-  RefusedRequest,
   serveStream,
   serveUnary,
   type ServingCalls,
@@ -53,204 +36,8 @@ import {
 import { CATALOG_METHODS, UPLOAD_METHODS } from './uploads-and-catalog.js';
 import { WEBHOOK_METHODS } from './webhooks.js';
 
-/** As many as over REST. */
-const MAX_CONNECTIONS = 10_000;
-
-/**
- * Bounds the connections of a listening server, and logs those that TLS refuses: the library does neither, and does not
- * expose the servers that it has created. If an upgrade of the library renames them, this fails immediately.
- */
-export function boundConnections(server: Server, logger: Logger): void {
-  const listening: unknown = Reflect.get(server, 'http2Servers');
-  if (!(listening instanceof Map) || listening.size === 0)
-    throw new Error('This version of the gRPC library stores its servers elsewhere.');
-  for (const own of listening.keys() as Iterable<NetServer>) {
-    own.maxConnections = MAX_CONNECTIONS;
-    own.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-      logger.info({ code: error.code, reason: error.message, peer: socket.remoteAddress }, 'TLS refused');
-    });
-  }
-}
-
-/** How often it is asked whether the process is ready, and how long that may take. */
-const LOOK_EVERY_MS = 3_000;
-const ANSWER_WITHIN_MS = 2_500;
-
-/** The label of every unknown name: names invented by callers are neither stored nor repeated. */
-const UNKNOWN = 'unknown';
-
-/** `grpc.health.v1.Health` for the whole front, whose name is empty, and for each of its services. */
-export class Health {
-  private readonly names: readonly string[];
-  private readonly implementation: HealthImplementation;
-  private looking: NodeJS.Timeout | undefined;
-  private isServing = true;
-
-  constructor(services: readonly string[]) {
-    this.names = ['', ...services];
-    this.implementation = new HealthImplementation(
-      Object.fromEntries(this.names.map((name) => [name, 'SERVING'] as const)),
-    );
-  }
-
-  addTo(server: Server): void {
-    const knownOnly = {
-      addService: (service: ServiceDefinition, serving: Parameters<Server['addService']>[1]) =>
-        server.addService(this.withKnownNames(service), serving),
-    };
-    this.implementation.addToServer(knownOnly);
-  }
-
-  /** Says `NOT_SERVING` while the process is not ready, until `stop`. */
-  follow(isReady: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): void {
-    const ask = singleFlight(isReady, ANSWER_WITHIN_MS);
-    const look = async (): Promise<void> => {
-      const isServing = await ask().catch(() => false);
-      if (this.looking !== undefined) this.say(isServing);
-    };
-    this.looking = setInterval(() => void look(), everyMs).unref();
-  }
-
-  /** Says `NOT_SERVING` from now on. */
-  stop(): void {
-    clearInterval(this.looking);
-    this.looking = undefined;
-    this.say(false);
-  }
-
-  private say(isServing: boolean): void {
-    if (isServing === this.isServing) return;
-    this.isServing = isServing;
-    for (const name of this.names) this.implementation.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING');
-  }
-
-  private withKnownNames(service: ServiceDefinition): ServiceDefinition {
-    return Object.fromEntries(
-      Object.entries(service).map(([name, method]) => [
-        name,
-        {
-          ...method,
-          requestDeserialize: (bytes: Buffer): unknown => {
-            const asked = method.requestDeserialize(bytes) as { readonly service?: string };
-            return asked.service === undefined || this.names.includes(asked.service) ? asked : { service: UNKNOWN };
-          },
-        },
-      ]),
-    );
-  }
-}
-
-/** What tools ask to learn the services and their messages without the proto files: they are in the program already. */
-export function reflectionOf(services: Iterable<DescService>): ReflectionService {
-  const files = new Map<string, Buffer>();
-  for (const { file } of services) collect(file, files);
-  // No service names these; tools ask for them when they show the details of a refusal.
-  collect(file_google_rpc_error_details, files);
-  const { Check: health } = healthService;
-  if (health === undefined) throw new Error('The health service has no Check.');
-  const { fileDescriptorProtos } = health.requestType as MessageTypeDefinition<object, object>;
-  return new ReflectionService({
-    darkroom: {
-      format: 'Protocol Buffer 3 DescriptorProto',
-      type: {},
-      fileDescriptorProtos: [...files.values(), ...fileDescriptorProtos],
-    },
-  });
-}
-
-/** A file after all that it needs. */
-function collect(file: DescFile, files: Map<string, Buffer>): void {
-  if (files.has(file.name)) return;
-  for (const needed of file.dependencies) collect(needed, files);
-  files.set(file.name, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)));
-}
-
-const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
-const STRICT_TEXT = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
-
-/**
- * Left to itself the library takes a byte order mark off the beginning of every text, and a prompt would not be what
- * was sent.
- */
-configureTextEncoding({
-  ...getTextEncoding(),
-  decodeUtf8: (bytes, strict) => (strict === true ? STRICT_TEXT : TEXT).decode(bytes),
-});
-
-/** A service of the proto files as the gRPC library wants it of a server: paths, and how messages become bytes. */
-export function serviceDefinition(service: DescService): ServiceDefinition {
-  return Object.fromEntries(
-    service.methods.map((method) => [
-      method.localName,
-      {
-        ...methodDefinition(method),
-        requestDeserialize: (bytes: Buffer) => requestOf(method, bytes),
-        responseSerialize: (message: Message) => bytesOf(keptBytes(message) ?? toBinary(method.output, message)),
-      },
-    ]),
-  );
-}
-
-export function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
-  const { input, output, methodKind } = method;
-  return {
-    path: `/${method.parent.typeName}/${method.name}`,
-    requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
-    responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
-    requestSerialize: (message) => bytesOf(toBinary(input, message)),
-    requestDeserialize: (bytes) => fromBinary(input, bytes),
-    responseSerialize: (message) => bytesOf(toBinary(output, message)),
-    responseDeserialize: (bytes) => fromBinary(output, bytes),
-  };
-}
-
-/**
- * A member of an object is four fields on the wire, and an item of a list two: what a body may hold has room in these.
- */
-const MAX_FIELDS = 2 * MAX_BODY_NODES + 100;
-
-/**
- * What is no such message is refused as everything is, with its code and in the log: the library alone would say
- * little.
- */
-function requestOf({ input }: DescMethod, bytes: Buffer): Message | RefusedRequest {
-  return withByteSize(checked(input, bytes), bytes.byteLength);
-}
-
-function checked(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
-  switch (bytesFault(input, bytes, MAX_FIELDS)) {
-    case 'too many fields':
-      return refused('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
-    case 'malformed':
-      return notOf(input);
-    // Over REST it is an unknown field as well.
-    case 'a member named __proto__':
-      return refused('FIELD_INVALID', 'unknown field "__proto__": no member of an object may have this name.');
-    case undefined:
-      return decoded(input, bytes);
-  }
-}
-
-function decoded(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
-  try {
-    return fromBinary(input, bytes);
-  } catch {
-    return notOf(input);
-  }
-}
-
-function notOf({ typeName }: DescMessage): RefusedRequest {
-  return refused('BODY_INVALID', `The request is no ${typeName}, or is nested too deep.`);
-}
-
-function refused(code: ErrorCode, message: string): RefusedRequest {
-  return new RefusedRequest(new ServiceError(code, message));
-}
-
-/** The same bytes, not a copy of them. */
-function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
+/** The library writes of a port that is taken to standard error as well, where the log is expected and nothing else. */
+setLogVerbosity(logVerbosity.NONE);
 
 export interface GrpcServerOptions {
   readonly context: Context;
@@ -286,11 +73,9 @@ const METHODS = [
   ...PEOPLE_METHODS,
   ...OPERATIONS_METHODS,
 ] as unknown as readonly ServedMethod[];
-/** What the last call was answered, and how the services are, has to leave first. */
-const LAST_WORDS_MS = 100;
+const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
 /** As over REST. */
 const REQUEST_TIMEOUT_MS = 10_000;
-const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
 
 const pathOf = ({ method }: { readonly method: DescMethod }): string => `/${method.parent.typeName}/${method.name}`;
 const PATHS = {
@@ -347,7 +132,7 @@ export function createGrpcServer({
   const health = new Health(names);
   health.addTo(server);
   if (isReady !== undefined) health.follow(isReady);
-  reflectionOf(services).addToServer(server);
+  addReflection(server);
   return {
     async listen(host, port) {
       const bound = await listen(server, credentials, host, port);
@@ -370,9 +155,6 @@ function implementation(service: DescService, parts: ServingCalls): UntypedServi
   ]);
 }
 
-/** The library writes of a port that is taken to standard error as well, where the log is expected and nothing else. */
-setLogVerbosity(logVerbosity.NONE);
-
 function listen(server: Server, credentials: ServerCredentials, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, bound) => {
@@ -387,6 +169,28 @@ function listen(server: Server, credentials: ServerCredentials, host: string, po
     });
   });
 }
+
+/** As many as over REST. */
+const MAX_CONNECTIONS = 10_000;
+
+/**
+ * Bounds the connections of a listening server, and logs those that TLS refuses: the library does neither, and does not
+ * expose the servers that it has created. If an upgrade of the library renames them, this fails immediately.
+ */
+export function boundConnections(server: Server, logger: Logger): void {
+  const listening: unknown = Reflect.get(server, 'http2Servers');
+  if (!(listening instanceof Map) || listening.size === 0)
+    throw new Error('This version of the gRPC library stores its servers elsewhere.');
+  for (const own of listening.keys() as Iterable<NetServer>) {
+    own.maxConnections = MAX_CONNECTIONS;
+    own.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      logger.info({ code: error.code, reason: error.message, peer: socket.remoteAddress }, 'TLS refused');
+    });
+  }
+}
+
+/** What the last call was answered, and how the services are, has to leave first. */
+const LAST_WORDS_MS = 100;
 
 /**
  * Until no call of ours is in progress, and none arrived while the last answer was sent: its request may have been in

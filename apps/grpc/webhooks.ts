@@ -79,53 +79,6 @@ const FAULT: Readonly<Record<AttemptFault, WebhookAttemptFault>> = {
   answer: WebhookAttemptFault.ANSWER,
 };
 
-export function renderWebhook(endpoint: WebhookEndpoint, now: number): MessageInitShape<typeof WebhookSchema> {
-  const { endpointId, url, events, description = '', disabled, failingSince, createdAt, updatedAt } = endpoint;
-  const previousUntil = previousValidUntil(endpoint.secret, now);
-  return {
-    webhookId: endpointId,
-    url,
-    events: events.map((event) => WEBHOOK_EVENT[event]),
-    description,
-    ...(disabled === undefined
-      ? {}
-      : { disabledReason: DISABLED[disabled.because], disableTime: timestamp(disabled.at) }),
-    ...(failingSince === undefined ? {} : { failingSinceTime: timestamp(failingSince) }),
-    createTime: timestamp(createdAt),
-    updateTime: timestamp(updatedAt),
-    ...(previousUntil === undefined ? {} : { previousSecretExpireTime: timestamp(previousUntil) }),
-  };
-}
-
-export function renderDelivery(delivery: Delivery): MessageInitShape<typeof WebhookDeliverySchema> {
-  const { deliveryId, generationId, event, state, url = '', attemptsMade, nextAttemptAt, attempts } = delivery;
-  return {
-    deliveryId,
-    generationId,
-    event: WEBHOOK_EVENT[event],
-    state: DELIVERY_STATE[state],
-    url,
-    eventTime: timestamp(delivery.occurredAt),
-    createTime: timestamp(delivery.createdAt),
-    updateTime: timestamp(delivery.updatedAt),
-    attemptsMade,
-    ...(nextAttemptAt === undefined ? {} : { nextAttemptTime: timestamp(nextAttemptAt) }),
-    attempts: attempts.map(renderAttempt),
-  };
-}
-
-function renderAttempt(attempt: DeliveryAttempt): MessageInitShape<typeof WebhookAttemptSchema> {
-  const { event, startedAt, durationMs, result, status = 0, fault } = attempt;
-  return {
-    event: WEBHOOK_EVENT[event],
-    startTime: timestamp(startedAt),
-    durationMs: BigInt(durationMs),
-    result: RESULT[result],
-    httpStatus: status,
-    ...(fault === undefined ? {} : { fault: FAULT[fault] }),
-  };
-}
-
 const { method } = Webhooks;
 const scope = 'webhooks:manage';
 
@@ -229,5 +182,52 @@ function filterOf({
     state: readDeliveryState(wordOf(DELIVERY_STATE, state)),
     createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
     createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
+  };
+}
+
+export function renderWebhook(endpoint: WebhookEndpoint, now: number): MessageInitShape<typeof WebhookSchema> {
+  const { endpointId, url, events, description = '', disabled, failingSince, createdAt, updatedAt } = endpoint;
+  const previousUntil = previousValidUntil(endpoint.secret, now);
+  return {
+    webhookId: endpointId,
+    url,
+    events: events.map((event) => WEBHOOK_EVENT[event]),
+    description,
+    ...(disabled === undefined
+      ? {}
+      : { disabledReason: DISABLED[disabled.because], disableTime: timestamp(disabled.at) }),
+    ...(failingSince === undefined ? {} : { failingSinceTime: timestamp(failingSince) }),
+    createTime: timestamp(createdAt),
+    updateTime: timestamp(updatedAt),
+    ...(previousUntil === undefined ? {} : { previousSecretExpireTime: timestamp(previousUntil) }),
+  };
+}
+
+export function renderDelivery(delivery: Delivery): MessageInitShape<typeof WebhookDeliverySchema> {
+  const { deliveryId, generationId, event, state, url = '', attemptsMade, nextAttemptAt, attempts } = delivery;
+  return {
+    deliveryId,
+    generationId,
+    event: WEBHOOK_EVENT[event],
+    state: DELIVERY_STATE[state],
+    url,
+    eventTime: timestamp(delivery.occurredAt),
+    createTime: timestamp(delivery.createdAt),
+    updateTime: timestamp(delivery.updatedAt),
+    attemptsMade,
+    ...(nextAttemptAt === undefined ? {} : { nextAttemptTime: timestamp(nextAttemptAt) }),
+    attempts: attempts.map(renderAttempt),
+  };
+}
+
+function renderAttempt(attempt: DeliveryAttempt): MessageInitShape<typeof WebhookAttemptSchema> {
+  const { event, startedAt, durationMs, result, status = 0, fault } = attempt;
+  return {
+    event: WEBHOOK_EVENT[event],
+    startTime: timestamp(startedAt),
+    durationMs: BigInt(durationMs),
+    result: RESULT[result],
+    httpStatus: status,
+    ...(fault === undefined ? {} : { fault: FAULT[fault] }),
   };
 }

@@ -79,7 +79,7 @@ async function grpcModule(
 ) {
   const [{ openGrpc }, { TokenCallers }] = await Promise.all([
     import('../grpc/open-grpc.js'),
-    import('../grpc/callers/token-callers.js'),
+    import('../grpc/token-callers.js'),
   ]);
   return partsModule((provide) => {
     const needs = ['context', 'logger', 'readiness', 'requireStores'] as const;

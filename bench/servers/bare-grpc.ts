@@ -8,7 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import { join } from 'node:path';
 import { Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { methodDefinition } from '../../apps/grpc/server.js';
+import { methodDefinition } from '../../apps/grpc/definitions.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 import { GroupLog } from './group-log.js';

@@ -134,7 +134,7 @@ async function buildIn(folder: string): Promise<BuiltClient> {
   cpSync(SOURCES, folder, { recursive: true });
   await runTool(
     join(ROOT, 'node_modules/.bin/buf'),
-    ['generate', join(ROOT, 'proto'), '--template', 'buf.gen.yaml', '-o', '.'],
+    ['generate', join(ROOT, 'proto'), '--path', join(ROOT, 'proto/darkroom'), '--template', 'buf.gen.yaml', '-o', '.'],
     { folder, environment: OFFLINE },
   );
   await runTool('go', ['build', '-o', 'client', '.'], { folder, environment: OFFLINE });

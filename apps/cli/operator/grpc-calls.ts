@@ -30,7 +30,7 @@ import {
   RetryInfoSchema,
 } from '../../grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
-import { methodDefinition } from '../../grpc/server.js';
+import { methodDefinition } from '../../grpc/definitions.js';
 import { printable } from '../../logging/logged-fields.js';
 import { operatorClient } from '../../operator/operator-client.js';
 import type { CallOptions, OperatorClient } from '../../operator/operator.js';

@@ -8,7 +8,7 @@ import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
-import { serviceDefinition } from '../../../apps/grpc/server.js';
+import { serviceDefinition } from '../../../apps/grpc/definitions.js';
 import { type ErrorCode, ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { CliRun, type Ran } from '../../harness/cli-run.js';

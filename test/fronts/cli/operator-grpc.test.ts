@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access, ListAccountsResponseSchema } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
-import { serviceDefinition } from '../../../apps/grpc/server.js';
+import { serviceDefinition } from '../../../apps/grpc/definitions.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';

@@ -20,7 +20,7 @@ import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js'
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { type EndedCall, guardCalls } from '../../../apps/grpc/serve-call.js';
-import { methodDefinition } from '../../../apps/grpc/server.js';
+import { methodDefinition } from '../../../apps/grpc/definitions.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { CallOver, type Cancellation } from '../../../core/cancellation.js';
 import type { PageRequest } from '../../../core/paging.js';

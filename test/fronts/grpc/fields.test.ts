@@ -21,7 +21,7 @@ import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { Webhooks } from '../../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
-import { methodDefinition } from '../../../apps/grpc/server.js';
+import { methodDefinition } from '../../../apps/grpc/definitions.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import { detail, errorOf, GrpcHarness } from './grpc-harness.js';
 

@@ -20,7 +20,8 @@ import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js'
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
-import { createGrpcServer, methodDefinition } from '../../../apps/grpc/server.js';
+import { methodDefinition } from '../../../apps/grpc/definitions.js';
+import { createGrpcServer } from '../../../apps/grpc/server.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { FrontClient, FrontRequest } from '../vectors/play.js';

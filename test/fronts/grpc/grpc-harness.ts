@@ -3,7 +3,7 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers.js';
-import { TokenCallers, type TokenRates } from '../../../apps/grpc/callers/token-callers.js';
+import { TokenCallers, type TokenRates } from '../../../apps/grpc/token-callers.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import {
   Generations,

@@ -2,7 +2,7 @@ import { create, equals, fromBinary, type Message, toBinary, toJsonString } from
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { bytesFault } from '../../../apps/grpc/calls/request-bytes.js';
+import { bytesFault } from '../../../apps/grpc/request-bytes.js';
 import {
   type CreateGenerationRequest,
   CreateGenerationRequestSchema,
@@ -13,7 +13,7 @@ import {
 import { Operations, SearchGenerationsRequestSchema } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { answerOf, keptBytes, renderGeneration } from '../../../apps/grpc/generations.js';
 import { RefusedRequest } from '../../../apps/grpc/serve-call.js';
-import { serviceDefinition } from '../../../apps/grpc/server.js';
+import { serviceDefinition } from '../../../apps/grpc/definitions.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { createKey } from '../../../core/access/manage.js';
 import type { Json, JsonObject } from '../../../core/json.js';

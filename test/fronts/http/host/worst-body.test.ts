@@ -14,7 +14,7 @@ import {
   Generations,
 } from '../../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../../apps/grpc/generated/darkroom/v1/media_pb.js';
-import { methodDefinition } from '../../../../apps/grpc/server.js';
+import { methodDefinition } from '../../../../apps/grpc/definitions.js';
 import { MAX_BODY_BYTES, MAX_BODY_NODES, MAX_BODY_PIECES } from '../../../../apps/http/host/http-context.js';
 import type { Model } from '../../../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../../../core/json.js';

@@ -1,10 +1,10 @@
 import type { Metadata } from '@grpc/grpc-js';
-import { type Authenticator, isOwnApp, requireScope } from '../../../core/access/authenticate.js';
-import type { Caller, Scope } from '../../../core/access/credential.js';
-import { ServiceError } from '../../../core/errors.js';
-import { isAccessTokenShaped } from '../../../core/people/grants.js';
-import { pointsOf, RateLimit, sizeNote } from '../../rate-limit.js';
-import { APP_KEY, rateOf } from '../callers.js';
+import { type Authenticator, isOwnApp, requireScope } from '../../core/access/authenticate.js';
+import type { Caller, Scope } from '../../core/access/credential.js';
+import { ServiceError } from '../../core/errors.js';
+import { isAccessTokenShaped } from '../../core/people/grants.js';
+import { pointsOf, RateLimit, sizeNote } from '../rate-limit.js';
+import { APP_KEY, rateOf } from './callers.js';
 
 export interface TokenRates {
   readonly readsPerMinute: number;
