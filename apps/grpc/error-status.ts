@@ -14,7 +14,7 @@ import {
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 
 /** Sentences that name the fields of messages. */
-const GRPC_MESSAGES: FrontMessages = {
+export const GRPC_MESSAGES: FrontMessages = {
   IDEMPOTENCY_KEY_REQUIRED: 'idempotency_key is required.',
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
   IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with a different request.',

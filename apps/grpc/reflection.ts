@@ -10,7 +10,13 @@ import {
   file_google_protobuf_struct,
   file_google_protobuf_timestamp,
 } from '@bufbuild/protobuf/wkt';
-import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type {
+  handleBidiStreamingCall,
+  Server,
+  ServerDuplexStream,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -37,9 +43,10 @@ export function addReflection(server: Server): void {
   reflectionOf([]).forEach(({ service, methods }, index) => {
     const loading = Object.keys(methods).map((name) => [
       name,
-      (call: never): unknown => {
+      (call: ServerDuplexStream<unknown, unknown>): void => {
         reflection ??= reflectionOf(loadDescriptors());
-        return (reflection[index]?.methods[name] as (call: never) => unknown)(call);
+        const serve = reflection[index]?.methods[name] as handleBidiStreamingCall<unknown, unknown> | undefined;
+        serve?.(call);
       },
     ]);
     server.addService(service, Object.fromEntries(loading) as UntypedServiceImplementation);
@@ -68,7 +75,7 @@ export function loadDescriptors(): readonly FileDescriptorProto[] {
   const names = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.proto'));
   const definitions = Object.values(loadSync([...names], { includeDirs: [FOLDER], keepCase: true }));
   const [loaded] = definitions.flatMap(({ fileDescriptorProtos }) =>
-    Array.isArray(fileDescriptorProtos) ? [fileDescriptorProtos as Buffer[]] : [],
+    Array.isArray(fileDescriptorProtos) ? [fileDescriptorProtos] : [],
   );
   const packages = (loaded ?? []).map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
   const types = new Set(packages.flatMap((one) => namesIn(one.package, one.messageType, one.enumType)));

@@ -3,7 +3,7 @@
  * Method: the catalogue of codes and each front's sentences, all of them.
  */
 import { expect } from 'chai';
-import { GRPC_MESSAGES } from '../../apps/grpc/enums.js';
+import { GRPC_MESSAGES } from '../../apps/grpc/error-status.js';
 import { HTTP_MESSAGES } from '../../apps/http/host/errors.js';
 import { messageOf } from '../../apps/service-errors.js';
 import { type ErrorCode, ERRORS, ServiceError } from '../../core/errors.js';

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers.js';
 import { TokenCallers, type TokenRates } from '../../../apps/grpc/token-callers.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
+import { methodDefinition } from '../../../apps/grpc/definitions.js';
 import {
   Generations,
   type WatchEventsResponse,
@@ -12,12 +13,7 @@ import {
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
-import {
-  createGrpcServer,
-  type GrpcServer,
-  type GrpcServerOptions,
-  methodDefinition,
-} from '../../../apps/grpc/server.js';
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/memory-stores.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
