@@ -12,7 +12,7 @@ import {
 import { completeDeletion, removeOutputs, writtenBy } from '../generation/end-generation.js';
 import { type Generation, type GenerationRecord, isTerminal, type Tombstone } from '../generation/generation.js';
 import { lateError } from '../generation/run/executions.js';
-import { deadlineOf, endOverdue } from '../generation/run/overdue.js';
+import { deadlineOf, endOverdue } from '../generation/run/executions.js';
 import { changeGeneration, changeOnce, settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
 import { wakeAgain } from '../generation/wake.js';
 import { REMOVE_AGAIN_MS, removeUpload } from '../uploads/manage-uploads.js';

@@ -7,85 +7,11 @@ import { type Generation, type GenerationRecord, isTerminal } from '../generatio
 import { settleGeneration, settleNowOrSoon } from '../settle-generation.js';
 import { wake } from '../wake.js';
 import { GenerationRun } from './generation-run.js';
-import { Lanes, type Place } from './lanes.js';
 import { takeLease, type Taken } from './lease.js';
+import { ModelSlots, type Slot } from './model-slots.js';
 
 /** How often a task is looked up, at least, in milliseconds: leases may be much longer. */
 const MAX_LOOK_MS = 30_000;
-
-interface Left {
-  readonly token: string;
-  readonly entry: Entry;
-  cancelTimer: () => void;
-}
-
-/**
- * Tasks of this process that go on at their providers though their runs ended: the store did not answer, or another worker
- * took over; and tasks that an earlier process of exclusive stores left. Each keeps its room at the provider until its attempt
- * is over, which is looked up once a lease, or every 30 seconds.
- */
-export class LeftTasks {
-  private readonly left = new Map<string, Left>();
-  private hasStopped = false;
-
-  constructor(private readonly context: Work & Machine) {}
-
-  keep(g: Generation, entry: Entry): void {
-    const { generationId, attempt } = g;
-    if (attempt === undefined || isTerminal(g.status)) return entry.release();
-    // It stays counted in the share that this process leaves behind.
-    if (this.hasStopped) return;
-    this.give(generationId);
-    this.left.set(generationId, { token: attempt.token, entry, cancelTimer: this.lookLater(generationId) });
-  }
-
-  /** The room that the generation's task has already. */
-  take(g: Generation): Entry | undefined {
-    const left = this.left.get(g.generationId);
-    if (left === undefined) return undefined;
-    if (!goesOn(left, g)) {
-      this.give(g.generationId);
-      return undefined;
-    }
-    left.cancelTimer();
-    this.left.delete(g.generationId);
-    return left.entry;
-  }
-
-  /** Looks nothing up any more: what is left stays counted until this process has gone. */
-  stop(): void {
-    this.hasStopped = true;
-    for (const { cancelTimer } of this.left.values()) cancelTimer();
-  }
-
-  private lookLater(generationId: string): () => void {
-    const { clock, settings } = this.context;
-    return clock.after(Math.min(settings.leaseMs, MAX_LOOK_MS), () => void this.look(generationId));
-  }
-
-  private async look(generationId: string): Promise<void> {
-    const left = this.left.get(generationId);
-    if (left === undefined) return;
-    try {
-      const record = await this.context.generations.read(generationId);
-      if (this.left.get(generationId) === left && !goesOn(left, record)) return this.give(generationId);
-    } catch (error) {
-      this.context.log.warn('room at a provider not given back', { generationId, error });
-    }
-    if (!this.hasStopped && this.left.get(generationId) === left) left.cancelTimer = this.lookLater(generationId);
-  }
-
-  private give(generationId: string): void {
-    const left = this.left.get(generationId);
-    this.left.delete(generationId);
-    left?.cancelTimer();
-    left?.entry.release();
-  }
-}
-
-function goesOn({ token }: Left, record: GenerationRecord | null): boolean {
-  return record?.kind === 'generation' && !isTerminal(record.status) && record.attempt?.token === token;
-}
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
@@ -116,8 +42,8 @@ export class WorkerBusy extends Error {
  * then has the end of the lease), needs nothing, or waits in a long queue.
  */
 export class Dispatcher {
-  private readonly lanes: Lanes;
-  private readonly left: LeftTasks;
+  private readonly slots: ModelSlots;
+  private readonly orphaned: OrphanedTasks;
   private readonly waiting = new Map<string, Promise<void>>();
   private readonly runs = new Map<string, GenerationRun>();
   private readonly finished = new Set<Promise<void>>();
@@ -129,8 +55,8 @@ export class Dispatcher {
     private readonly context: Money & Work & Files & Models & Webhooks & Machine,
     private readonly worker: string,
   ) {
-    this.lanes = new Lanes(context);
-    this.left = new LeftTasks(context);
+    this.slots = new ModelSlots(context);
+    this.orphaned = new OrphanedTasks(context);
   }
 
   get counts(): { readonly running: number; readonly waiting: number } {
@@ -153,18 +79,19 @@ export class Dispatcher {
    */
   takeAccepted(generation: Generation): Promise<void> | undefined {
     if (this.stopping || this.waiting.size >= MAX_WAITING) return undefined;
-    if (!this.context.boot.isExclusive && !this.lanes.hasPlaceFor(generation)) return undefined;
+    if (!this.context.boot.isExclusive && !this.slots.hasSlotFor(generation)) return undefined;
     return this.accept(generation.generationId, generation);
   }
 
   /** Counts the task that an earlier process of these stores has left at a provider, until its run has it or it is over. */
   countOrphaned(generation: Generation, provider: string): void {
-    if (!this.runs.has(generation.generationId)) this.left.keep(generation, this.context.providerGates.adopt(provider));
+    if (!this.runs.has(generation.generationId))
+      this.orphaned.keep(generation, this.context.providerGates.adopt(provider));
   }
 
   /** Gives places to those who wait, after a new catalog has made more of them. */
   admitWaiting(): void {
-    this.lanes.admitByCatalog();
+    this.slots.admitByCatalog();
   }
 
   private accept(generationId: string, known?: Generation): Promise<void> {
@@ -175,7 +102,7 @@ export class Dispatcher {
     }
     const already = this.waiting.get(generationId);
     if (already) {
-      if (this.lanes.isWaiting(generationId)) void this.updateWaiting(generationId);
+      if (this.slots.isWaiting(generationId)) void this.updateWaiting(generationId);
       return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
     }
     if (this.stopping) return Promise.reject(new WorkerStopping());
@@ -194,8 +121,8 @@ export class Dispatcher {
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
     for (const cancel of this.rewakes.values()) cancel();
-    this.lanes.refuseAll(new WorkerStopping());
-    this.left.stop();
+    this.slots.refuseAll(new WorkerStopping());
+    this.orphaned.stop();
     for (const run of this.runs.values()) run.stop();
     return new Promise((resolve) => {
       const cancel = this.context.clock.after(graceMs, () => {
@@ -233,25 +160,25 @@ export class Dispatcher {
       wake(this.context, g.generationId, takeOverAt(g) + 1);
       return undefined;
     }
-    const place = await this.lanes.enter(g);
+    const slot = await this.slots.enter(g);
     try {
-      return await this.start(g.generationId, place);
+      return await this.start(g.generationId, slot);
     } catch (error) {
-      giveUp(place);
+      giveUp(slot);
       throw error;
     }
   }
 
-  private async start(generationId: string, place: Place): Promise<Generation | undefined> {
+  private async start(generationId: string, slot: Slot): Promise<Generation | undefined> {
     if (this.stopping) throw new WorkerStopping();
-    const taken = await takeLease(this.context, this.worker, generationId, place.entry?.provider);
+    const taken = await takeLease(this.context, this.worker, generationId, slot.entry?.provider);
     if (taken === null || 'needsRoom' in taken) {
-      giveUp(place);
+      giveUp(slot);
       return taken?.needsRoom;
     }
-    const entry = this.entryFor(taken, place);
+    const entry = this.entryFor(taken, slot);
     this.announce(taken.generation);
-    this.run(new GenerationRun(this.context, taken.generation, { ...taken, entry }), { place, entry });
+    this.run(new GenerationRun(this.context, taken.generation, { ...taken, entry }), { slot, entry });
     return undefined;
   }
 
@@ -262,15 +189,15 @@ export class Dispatcher {
     );
   }
 
-  private run(run: GenerationRun, { place, entry }: { readonly place: Place; readonly entry: Entry }): void {
+  private run(run: GenerationRun, { slot, entry }: { readonly slot: Slot; readonly entry: Entry }): void {
     const { generationId } = run;
     this.runs.set(generationId, run);
     if (this.stopping) run.stop();
     const finished = run.drive().then(async (end) => {
       this.runs.delete(generationId);
-      if (end === 'abandoned') this.left.keep(run.lastKnown, entry);
+      if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry);
       else entry.release();
-      place.release();
+      slot.release();
       if (run.leftUntil !== undefined) this.wakeByTimer(generationId, run.leftUntil);
       // Nobody's turn waits for the money.
       await run.settling;
@@ -303,7 +230,7 @@ export class Dispatcher {
     try {
       const record = await this.context.generations.read(generationId);
       if (record?.kind !== 'generation') return;
-      this.lanes.update(record);
+      this.slots.update(record);
       if (isTerminal(record.status)) await settleNowOrSoon(this.context, record);
     } catch (error) {
       this.context.log.warn('generation keeps its turn', { generationId, error });
@@ -311,8 +238,8 @@ export class Dispatcher {
   }
 
   /** Room at the provider; that of a task that is there already was counted when it was submitted. */
-  private entryFor({ generation, providerName }: Taken, { entry }: Place): Entry {
-    const left = this.left.take(generation);
+  private entryFor({ generation, providerName }: Taken, { entry }: Slot): Entry {
+    const left = this.orphaned.take(generation);
     if (left?.provider === providerName) {
       entry?.release();
       return left;
@@ -324,7 +251,81 @@ export class Dispatcher {
   }
 }
 
-function giveUp(place: Place): void {
-  place.entry?.release();
-  place.release();
+function giveUp(slot: Slot): void {
+  slot.entry?.release();
+  slot.release();
+}
+
+interface OrphanedTask {
+  readonly token: string;
+  readonly entry: Entry;
+  cancelTimer: () => void;
+}
+
+/**
+ * Tasks that continue at their providers without a run in this process: the store did not answer, or another worker took
+ * over; or an earlier process of exclusive stores left them. Each keeps its room at the provider until its attempt
+ * is over, which is looked up once a lease, or every 30 seconds.
+ */
+export class OrphanedTasks {
+  private readonly tasks = new Map<string, OrphanedTask>();
+  private hasStopped = false;
+
+  constructor(private readonly context: Work & Machine) {}
+
+  keep(g: Generation, entry: Entry): void {
+    const { generationId, attempt } = g;
+    if (attempt === undefined || isTerminal(g.status)) return entry.release();
+    // It stays counted in the share that this process leaves behind.
+    if (this.hasStopped) return;
+    this.give(generationId);
+    this.tasks.set(generationId, { token: attempt.token, entry, cancelTimer: this.lookLater(generationId) });
+  }
+
+  /** The room that the generation's task has already. */
+  take(g: Generation): Entry | undefined {
+    const task = this.tasks.get(g.generationId);
+    if (task === undefined) return undefined;
+    if (!goesOn(task, g)) {
+      this.give(g.generationId);
+      return undefined;
+    }
+    task.cancelTimer();
+    this.tasks.delete(g.generationId);
+    return task.entry;
+  }
+
+  /** Looks nothing up any more: what is left stays counted until this process has gone. */
+  stop(): void {
+    this.hasStopped = true;
+    for (const { cancelTimer } of this.tasks.values()) cancelTimer();
+  }
+
+  private lookLater(generationId: string): () => void {
+    const { clock, settings } = this.context;
+    return clock.after(Math.min(settings.leaseMs, MAX_LOOK_MS), () => void this.look(generationId));
+  }
+
+  private async look(generationId: string): Promise<void> {
+    const task = this.tasks.get(generationId);
+    if (task === undefined) return;
+    try {
+      const record = await this.context.generations.read(generationId);
+      if (this.tasks.get(generationId) === task && !goesOn(task, record)) return this.give(generationId);
+    } catch (error) {
+      this.context.log.warn('room at a provider not given back', { generationId, error });
+    }
+    if (!this.hasStopped && this.tasks.get(generationId) === task) task.cancelTimer = this.lookLater(generationId);
+  }
+
+  private give(generationId: string): void {
+    const task = this.tasks.get(generationId);
+    this.tasks.delete(generationId);
+    task?.cancelTimer();
+    task?.entry.release();
+  }
+}
+
+function goesOn({ token }: OrphanedTask, record: GenerationRecord | null): boolean {
+  return record?.kind === 'generation' && !isTerminal(record.status) && record.attempt?.token === token;
 }

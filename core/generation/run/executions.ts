@@ -3,11 +3,19 @@ import type { Model } from '../../catalog/model.js';
 import type { Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import type { JsonObject } from '../../json.js';
 import type { Provider } from '../../ports/provider.js';
+import type { Settings } from '../../settings.js';
 import { withoutAttempt } from '../decide.js';
-import { type Generation, isTerminal, taskError, type TaskError } from '../generation.js';
-import { settleNowOrSoon } from '../settle-generation.js';
+import {
+  type Generation,
+  isTerminal,
+  mayHaveResult,
+  outputCountOf,
+  runEndsAt,
+  taskError,
+  type TaskError,
+} from '../generation.js';
+import { changeGeneration, settleNowOrSoon } from '../settle-generation.js';
 import { wake } from '../wake.js';
-import { deadlineOf, endOverdue } from './overdue.js';
 
 export interface Execution {
   readonly model: Model;
@@ -87,4 +95,32 @@ export async function leaveToOthers(context: Money & Work & Models & Webhooks & 
 /** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
 export function lateError(context: Models, g: Generation): TaskError {
   return taskError(executionsOf(context, g).length === 0 ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
+}
+
+/** When a generation that no worker runs ends: queued, at its queue deadline. */
+export function deadlineOf(g: Generation): number {
+  return g.status === 'queued' ? g.terms.queueDeadlineAt : runEndsAt(g);
+}
+
+/**
+ * Ends a generation that is past its deadline and that no worker runs; null where it is not, or its end was refused. One
+ * whose provider may have the result gets the period for a last poll instead, once: a worker has to take it then.
+ */
+export async function endOverdue(context: Work & Machine, g: Generation, error: TaskError): Promise<Generation | null> {
+  if (context.clock.now() <= deadlineOf(g)) return null;
+  if (mayHaveResult(g) && g.lastPollBy === undefined) {
+    await changeGeneration(context, g, { event: 'allow-last-poll', periodMs: lastPeriodMs(context.settings, g) });
+    return null;
+  }
+  const event = g.status === 'queued' ? 'give-up' : 'expire';
+  const { generation, refused } = await changeGeneration(context, g, { event, error });
+  return refused === undefined ? generation : null;
+}
+
+/**
+ * How long a result that is ready at the deadline may take to be collected, in milliseconds: one call for the last poll, and
+ * one for each output.
+ */
+export function lastPeriodMs({ providerCallMs }: Pick<Settings, 'providerCallMs'>, g: Generation): number {
+  return providerCallMs * (1 + outputCountOf(g));
 }

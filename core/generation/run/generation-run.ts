@@ -1,26 +1,16 @@
 import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
-import { StoreUnavailable } from '../../errors.js';
 import { hintsOf, type ProviderCost, type ProviderReport } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
-import { backoffMs } from '../../settings.js';
 import { WakeableDelay } from '../../waiting.js';
 import type { HolderCommand } from '../decide.js';
-import {
-  type Attempt,
-  type DeliveredObject,
-  type Generation,
-  type Output,
-  runEndsAt,
-  taskError,
-} from '../generation.js';
+import { type Attempt, type Generation, taskError } from '../generation.js';
 import { changeGeneration, settleNowOrSoon } from '../settle-generation.js';
 import { wake, wakeAgain } from '../wake.js';
-import { type Collected, collectOutputs, type Fault, inspectDelivered, removeCollected } from './collect-outputs.js';
-import { type Execution, hasOtherProvider, notHereOf } from './executions.js';
-import { LeaseHolder, LeaseLost } from './lease.js';
-import { type Ending, nextStep, type RunRules, type RunStep, timeLeftMs as timeLeftOf } from './next-step.js';
-import { lastPeriodMs } from './overdue.js';
-import { CallGivenUp, handOver, isMadeObsolete, ProviderCalls, type Submitted } from './provider-calls.js';
+import { RunOutputs } from './collect-outputs.js';
+import { type Execution, hasOtherProvider, lastPeriodMs, notHereOf } from './executions.js';
+import { LeaseHolder, LeaseLost, RetryBudget } from './lease.js';
+import { type Ending, nextStep, type RunStep, timeLeftMs as timeLeftOf } from './next-step.js';
+import { isMadeObsolete, ProviderCalls } from './provider-calls.js';
 import {
   type FailedAttempt,
   type FinishedReport,
@@ -35,244 +25,13 @@ import {
   withSubmission,
   withUnsent,
 } from './run-state.js';
+import { type ModelRules, submitAttempt } from './submit-attempt.js';
 
-type OutputNews = Extract<News, { of: 'collect' | 'failed-collect' }>;
-
-interface Finished {
-  readonly reference: string;
-  readonly report: FinishedReport;
-  readonly timeLeftMs: () => number;
-  /** Whether the deadline has passed: then what does not arrive is left out where something else does. */
-  readonly isLastTry: boolean;
-}
-
-/** Brings the outputs of one run into the object store, each time under a fence whose keys are unused. */
-export class RunOutputs {
-  /** The fence under which outputs were written last: its keys are used up. */
-  private writtenUnder: number | undefined;
-  /** What has arrived of the task, by the index of the output, under whichever fence. */
-  private readonly arrived = new Map<number, Output | Fault>();
-
-  constructor(
-    private readonly context: Files & Machine,
-    private readonly of: Execution,
-    private readonly holder: LeaseHolder,
-    private readonly calls: ProviderCalls,
-    /** What a failed call leaves to be known. */
-    private readonly silenceOf: (error: unknown) => Silence,
-  ) {}
-
-  /** Whether something was, or may have been, written under the generation's fence. */
-  hasUsedKeys(g: Generation): boolean {
-    return g.fence === this.writtenUnder;
-  }
-
-  /**
-   * Takes a fence whose keys are unused. What was written before and has not arrived is useless; retention removes what is
-   * left of it.
-   */
-  async renewKeys(g: Generation): Promise<Generation> {
-    const leased = await this.holder.reLease();
-    await removeCollected(this.context, g, g.fence, this.arrived).catch(() => undefined);
-    return leased;
-  }
-
-  /** Takes another fence for some of the outputs; what was written under this one stays. */
-  async otherKeys(): Promise<Generation> {
-    const leased = await this.holder.reLease();
-    this.useKeys(leased);
-    return leased;
-  }
-
-  /** From now on the keys of the generation's fence count as used. */
-  useKeys(g: Generation): void {
-    this.writtenUnder = g.fence;
-  }
-
-  /** Fetches and checks what a finished task has; undefined when the fetching was abandoned. */
-  async collect(
-    g: Generation,
-    { reference, report, timeLeftMs, isLastTry }: Finished,
-  ): Promise<OutputNews | undefined> {
-    const leased = this.hasUsedKeys(g) ? await this.renewKeys(g) : g;
-    this.useKeys(leased);
-    try {
-      const { length } = report.outputs;
-      const { arrived } = this;
-      const collected = await this.calls.collect(timeLeftMs(), (call) =>
-        collectOutputs(this.context, this.of, leased, {
-          reference,
-          offered: length,
-          isLastTry,
-          arrived,
-          call,
-          otherKeys: async () => this.otherKeys(),
-        }),
-      );
-      return this.collected(g, report, collected);
-    } catch (error) {
-      return isMadeObsolete(error) ? undefined : this.notCollected(g, error);
-    }
-  }
-
-  /** Checks what the provider gave in its answer to the submission. */
-  async inspect(g: Generation, delivered: readonly DeliveredObject[]): Promise<OutputNews> {
-    try {
-      return this.collected(g, { state: 'succeeded' }, await inspectDelivered(this.context, this.of, g, delivered));
-    } catch (error) {
-      return this.notCollected(g, error);
-    }
-  }
-
-  private collected(
-    { generationId }: Generation,
-    { state }: Pick<FinishedReport, 'state'>,
-    { outputs, faults }: Collected,
-  ): OutputNews {
-    if (faults.length > 0) this.context.log.warn('outputs left out', { generationId, faults });
-    return { of: 'collect', report: { state }, outputs };
-  }
-
-  private notCollected({ generationId }: Generation, error: unknown): OutputNews {
-    this.context.log.warn('outputs not collected', { generationId, error });
-    const { retryAfterMs } = this.silenceOf(error);
-    return {
-      of: 'failed-collect',
-      isStoreAway: error instanceof StoreUnavailable,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    };
-  }
-}
-
-/**
- * Keeps what a provider has answered for as long as our own store is unavailable and the answer is of use: nobody else
- * knows it.
- */
-export class Patience {
-  private isOver = false;
-
-  constructor(
-    private readonly context: Machine,
-    private readonly holder: Pick<LeaseHolder, 'lastKnown'>,
-    private readonly rest: WakeableDelay,
-  ) {}
-
-  /** This process waits no longer. */
-  end(): void {
-    this.isOver = true;
-    this.rest.wake();
-  }
-
-  /** Tries until the store answers. Throws `StoreUnavailable` past the end of the run. */
-  async try<T>(work: () => Promise<T>): Promise<T> {
-    const { clock, settings, log } = this.context;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        const { lastKnown } = this.holder;
-        const { generationId } = lastKnown;
-        if (!(error instanceof StoreUnavailable) || clock.now() > runEndsAt(lastKnown) || this.isOver) throw error;
-        log.warn('answer of a provider not recorded yet', { generationId, error });
-        await this.rest.sleep(backoffMs(settings, tries));
-      }
-    }
-  }
-}
-
-/** What one run submits with. */
-export interface SubmitsWith {
-  readonly of: Execution & { readonly entry: Entry };
-  readonly holder: LeaseHolder;
-  readonly calls: ProviderCalls;
-  readonly outputs: RunOutputs;
-  readonly patience: Patience;
-  readonly rules: RunRules & { readonly answersWithOutputs: boolean };
-}
-
-export interface OneSubmission {
-  readonly attempt: Attempt;
-  /** When it was recorded that the attempt is submitted, by the monotonic clock. */
-  readonly recordedAt: number;
-  readonly timeLeftMs: number;
-  /** Called when the attempt is handed to the provider: from then on it may have been accepted. */
-  readonly onBegun: () => void;
-  /** Called when the call has ended and the outcome is unknown. */
-  readonly onEnded: () => void;
-}
-
-/** Submits the attempts of one run. */
-export class RunSubmissions {
-  constructor(
-    private readonly context: Files & Machine,
-    private readonly by: SubmitsWith,
-  ) {}
-
-  /**
-   * `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the provider has no slot or no
-   * submission for it now; those that the run began with may have lapsed. `unknown`: the provider may have accepted it.
-   */
-  async submit(
-    g: Generation,
-    { attempt, recordedAt, timeLeftMs, onBegun, onEnded }: OneSubmission,
-  ): Promise<Submitted | 'not-begun' | 'no-room' | 'unknown'> {
-    const { of, holder, calls, outputs, patience, rules } = this.by;
-    if (rules.answersWithOutputs && outputs.hasUsedKeys(g)) {
-      await outputs.renewKeys(g);
-      return 'not-begun';
-    }
-    const { clock } = this.context;
-    const [wall, monotonic] = [clock.now(), clock.monotonic()];
-    const endsAt = {
-      wall: Math.min(wall + timeLeftMs, attempt.startedAt + rules.longestSubmitMs),
-      monotonic: Math.min(monotonic + timeLeftMs, recordedAt + rules.longestSubmitMs),
-    };
-    if (endsAt.wall <= wall || endsAt.monotonic <= monotonic || holder.leaseHeldUntil <= monotonic) return 'not-begun';
-    if (!of.entry.maySubmit()) return 'no-room';
-    if (rules.answersWithOutputs) outputs.useKeys(g);
-    onBegun();
-    of.entry.submitting();
-    try {
-      return await handOver(this.context, calls, of, g, {
-        attempt,
-        timeLeftMs,
-        endsAt,
-        otherKeys: () => outputs.otherKeys(),
-      });
-    } catch (error) {
-      this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
-      if (!(error instanceof CallGivenUp)) onEnded();
-      if (!(error instanceof CallGivenUp)) await patience.try(() => holder.write({ event: 'submission-ended' }));
-      return 'unknown';
-    }
-  }
-}
-
-/** What of the model, its provider and the settings holds for a whole run. */
-export function rulesOf(
-  context: Models & Machine,
-  generation: Generation,
-  execution: Execution,
-): RunRules & { readonly answersWithOutputs: boolean } {
-  const { settings, boot } = context;
-  const { model } = execution;
-  const { answersWithOutputs, settleMs, isPaid } = execution.provider.capabilities(execution.settings);
-  return {
-    mayResubmit: mayResubmit(model),
-    mayReplaceOutputs: (model.onInvalidOutput ?? (isPaid ? 'fail' : 'resubmit')) === 'resubmit',
-    pollIntervalMs: model.pollIntervalMs,
-    answersWithOutputs,
-    settleMs,
-    longestSubmitMs: answersWithOutputs ? generation.terms.runTimeoutMs : settings.providerCallMs,
-    hasOtherProvider: hasOtherProvider(context, generation, execution),
-    boot,
-    settings,
-  };
-}
-
-type Went = 'on' | 'over';
 /** How long a run waits before it asks again for room for its submission, in milliseconds. */
 const NO_ROOM_MS = 1_000;
+
+/** Whether the run continues with its next step. */
+type Went = 'on' | 'over';
 
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
@@ -298,9 +57,8 @@ export class GenerationRun {
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
   private readonly outputs: RunOutputs;
-  private readonly rules: RunRules;
-  private readonly patience: Patience;
-  private readonly submissions: RunSubmissions;
+  private readonly rules: ModelRules;
+  private readonly retryBudget: RetryBudget;
   private state: RunState;
   /** What was logged once and is not logged again for this run. */
   private readonly hasWarnedOf = new Set<'status' | 'access'>();
@@ -318,11 +76,8 @@ export class GenerationRun {
       this.rest.wake();
     });
     this.outputs = new RunOutputs(context, of, this.holder, this.calls, (error) => this.silence(error));
-    const rules = rulesOf(context, generation, of);
-    this.rules = rules;
-    this.patience = new Patience(context, this.holder, this.rest);
-    const { holder, calls, outputs, patience } = this;
-    this.submissions = new RunSubmissions(context, { of, holder, calls, outputs, patience, rules });
+    this.rules = rulesOf(context, generation, of);
+    this.retryBudget = new RetryBudget(context, this.holder, this.rest);
     this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined, context.clock.monotonic());
   }
 
@@ -340,7 +95,7 @@ export class GenerationRun {
 
   /** The time to hand the lease back is over: ends whatever still prevents the run from doing so. */
   abandon(): void {
-    this.patience.end();
+    this.retryBudget.end();
     this.calls.abort('out of grace');
   }
 
@@ -442,7 +197,8 @@ export class GenerationRun {
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     const { clock } = this.context;
     const beganAt = clock.monotonic();
-    const answer = await this.submissions.submit(g, {
+    const { of, holder, calls, outputs, retryBudget, rules } = this;
+    const answer = await submitAttempt(this.context, { of, holder, calls, outputs, retryBudget, rules }, g, {
       attempt,
       recordedAt: this.state.submittedAt ?? beganAt,
       timeLeftMs: this.timeLeftMs(g),
@@ -489,12 +245,12 @@ export class GenerationRun {
   /** From here on the deadline is that of the period in which a result that is ready is still collected. */
   private async allowLastPoll(g: Generation): Promise<Went> {
     const periodMs = lastPeriodMs(this.context.settings, g);
-    await this.patience.try(() => this.holder.write({ event: 'allow-last-poll', periodMs }));
+    await this.retryBudget.try(() => this.holder.write({ event: 'allow-last-poll', periodMs }));
     return 'on';
   }
 
   private async accept(acceptance: Extract<HolderCommand, { event: 'accepted' }>): Promise<Went> {
-    await this.patience.try(() => this.holder.write(acceptance));
+    await this.retryBudget.try(() => this.holder.write(acceptance));
     return 'on';
   }
 
@@ -548,12 +304,12 @@ export class GenerationRun {
   }
 
   private async endAttempt({ failure, because, isRefused }: FailedAttempt): Promise<Went> {
-    await this.patience.try(() => this.refresh());
+    await this.retryBudget.try(() => this.refresh());
     return this.heard({ of: 'ended-attempt', failure, because, isRefused });
   }
 
   private async leaveUntil(command: Extract<HolderCommand, { retryAt: number }>): Promise<Went> {
-    await this.patience.try(() => this.holder.write({ ...command, ...this.cost() }));
+    await this.retryBudget.try(() => this.holder.write({ ...command, ...this.cost() }));
     wake(this.context, this.generationId, command.retryAt);
     this.leftUntil = command.retryAt;
     return 'over';
@@ -594,4 +350,22 @@ export class GenerationRun {
     const { clock } = this.context;
     return { now: clock.now(), monotonic: clock.monotonic(), leaseHeldUntil: this.holder.leaseHeldUntil };
   }
+}
+
+/** The rules of the model, its provider and the settings that hold for a whole run. */
+function rulesOf(context: Models & Machine, generation: Generation, execution: Execution): ModelRules {
+  const { settings, boot } = context;
+  const { model } = execution;
+  const { answersWithOutputs, settleMs, isPaid } = execution.provider.capabilities(execution.settings);
+  return {
+    mayResubmit: mayResubmit(model),
+    mayReplaceOutputs: (model.onInvalidOutput ?? (isPaid ? 'fail' : 'resubmit')) === 'resubmit',
+    pollIntervalMs: model.pollIntervalMs,
+    answersWithOutputs,
+    settleMs,
+    longestSubmitMs: answersWithOutputs ? generation.terms.runTimeoutMs : settings.providerCallMs,
+    hasOtherProvider: hasOtherProvider(context, generation, execution),
+    boot,
+    settings,
+  };
 }

@@ -1,9 +1,11 @@
 import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
+import { backoffMs } from '../../settings.js';
+import type { WakeableDelay } from '../../waiting.js';
 import type { GenerationRefusal, HolderCommand } from '../decide.js';
-import { type Generation, isTerminal, taskError, type TaskError } from '../generation.js';
+import { type Generation, isTerminal, runEndsAt, taskError, type TaskError } from '../generation.js';
 import { changeGeneration, changeOnce, settleNowOrSoon } from '../settle-generation.js';
-import { type Execution, executionsOf, leaveToOthers, providersNeeded } from './executions.js';
-import { deadlineOf } from './overdue.js';
+import { deadlineOf, type Execution, executionsOf, leaveToOthers, providersNeeded } from './executions.js';
 
 /** Another worker holds a newer fence, or the generation has ended: nothing we write can succeed any more. */
 export class LeaseLost extends Error {
@@ -182,6 +184,42 @@ export class LeaseHolder {
       this.context.log.warn('lease not renewed', { generationId: this.current.generationId, error });
     }
     this.beatLater();
+  }
+}
+
+/**
+ * Keeps what a provider has answered for as long as our own store is unavailable and the answer is of use: nobody else
+ * knows it.
+ */
+export class RetryBudget {
+  private isOver = false;
+
+  constructor(
+    private readonly context: Machine,
+    private readonly holder: Pick<LeaseHolder, 'lastKnown'>,
+    private readonly rest: WakeableDelay,
+  ) {}
+
+  /** This process waits no longer. */
+  end(): void {
+    this.isOver = true;
+    this.rest.wake();
+  }
+
+  /** Tries until the store answers. Throws `StoreUnavailable` past the end of the run. */
+  async try<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, settings, log } = this.context;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        const { lastKnown } = this.holder;
+        const { generationId } = lastKnown;
+        if (!(error instanceof StoreUnavailable) || clock.now() > runEndsAt(lastKnown) || this.isOver) throw error;
+        log.warn('answer of a provider not recorded yet', { generationId, error });
+        await this.rest.sleep(backoffMs(settings, tries));
+      }
+    }
   }
 }
 

@@ -1,11 +1,9 @@
 import { AbortSource } from '../../cancellation.js';
-import type { Files, Machine } from '../../context.js';
+import type { Machine } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { JsonObject } from '../../json.js';
 import type {
   Provider,
   ProviderCall,
-  ProviderCost,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -13,10 +11,7 @@ import type {
 } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { MAX_WAIT_MS } from '../../waiting.js';
-import { type Attempt, type DeliveredObject, type Generation, outputCountOf } from '../generation.js';
-import { storeSubmitted, type StoringBy } from './collect-outputs.js';
 import type { Execution } from './executions.js';
-import type { UndoneBecause } from './run-state.js';
 
 type Method = keyof Provider;
 
@@ -177,7 +172,7 @@ export class ProviderCalls {
         this.underWay.delete(own);
         cancelTimer();
       };
-      begun(work, { signal: source.signal }, own).then(
+      started(work, { signal: source.signal }, own).then(
         (value) => {
           end();
           resolve(value);
@@ -195,158 +190,10 @@ export class ProviderCalls {
 }
 
 /** A provider that throws before it gives a promise has failed like any other. */
-function begun<T>(work: Work<T>, call: ProviderCall, underWay: CallUnderWay): Promise<T> {
+function started<T>(work: Work<T>, call: ProviderCall, underWay: CallUnderWay): Promise<T> {
   try {
     return work(call, underWay);
   } catch (error) {
     return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-/** What a submission needs beside the generation. */
-export interface SubmissionOf {
-  readonly attempt: Pick<Attempt, 'number' | 'token'>;
-  readonly settings: JsonObject;
-  readonly inputSchema: JsonObject;
-  readonly timeLeftMs: number;
-  /** Whether the submission is over: then no more of a reference is given. */
-  readonly isOver: () => boolean;
-  /** Called when our object store does not give a reference. */
-  readonly onUnread: () => void;
-}
-
-/** What the provider is handed for one attempt. It sees the task, never whose it is. */
-export function submissionOf(
-  context: Files,
-  g: Generation,
-  { attempt, settings, inputSchema, timeLeftMs, isOver, onUnread }: SubmissionOf,
-): Submission {
-  return {
-    generationId: g.generationId,
-    attempt: attempt.number,
-    modelKey: g.modelKey,
-    operation: g.operation,
-    prompt: g.prompt,
-    ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
-    parameters: g.parameters,
-    inputSchema,
-    references: g.references.map((reference) => {
-      const { role, mediaType, objectKey, uploadId, isMasked, contentBytes: byteSize = reference.byteSize } = reference;
-      return {
-        role,
-        mediaType,
-        byteSize,
-        ...(isMasked === undefined ? {} : { isMasked }),
-        open: async () => {
-          const bytes = await watched(context.objects.read(objectKey, { from: 0, to: byteSize }), onUnread);
-          if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
-          return whileOpen(isOver, watchedBytes(bytes, onUnread));
-        },
-      };
-    }),
-    settings,
-    token: attempt.token,
-    outputCount: outputCountOf(g),
-    timeLeftMs,
-  };
-}
-
-async function watched<T>(read: Promise<T>, onUnread: () => void): Promise<T> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof StoreUnavailable) onUnread();
-    throw error;
-  }
-}
-
-async function* watchedBytes(bytes: AsyncIterable<Uint8Array>, onUnread: () => void): AsyncGenerator<Uint8Array> {
-  const pieces = bytes[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await watched(pieces.next(), onUnread);
-      if (done === true) return;
-      yield value;
-    }
-  } finally {
-    await pieces.return?.();
-  }
-}
-
-/**
- * The bytes, as long as the submission is not over. A process that was suspended in the middle of one, and has lost its
- * lease meanwhile, must not complete it before its timers run.
- */
-async function* whileOpen(isOver: () => boolean, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const piece of bytes) {
-    if (isOver()) throw new Error('The time of the submission is over.');
-    yield piece;
-  }
-  if (isOver()) throw new Error('The time of the submission is over.');
-}
-
-type Refusal = Omit<Extract<SubmitAnswer, { readonly accepted: false }>, 'because'>;
-
-/** What came of a submission. */
-export type Submitted =
-  | Extract<SubmitAnswer, { readonly reference: string }>
-  | (Refusal & { readonly because?: UndoneBecause })
-  | { readonly accepted: true; readonly delivered: readonly DeliveredObject[]; readonly cost?: ProviderCost };
-
-export interface HandOver {
-  readonly attempt: Attempt;
-  /** Until the generation ends in any case. */
-  readonly timeLeftMs: number;
-  /** When the submission has to be over, by the wall clock and by the monotonic one; later than now. */
-  readonly endsAt: { readonly wall: number; readonly monotonic: number };
-  /** Takes another fence for outputs that could not be stored under the generation's. */
-  readonly otherKeys: StoringBy['otherKeys'];
-}
-
-/**
- * Submits an attempt, and stores what the provider answers with. Throws when it is unknown whether the provider has taken
- * it.
- */
-export async function handOver(
-  context: Files & Machine,
-  calls: Pick<ProviderCalls, 'submit'>,
-  {
-    settings,
-    model,
-  }: Pick<Execution, 'settings'> & { readonly model: Pick<Execution['model'], 'inputSchema' | 'mark' | 'displayName'> },
-  g: Generation,
-  { attempt, timeLeftMs, endsAt, otherKeys }: HandOver,
-): Promise<Submitted> {
-  const { clock } = context;
-  // One that was taken may be worked on in this process, which reads its references later.
-  let outcome: 'open' | 'taken' | 'over' = 'open';
-  const leftMs = () => Math.min(endsAt.wall - clock.now(), endsAt.monotonic - clock.monotonic());
-  const isOver = () => outcome === 'over' || (outcome === 'open' && leftMs() <= 0);
-  let isUnread = false;
-  const onUnread = () => (isUnread = true);
-  const submission = submissionOf(context, g, {
-    attempt,
-    settings,
-    inputSchema: model.inputSchema,
-    timeLeftMs,
-    isOver,
-    onUnread,
-  });
-  try {
-    const submitted = await calls.submit(submission, leftMs(), async (answer, { signal }) => {
-      if (!('outputs' in answer)) return answer;
-      const { outputs, close, ...rest } = answer;
-      try {
-        return { ...rest, delivered: await storeSubmitted(context, model, g, outputs, { signal, otherKeys }) };
-      } finally {
-        close?.();
-      }
-    });
-    outcome = submitted.accepted ? 'taken' : 'over';
-    if (submitted.accepted || !isUnread || !submitted.failure.mayRetry) return submitted;
-    return { because: 'unread', ...submitted };
-  } catch (error) {
-    outcome = 'over';
-    throw error;
   }
 }

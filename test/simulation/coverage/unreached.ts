@@ -190,10 +190,9 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
       'the deadline passes between two looks at it',
       ["return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') })", "return 'on';"],
     ],
-    ['the time of a submission passes between two looks at it', ["return 'not-begun';"]],
   ],
-  'core/generation/run/lanes.ts': [
-    ['a place given back twice', ['return;'], 2],
+  'core/generation/run/model-slots.ts': [
+    ['a slot given back twice', ['return;'], 2],
     ['needs a hundred accounts that cannot go on, or one that left its line before', ['?? -1', 'return undefined;']],
   ],
   'core/generation/run/lease.ts': [
@@ -216,11 +215,6 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
       'something thrown that is no error, or thrown before there is a promise',
       [': new Error(String(error))', 'catch (error) { return Promise.reject('],
     ],
-    [
-      'the last byte of a reference comes at the moment when the time is over',
-      ["throw new Error('The time of the submission is over.')"],
-    ],
-    ['uploads in use are not removed', ['throw new Error(`The bytes of upload']],
   ],
   'core/generation/run/run-state.ts': [
     [
@@ -228,6 +222,14 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
       ['&& report.cost !== undefined', '? { cost: report.cost }'],
     ],
     ['who asks about an attempt has one', ['return begunAt;']],
+  ],
+  'core/generation/run/submit-attempt.ts': [
+    ['the time of a submission passes between two looks at it', ["return 'not-begun';"]],
+    [
+      'the last byte of a reference comes at the moment when the time is over',
+      ["throw new Error('The time of the submission is over.')"],
+    ],
+    ['uploads in use are not removed', ['throw new Error(`The bytes of upload']],
   ],
   'core/generation/settle-generation.ts': [
     ['needs ten lost races in a row', ['return changedTooOften()', 'function changedTooOften()', 'throw changed;']],

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
-import { handOver, type ProviderCalls, submissionOf } from '../../../../core/generation/run/provider-calls.js';
+import type { ProviderCalls } from '../../../../core/generation/run/provider-calls.js';
+import { handOff, submissionOf } from '../../../../core/generation/run/submit-attempt.js';
 import { notTakenAt } from '../../../../core/generation/run/run-state.js';
 import type { ProviderReference, ProviderReport } from '../../../../core/ports/provider.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
@@ -364,7 +365,7 @@ describe('a task that its provider does not have', () => {
       };
       const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
       const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
-      await handOver(context, { submit }, { settings: {}, model: { inputSchema: {}, displayName: 'm' } }, g, of).catch(
+      await handOff(context, { submit }, { settings: {}, model: { inputSchema: {}, displayName: 'm' } }, g, of).catch(
         () => undefined,
       );
       await clock.advance(60_000);

@@ -13,7 +13,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   {
     name: 'outputs-collected-twice-under-one-fence',
     breaks: [16],
-    file: 'core/generation/run/generation-run.js',
+    file: 'core/generation/run/collect-outputs.js',
     find: 'return g.fence === this.writtenUnder;',
     replace: 'return false;',
     why: 'A write or a removal that was given up arrives late, at a key that was delivered since.',

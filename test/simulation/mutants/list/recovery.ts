@@ -48,7 +48,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'queued-never-given-up',
     breaks: [6, 20],
-    file: 'core/generation/run/overdue.js',
+    file: 'core/generation/run/executions.js',
     find: 'if (context.clock.now() <= deadlineOf(g)) return null;',
     replace: "if (g.status === 'queued' || context.clock.now() <= deadlineOf(g)) return null;",
     why: 'What waits for a place past its deadline is left to the worker that has no place for it.',

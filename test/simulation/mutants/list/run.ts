@@ -117,7 +117,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'place-never-given-back',
     breaks: [20],
     file: 'core/generation/run/dispatcher.js',
-    find: 'giveUp(place); return taken?.needsRoom;',
+    find: 'giveUp(slot); return taken?.needsRoom;',
     replace: 'place.entry?.release(); return taken?.needsRoom;',
     why: 'A place in the lane is lost whenever there was nothing to take.',
   },
@@ -132,7 +132,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'accounts-do-not-take-turns',
     breaks: [20],
-    file: 'core/generation/run/lanes.js',
+    file: 'core/generation/run/model-slots.js',
     find: 'line.delete(accountId); if (waiting.length > 0) line.set(accountId, waiting);',
     replace: 'if (waiting.length === 0) line.delete(accountId);',
     why: 'The account that came first stays first in line for as long as it has something waiting.',
@@ -140,7 +140,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'take-overs-wait-their-turn',
     breaks: [20],
-    file: 'core/generation/run/lanes.js',
+    file: 'core/generation/run/model-slots.js',
     find: 'if (providers.length === 0) return this.finishing;',
     replace: '',
     why: 'A run that lost its worker waits for room, though it needs none, until its deadline is over.',

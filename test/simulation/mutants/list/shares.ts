@@ -41,7 +41,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'room-not-looked-at-before-a-submission',
     breaks: [25],
-    file: 'core/generation/run/generation-run.js',
+    file: 'core/generation/run/submit-attempt.js',
     find: "if (!of.entry.maySubmit()) return 'no-room';",
     replace: '',
     why: 'A worker submits with what it was given when the run began, and a task that it took over without a slot.',
@@ -50,7 +50,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
     name: 'room-given-back-while-the-task-goes-on',
     breaks: [25],
     file: 'core/generation/run/dispatcher.js',
-    find: "if (end === 'abandoned') this.left.keep(run.lastKnown, entry); else entry.release();",
+    find: "if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry); else entry.release();",
     replace: 'entry.release();',
     why: 'A run that ends because the store does not answer frees the slot of a task that goes on at the provider.',
   },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Worker } from '../../../../apps/worker/worker.js';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/end-generation.js';
-import { Lane, Lanes, type PlaceRequest } from '../../../../core/generation/run/lanes.js';
+import { SlotQueue, ModelSlots, type SlotRequest } from '../../../../core/generation/run/model-slots.js';
 import { settled } from '../../../fixtures/clocks.js';
 import { imageModel } from '../../../fixtures/models.js';
 import { imagesOf, type ScriptedTask, type SubmitScript } from '../../../fixtures/scripted-provider.js';
@@ -132,7 +132,7 @@ describe('places of a model', () => {
 
   it('are given back once, however often the release is called', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
-    const lanes = new Lanes(harness.context);
+    const lanes = new ModelSlots(harness.context);
     const first = await lanes.enter(await harness.create());
     const admitted: string[] = [];
     for (const who of ['b', 'c'])
@@ -145,7 +145,7 @@ describe('places of a model', () => {
 
   it('are refused to all waiting generations, and to those that come later, when the worker stops', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
-    const lanes = new Lanes(harness.context);
+    const lanes = new ModelSlots(harness.context);
     await lanes.enter(await harness.create());
     const failureOf = async () => lanes.enter(await harness.create()).catch((error: unknown) => error);
     const waiting = [failureOf(), failureOf()];
@@ -249,12 +249,12 @@ function compare(x: readonly number[], y: readonly number[]): number {
 class OpenLane {
   readonly admitted: string[] = [];
   readonly shut = new Set<string>();
-  private readonly waiting = new Map<string, PlaceRequest>();
+  private readonly waiting = new Map<string, SlotRequest>();
   private readonly leave = new Map<string, () => void>();
-  private readonly lane: Lane<PlaceRequest>;
+  private readonly lane: SlotQueue<SlotRequest>;
 
   constructor(concurrency: number, concurrencyPerAccount: number) {
-    this.lane = new Lane(() => ({ concurrency, concurrencyPerAccount }));
+    this.lane = new SlotQueue(() => ({ concurrency, concurrencyPerAccount }));
   }
 
   arrive(generationId: string, accountId: string, runDeadlineAt: number | undefined, providers = ['p']): void {
@@ -279,7 +279,7 @@ class OpenLane {
   }
 
   admit(): void {
-    const mayEnter = ({ providers: [provider = ''] }: PlaceRequest) => !this.shut.has(provider);
+    const mayEnter = ({ providers: [provider = ''] }: SlotRequest) => !this.shut.has(provider);
     for (;;) {
       const next = this.lane.nextFinishing() ?? this.lane.nextTakeOver(mayEnter) ?? this.lane.nextStart(mayEnter);
       if (next === undefined) return;
