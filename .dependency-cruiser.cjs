@@ -23,7 +23,7 @@ const STATE = `^core/(${[
   '(context|memory-budget|repetition|waiting)',
   'credits/account-writer',
   'generation/(lasting-calls|local-runs|queue-positions|stepwise-acceptances|uncharged-sums|watch)',
-  'providers/(missing-providers|provider-gates|share-renewals)',
+  'providers/(provider-gates|provider-shares)',
 ].join('|')})\\.ts$`;
 
 module.exports = {

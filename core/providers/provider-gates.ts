@@ -1,265 +1,169 @@
 import type { Boot } from '../boot.js';
+import type { Generation } from '../generation/generation.js';
 import type { Log } from '../log.js';
 import type { Ports } from '../ports/ports.js';
-import type { ProviderFailure } from '../providers/provider-report.js';
-import { boundedWaitMs } from '../settings.js';
-import type { Settings } from '../settings.js';
-import { MissingProviders } from './missing-providers.js';
+import { boundedWaitMs, type Settings } from '../settings.js';
+import { momentOf, OwnShare, type RenewalOptions, ShareRenewals } from './provider-shares.js';
+import type { ProviderFailure } from './provider-report.js';
 import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';
-import { momentOf, type RenewalOptions, ShareRenewals } from './share-renewals.js';
-
-/** So many calls in a row without an answer pause a provider. */
-const MAX_FAILURES = 5;
-const SHORTEST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-const REMEMBERED_TIMES = 32;
 
 /**
- * What one process has seen of a provider: whether it answers, has capacity, and how long it takes. After a pause one task
- * at a time is submitted, until one is taken.
+ * What the runs of one process may do at providers: within the limits that all processes share, and as long as a provider
+ * seems to work.
  */
-export class Circuit {
-  private failures = 0;
-  private refusals = 0;
-  /** Until when it is paused because it did not answer, and because it was full, by the monotonic clock. */
-  private silentUntil = -Infinity;
-  private crowdedUntil = -Infinity;
-  private lastError: ProviderHealth['lastError'];
-  private readonly submitTimes: number[] = [];
+export class ProviderGates {
+  readonly missing: MissingProviders;
+  /** Whether the tasks of earlier processes are counted. Only with exclusive stores are they known. */
+  private hasCounted: boolean;
+  private readonly gates = new Map<string, InstanceGate>();
+  private readonly listeners: (() => void)[] = [];
 
-  /** When something may be submitted again, by the monotonic clock; a time that has passed when it may be at once. */
-  get opensAt(): number {
-    return Math.max(this.silentUntil, this.crowdedUntil);
+  constructor(private readonly ports: Needs) {
+    this.missing = new MissingProviders(ports);
+    this.hasCounted = !ports.boot.isExclusive;
   }
 
-  /** Whether only one task may be submitted, to see whether the provider works again. */
-  get isDoubtful(): boolean {
-    return this.failures >= MAX_FAILURES || this.refusals > 0;
+  /** Of those that were used. */
+  get seen(): readonly SeenProvider[] {
+    return [...this.gates].map(([provider, { health, tasks, waiters: waiting, slots }]) => ({
+      provider,
+      tasks,
+      waiting,
+      slots,
+      ...health,
+    }));
   }
 
-  /** A call was answered; `submitMs` of a submission that was taken. */
-  answered(submitMs?: number): void {
-    this.failures = 0;
-    if (submitMs === undefined) return;
-    this.refusals = 0;
-    this.submitTimes.push(submitMs);
-    if (this.submitTimes.length > REMEMBERED_TIMES) this.submitTimes.shift();
+  /** Calls `listener` whenever a provider may have room again. */
+  onRoom(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
-  failed({ wall, monotonic }: Moment, error: unknown): void {
-    this.lastError = { at: wall, message: messageOf(error) };
-    // A call that was under way when the pause began says nothing new.
-    if (this.silentUntil > monotonic) return;
-    this.failures += 1;
-    if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);
+  /** An entry at the first one of these providers that has room; undefined if none has, or an earlier one may soon. */
+  enter(providers: readonly string[]): Entry | undefined {
+    for (const provider of providers) {
+      const gate = this.gate(provider);
+      const holder = {};
+      if (gate.take(holder)) return this.entryOf(provider, gate, holder);
+      if (gate.mayHaveRoom) return undefined;
+    }
+    return undefined;
   }
 
-  /** A task was refused for lack of capacity. */
-  full({ wall, monotonic }: Moment, { message, retryAfterMs, capMs }: Full): void {
-    this.failures = 0;
-    this.lastError = { at: wall, message };
-    const waitMs = Math.max(pauseMs(this.refusals), boundedWaitMs(retryAfterMs, 0, capMs));
-    this.crowdedUntil = Math.max(this.crowdedUntil, monotonic + waitMs);
-    this.refusals += 1;
+  /** For a run whose task is at the provider already, or that submits nothing. */
+  adopt(provider: string): Entry {
+    const gate = this.gate(provider);
+    const holder = {};
+    gate.adopt(holder);
+    return this.entryOf(provider, gate, holder);
   }
 
-  /** For operators, with the end of a pause by the wall clock. */
-  health({ wall, monotonic }: Moment): ProviderHealth {
-    const pausedMs = this.opensAt - monotonic;
+  /**
+   * The tasks that earlier processes left at providers with `maxConcurrent` are adopted. Before that, a process with exclusive
+   * stores submits nothing there.
+   */
+  counted(): void {
+    this.hasCounted = true;
+    for (const gate of this.gates.values()) gate.counted();
+  }
+
+  /** How many would enter each provider if it had room: room is asked for. */
+  waitFor(counts: ReadonlyMap<string, number>): void {
+    for (const [provider, gate] of this.gates) if (!counts.has(provider)) gate.wait(0);
+    for (const [provider, count] of counts) this.gate(provider).wait(count);
+  }
+
+  /** Gives the shares of this process back to the others, but for what its tasks use. Never throws. */
+  async leave(): Promise<void> {
+    await Promise.all([...this.gates.values()].map((gate) => gate.leave()));
+  }
+
+  /** Publishes what this process has seen. Never throws. */
+  async report(): Promise<void> {
+    await Promise.all([...this.gates.values()].map((gate) => gate.report()));
+  }
+
+  private gate(provider: string): InstanceGate {
+    let gate = this.gates.get(provider);
+    if (gate === undefined) {
+      gate = new InstanceGate(this.ports, {
+        provider,
+        worker: this.ports.boot.id,
+        isExclusive: this.ports.boot.isExclusive,
+        hasCounted: () => this.hasCounted,
+        limits: () => this.ports.providers.limits(provider),
+        longestCallMs: () => this.longestCallMs(provider),
+        onChange: () => this.listeners.forEach((listener) => listener()),
+      });
+      this.gates.set(provider, gate);
+    }
+    return gate;
+  }
+
+  /** A submission that is answered with outputs takes as long as a run may. */
+  private longestCallMs(provider: string): number {
+    const { catalog, providers, settings } = this.ports;
+    const connected = providers.find(provider);
+    const submits = catalog.models().flatMap(({ route, runTimeoutMs }) => {
+      const entry = route.find((one) => one.provider === provider);
+      return entry !== undefined && connected?.capabilities(entry.settings).answersWithOutputs === true
+        ? [runTimeoutMs]
+        : [];
+    });
+    return Math.max(settings.providerCallMs, ...submits);
+  }
+
+  private entryOf(provider: string, gate: InstanceGate, holder: object): Entry {
+    let isReleased = false;
     return {
-      circuit: pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
-      ...(pausedMs > 0 ? { pausedUntil: wall + pausedMs } : {}),
-      ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
-      ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
+      provider,
+      maySubmit: () => gate.maySubmit(holder),
+      submitting: () => gate.submitting(holder),
+      answered: (submitMs) => gate.answered(holder, submitMs),
+      failed: (error) => gate.failed(holder, error),
+      full: (failure) => gate.full(holder, failure),
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        gate.release(holder);
+      },
     };
   }
 }
 
-function pauseMs(times: number): number {
-  return Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** Math.min(times, 10));
+/** The right of one run to work at a provider. */
+export interface Entry {
+  readonly provider: string;
+  /** Whether it has a slot and a submission now; what it lacks is asked for. */
+  maySubmit(): boolean;
+  /** A submission begins, for which it has just had both. One that never begins is given back with the entry. */
+  submitting(): void;
+  /** What came of a call: `submitMs` of a submission that was taken. */
+  answered(submitMs?: number): void;
+  failed(error: unknown): void;
+  full(failure: ProviderFailure): void;
+  /** Gives it back. Giving it back again does nothing. */
+  release(): void;
 }
 
-interface Full {
-  readonly message: string;
-  readonly retryAfterMs: number | undefined;
-  /** The longest wait that it may ask for. */
-  readonly capMs: number;
-}
-
-const MAX_MESSAGE = 300;
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);
-}
-
-function medianOf(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
-}
-
-/** What one renewal has given to this process. */
-interface Given {
-  readonly slots: number;
-  readonly submissions: number;
-  readonly wanted: number;
-  /** How many waited then. */
+/** What a process has seen of one provider. */
+export interface SeenProvider extends ProviderHealth {
+  readonly provider: string;
+  readonly tasks: number;
+  /** Runs that wait for it, or for another provider of their routes. */
   readonly waiting: number;
-  readonly expiresAt: Moment;
-  readonly isShort: boolean;
-  readonly isDry: boolean;
-}
-
-/** Submissions that one renewal has given and that were not taken. */
-interface Lot {
-  left: number;
-  readonly expiresAt: Moment;
-}
-
-const LONG_AGO: Moment = { wall: -Infinity, monotonic: -Infinity };
-
-const NOTHING: Given = {
-  slots: 0,
-  submissions: 0,
-  wanted: 0,
-  waiting: 0,
-  expiresAt: LONG_AGO,
-  isShort: false,
-  isDry: false,
-};
-
-/**
- * What this process may use of a provider with limits until its share expires, and who in it uses what. A holder is one
- * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago than a
- * share is valid: by the monotonic clock, as the wall clock may be set back, and by the wall clock, as the other one may stand
- * still while the machine sleeps.
- */
-export class OwnShare {
-  private given = NOTHING;
-  /** What is left of what was given, the oldest first. */
-  private lots: readonly Lot[] = [];
-  /** Holders with a submission that has not begun, and what it was taken from. */
-  private readonly unused = new Map<object, Lot>();
-  /** Holders that have submitted, or came with a task, each in a slot. */
-  private readonly submitted = new Set<object>();
-  /** Holders that have no submission. They come before those that wait for a slot. */
-  private readonly again = new Set<object>();
-
-  get slots(): number {
-    return this.given.slots;
-  }
-
-  /** How many waited when it was asked for. */
-  get waiting(): number {
-    return this.given.waiting;
-  }
-
-  /** Whether another worker wants a slot and has none. */
-  get isShort(): boolean {
-    return this.given.isShort;
-  }
-
-  /** How many holders have no submission. */
-  get lacking(): number {
-    return this.again.size;
-  }
-
-  /** How many submissions are left that may begin now. */
-  submissions(now: Moment): number {
-    return this.lots.reduce((sum, { left, expiresAt }) => (isBefore(now, expiresAt) ? sum + left : sum), 0);
-  }
-
-  isCurrent(now: Moment): boolean {
-    return isBefore(now, this.given.expiresAt);
-  }
-
-  /** Whether the next renewal may give room to one more than the `inUse` that have a slot. */
-  mayGrow(inUse: number, now: Moment): boolean {
-    const { slots, wanted, isDry } = this.given;
-    if (!this.isCurrent(now) || (slots <= inUse && slots >= wanted)) return true;
-    return slots > inUse && !isDry;
-  }
-
-  /** The slots that a renewal gives replace those before; its submissions are added to those that are left. */
-  renew(given: Given, now: Moment): void {
-    this.given = given;
-    const { submissions: left, expiresAt } = given;
-    const lots = left > 0 ? [...this.lots, { left, expiresAt }] : this.lots;
-    this.lots = lots.filter((lot) => isBefore(now, lot.expiresAt));
-  }
-
-  /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
-  lowerTo(slots: number): void {
-    this.given = { ...this.given, slots: Math.min(this.given.slots, slots) };
-  }
-
-  /** Nothing may be used until then. */
-  lose(expiresAt: Moment): void {
-    this.given = { ...NOTHING, wanted: 1, expiresAt };
-  }
-
-  /** Takes a slot and a submission, where `inUse` have one. */
-  take(holder: object, inUse: number, now: Moment): boolean {
-    if (!this.isCurrent(now) || this.given.slots <= inUse) return false;
-    return this.submissions(now) > this.again.size && this.takeSubmission(holder, now);
-  }
-
-  /**
-   * Whether the holder has both a slot and a submission now; takes what it lacks. While it has no slot, the slot that it had
-   * is another holder's.
-   */
-  maySubmit(holder: object, now: Moment): boolean {
-    // Whether another holder may have its slot is for the next share to say: an earlier submission of it may have been taken.
-    if (!this.isCurrent(now)) return false;
-    const isInSlot = this.submitted.has(holder);
-    if (this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
-      this.submitted.delete(holder);
-      this.again.delete(holder);
-      return false;
-    }
-    if (isBefore(now, this.unused.get(holder)?.expiresAt ?? LONG_AGO)) return true;
-    const isTaken = this.takeSubmission(holder, now);
-    if (isTaken) this.again.delete(holder);
-    else this.again.add(holder);
-    return isTaken;
-  }
-
-  /** The holder has a task at the provider already, which takes a slot. */
-  occupy(holder: object): void {
-    this.submitted.add(holder);
-  }
-
-  /** The holder's submission begins. */
-  submitting(holder: object): void {
-    this.unused.delete(holder);
-    this.submitted.add(holder);
-  }
-
-  /** Takes back what the holder has not used. */
-  release(holder: object): void {
-    this.again.delete(holder);
-    this.submitted.delete(holder);
-    const lot = this.unused.get(holder);
-    if (lot !== undefined) lot.left += 1;
-    this.unused.delete(holder);
-  }
-
-  private takeSubmission(holder: object, now: Moment): boolean {
-    const lot = this.lots.find(({ left, expiresAt }) => left >= 1 && isBefore(now, expiresAt));
-    if (lot === undefined) return false;
-    lot.left -= 1;
-    this.unused.set(holder, lot);
-    return true;
-  }
-}
-
-/** Whether it is before the end by both clocks. */
-function isBefore(now: Moment, end: Moment): boolean {
-  return now.monotonic < end.monotonic && now.wall < end.wall;
+  /** Tasks that this process may have there; undefined without a limit. */
+  readonly slots: number | undefined;
 }
 
 /** What a gate works with. */
 export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
   readonly settings: Settings;
   readonly log: Log;
+}
+
+interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
+  readonly boot: Boot;
 }
 
 /** How often a worker that waits for a slot asks for one, in milliseconds. */
@@ -270,14 +174,6 @@ const RENEW_MS = SHARE_MS / 3;
 const OVERTAKEN_MS = 100;
 /** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
 const TRY_MS = 5_000;
-
-export interface InstanceGateOptions extends RenewalOptions {
-  /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
-  readonly hasCounted: () => boolean;
-  readonly limits: () => ProviderLimits;
-  /** Called when there may be room for somebody who waits. */
-  readonly onChange: () => void;
-}
 
 /** What one process may do at one connected provider, and what it has seen of it. */
 export class InstanceGate {
@@ -529,159 +425,135 @@ export class InstanceGate {
   }
 }
 
+export interface InstanceGateOptions extends RenewalOptions {
+  /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
+  readonly hasCounted: () => boolean;
+  readonly limits: () => ProviderLimits;
+  /** Called when there may be room for somebody who waits. */
+  readonly onChange: () => void;
+}
+
 function later({ wall, monotonic }: Moment, byMs: number): Moment {
   return { wall: wall + byMs, monotonic: monotonic + byMs };
 }
 
-interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
-  readonly boot: Boot;
-}
-
-/** The right of one run to work at a provider. */
-export interface Entry {
-  readonly provider: string;
-  /** Whether it has a slot and a submission now; what it lacks is asked for. */
-  maySubmit(): boolean;
-  /** A submission begins, for which it has just had both. One that never begins is given back with the entry. */
-  submitting(): void;
-  /** What came of a call: `submitMs` of a submission that was taken. */
-  answered(submitMs?: number): void;
-  failed(error: unknown): void;
-  full(failure: ProviderFailure): void;
-  /** Gives it back. Giving it back again does nothing. */
-  release(): void;
-}
-
-/** What a process has seen of one provider. */
-export interface SeenProvider extends ProviderHealth {
-  readonly provider: string;
-  readonly tasks: number;
-  /** Runs that wait for it, or for another provider of their routes. */
-  readonly waiting: number;
-  /** Tasks that this process may have there; undefined without a limit. */
-  readonly slots: number | undefined;
-}
+/** So many calls in a row without an answer pause a provider. */
+const MAX_FAILURES = 5;
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+const REMEMBERED_TIMES = 32;
 
 /**
- * What the runs of one process may do at providers: within the limits that all processes share, and as long as a provider
- * seems to work.
+ * What one process has seen of a provider: whether it answers, has capacity, and how long it takes. After a pause one task
+ * at a time is submitted, until one is taken.
  */
-export class ProviderGates {
-  readonly missing: MissingProviders;
-  /** Whether the tasks of earlier processes are counted. Only with exclusive stores are they known. */
-  private hasCounted: boolean;
-  private readonly gates = new Map<string, InstanceGate>();
-  private readonly listeners: (() => void)[] = [];
+export class Circuit {
+  private failures = 0;
+  private refusals = 0;
+  /** Until when it is paused because it did not answer, and because it was full, by the monotonic clock. */
+  private silentUntil = -Infinity;
+  private crowdedUntil = -Infinity;
+  private lastError: ProviderHealth['lastError'];
+  private readonly submitTimes: number[] = [];
 
-  constructor(private readonly ports: Needs) {
-    this.missing = new MissingProviders(ports);
-    this.hasCounted = !ports.boot.isExclusive;
+  /** When something may be submitted again, by the monotonic clock; a time that has passed when it may be at once. */
+  get opensAt(): number {
+    return Math.max(this.silentUntil, this.crowdedUntil);
   }
 
-  /** Of those that were used. */
-  get seen(): readonly SeenProvider[] {
-    return [...this.gates].map(([provider, { health, tasks, waiters: waiting, slots }]) => ({
-      provider,
-      tasks,
-      waiting,
-      slots,
-      ...health,
-    }));
+  /** Whether only one task may be submitted, to see whether the provider works again. */
+  get isDoubtful(): boolean {
+    return this.failures >= MAX_FAILURES || this.refusals > 0;
   }
 
-  /** Calls `listener` whenever a provider may have room again. */
-  onRoom(listener: () => void): void {
-    this.listeners.push(listener);
+  /** A call was answered; `submitMs` of a submission that was taken. */
+  answered(submitMs?: number): void {
+    this.failures = 0;
+    if (submitMs === undefined) return;
+    this.refusals = 0;
+    this.submitTimes.push(submitMs);
+    if (this.submitTimes.length > REMEMBERED_TIMES) this.submitTimes.shift();
   }
 
-  /** An entry at the first one of these providers that has room; undefined if none has, or an earlier one may soon. */
-  enter(providers: readonly string[]): Entry | undefined {
-    for (const provider of providers) {
-      const gate = this.gate(provider);
-      const holder = {};
-      if (gate.take(holder)) return this.entryOf(provider, gate, holder);
-      if (gate.mayHaveRoom) return undefined;
-    }
-    return undefined;
+  failed({ wall, monotonic }: Moment, error: unknown): void {
+    this.lastError = { at: wall, message: messageOf(error) };
+    // A call that was under way when the pause began says nothing new.
+    if (this.silentUntil > monotonic) return;
+    this.failures += 1;
+    if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);
   }
 
-  /** For a run whose task is at the provider already, or that submits nothing. */
-  adopt(provider: string): Entry {
-    const gate = this.gate(provider);
-    const holder = {};
-    gate.adopt(holder);
-    return this.entryOf(provider, gate, holder);
+  /** A task was refused for lack of capacity. */
+  full({ wall, monotonic }: Moment, { message, retryAfterMs, capMs }: Full): void {
+    this.failures = 0;
+    this.lastError = { at: wall, message };
+    const waitMs = Math.max(pauseMs(this.refusals), boundedWaitMs(retryAfterMs, 0, capMs));
+    this.crowdedUntil = Math.max(this.crowdedUntil, monotonic + waitMs);
+    this.refusals += 1;
   }
 
-  /**
-   * The tasks that earlier processes left at providers with `maxConcurrent` are adopted. Before that, a process with exclusive
-   * stores submits nothing there.
-   */
-  counted(): void {
-    this.hasCounted = true;
-    for (const gate of this.gates.values()) gate.counted();
-  }
-
-  /** How many would enter each provider if it had room: room is asked for. */
-  waitFor(counts: ReadonlyMap<string, number>): void {
-    for (const [provider, gate] of this.gates) if (!counts.has(provider)) gate.wait(0);
-    for (const [provider, count] of counts) this.gate(provider).wait(count);
-  }
-
-  /** Gives the shares of this process back to the others, but for what its tasks use. Never throws. */
-  async leave(): Promise<void> {
-    await Promise.all([...this.gates.values()].map((gate) => gate.leave()));
-  }
-
-  /** Publishes what this process has seen. Never throws. */
-  async report(): Promise<void> {
-    await Promise.all([...this.gates.values()].map((gate) => gate.report()));
-  }
-
-  private gate(provider: string): InstanceGate {
-    let gate = this.gates.get(provider);
-    if (gate === undefined) {
-      gate = new InstanceGate(this.ports, {
-        provider,
-        worker: this.ports.boot.id,
-        isExclusive: this.ports.boot.isExclusive,
-        hasCounted: () => this.hasCounted,
-        limits: () => this.ports.providers.limits(provider),
-        longestCallMs: () => this.longestCallMs(provider),
-        onChange: () => this.listeners.forEach((listener) => listener()),
-      });
-      this.gates.set(provider, gate);
-    }
-    return gate;
-  }
-
-  /** A submission that is answered with outputs takes as long as a run may. */
-  private longestCallMs(provider: string): number {
-    const { catalog, providers, settings } = this.ports;
-    const connected = providers.find(provider);
-    const submits = catalog.models().flatMap(({ route, runTimeoutMs }) => {
-      const entry = route.find((one) => one.provider === provider);
-      return entry !== undefined && connected?.capabilities(entry.settings).answersWithOutputs === true
-        ? [runTimeoutMs]
-        : [];
-    });
-    return Math.max(settings.providerCallMs, ...submits);
-  }
-
-  private entryOf(provider: string, gate: InstanceGate, holder: object): Entry {
-    let isReleased = false;
+  /** For operators, with the end of a pause by the wall clock. */
+  health({ wall, monotonic }: Moment): ProviderHealth {
+    const pausedMs = this.opensAt - monotonic;
     return {
-      provider,
-      maySubmit: () => gate.maySubmit(holder),
-      submitting: () => gate.submitting(holder),
-      answered: (submitMs) => gate.answered(holder, submitMs),
-      failed: (error) => gate.failed(holder, error),
-      full: (failure) => gate.full(holder, failure),
-      release: () => {
-        if (isReleased) return;
-        isReleased = true;
-        gate.release(holder);
-      },
+      circuit: pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
+      ...(pausedMs > 0 ? { pausedUntil: wall + pausedMs } : {}),
+      ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
+      ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
     };
+  }
+}
+
+function pauseMs(times: number): number {
+  return Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** Math.min(times, 10));
+}
+
+interface Full {
+  readonly message: string;
+  readonly retryAfterMs: number | undefined;
+  /** The longest wait that it may ask for. */
+  readonly capMs: number;
+}
+
+const MAX_MESSAGE = 300;
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);
+}
+
+function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+}
+
+/** How often tasks of one model at one provider are warned of, in milliseconds. */
+const WARN_AGAIN_MS = 60_000;
+
+/** Warns of tasks at providers that this process cannot ask, as a catalog or a configuration without them is in use. */
+export class MissingProviders {
+  private readonly warnedAt = new Map<string, number>();
+
+  constructor(private readonly ports: Pick<Ports, 'catalog' | 'clock' | 'providers'> & { readonly log: Log }) {}
+
+  /** Does nothing for a generation without a task at a provider, and where it has warned of such a one just now. */
+  found({ generationId, modelKey, attempt }: Generation): void {
+    if (attempt === undefined) return;
+    const { clock, log } = this.ports;
+    const { provider } = attempt;
+    const key = `${modelKey} ${provider ?? ''}`;
+    const now = clock.monotonic();
+    if (now - (this.warnedAt.get(key) ?? -Infinity) < WARN_AGAIN_MS) return;
+    this.warnedAt.set(key, now);
+    log.warn('provider of a task missing', {
+      generationId,
+      model: modelKey,
+      ...(provider === undefined ? {} : { provider }),
+      missingIn: this.missingIn(modelKey, provider),
+    });
+  }
+
+  private missingIn(modelKey: string, provider: string | undefined): 'configuration' | 'catalog' | 'route' {
+    const { catalog, providers } = this.ports;
+    if (provider !== undefined && providers.find(provider) === undefined) return 'configuration';
+    return catalog.find(modelKey) === undefined ? 'catalog' : 'route';
   }
 }

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { OwnShare, type ProviderGates } from '../../../core/providers/provider-gates.js';
+import type { ProviderGates } from '../../../core/providers/provider-gates.js';
+import { OwnShare } from '../../../core/providers/provider-shares.js';
 import { type Moment, type ProviderLimits, SHARE_MS } from '../../../core/providers/provider-use.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 import { pause } from '../../../core/waiting.js';

@@ -14,7 +14,7 @@ import {
   type ProviderUse,
   type ShareRequest,
 } from '../../../core/providers/provider-use.js';
-import { OtherShares } from '../../../core/providers/share-renewals.js';
+import { OtherShares } from '../../../core/providers/provider-shares.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 
 /** So long that the time for clocks that differ does not hide it. */

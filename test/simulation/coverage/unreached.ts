@@ -250,9 +250,6 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
     ['asked for Apps that keys are made for; a digest is never empty', ["?? '0'", 'function isDerivedUuid(']],
   ],
   'core/media/media-types.ts': [['outputs are of known types', ["?? 'bin'"]]],
-  'core/providers/missing-providers.ts': [
-    ['every process connects the same providers and has the same routes', ["return 'configuration';", ": 'route'"]],
-  ],
   'core/providers/provider-gates.ts': [
     ['something thrown that is no error; the median of no times is not asked for', [': String(error)', '?? 0']],
     [
@@ -260,9 +257,10 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
       ['get tasks()', 'get waiters()', 'get slots()', '?? maxSubmissionsPerMinute', 'return;', 'return false;'],
     ],
     ['asked for metrics; an entry given back twice', ['get seen()', 'return;']],
+    ['every process connects the same providers and has the same routes', ["return 'configuration';", ": 'route'"]],
   ],
   'core/providers/provider-use.ts': [['every simulated provider bounds its tasks', ['return wanted;']]],
-  'core/providers/share-renewals.ts': [['needs five lost races in a row', ['return undefined;']]],
+  'core/providers/provider-shares.ts': [['needs five lost races in a row', ['return undefined;']]],
   'core/recovery/orphaned-tasks.ts': [
     [
       'every simulated provider bounds its tasks, no record is damaged, and each attempt says where it was made',

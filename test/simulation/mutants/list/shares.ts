@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const USE = 'core/providers/provider-use.js';
 const GATE = 'core/providers/provider-gates.js';
-const RENEWALS = 'core/providers/share-renewals.js';
+const RENEWALS = 'core/providers/provider-shares.js';
 
 /** What can be got wrong where processes share the limits of a provider. */
 export const SHARE_MUTANTS: readonly Mutant[] = [
