@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { assert } from '../../core/assert.js';
 import { Authenticator } from '../../core/access/authenticate.js';
-import type { Audience } from '../../core/access/credential.js';
+import { type Audience, AUDIENCES } from '../../core/access/credential.js';
 import type { OutsideProvider } from '../../core/ports/outside.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { type RestLimits, restLimits } from '../config/rest-limits.js';
@@ -234,7 +234,7 @@ function providePeople(
     clientDocuments: fetchClientDocument,
   }: PeopleOptions & { readonly hasMcp: boolean; readonly bodyTimeoutMs: number },
 ): void {
-  const audiences: readonly Audience[] = hasMcp ? ['rest', 'mcp'] : ['rest'];
+  const audiences: readonly Audience[] = hasMcp ? AUDIENCES : ['rest'];
   const page = ['context', 'publicUrl', 'sessions'] as const;
   provide('sessions', ['context', 'publicUrl'], ({ context, publicUrl }) => new BrowserSessions(context, publicUrl));
   provide('signInRates', [], () => new SignInRates());

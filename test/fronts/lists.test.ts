@@ -78,13 +78,8 @@ type ListName = keyof typeof LISTS;
 
 /** Copies in code that must not import core: the account page and the client libraries. */
 const COPIES: readonly string[] = [
-  'apps/web/src/api-types.ts: ATTEMPT_FAULTS',
-  'apps/web/src/api-types.ts: ATTEMPT_RESULTS',
   'apps/web/src/api-types.ts: DELIVERY_STATES',
-  'apps/web/src/api-types.ts: DISABLED_BECAUSE',
-  'apps/web/src/api-types.ts: ENTRY_KINDS',
   'apps/web/src/api-types.ts: EVENT_TYPES',
-  'apps/web/src/api-types.ts: OPERATIONS',
   'apps/web/src/api-types.ts: REFERENCE_ROLES',
   'apps/web/src/api-types.ts: STATUSES',
   'apps/web/src/api-types.ts: WEBHOOK_EVENTS',
