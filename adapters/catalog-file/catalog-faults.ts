@@ -6,16 +6,16 @@ import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
 import { modelFaults } from './model-rules.js';
 import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
 
-/** What reading a catalog needs of the JSON Schema adapter. */
+/** The part of the JSON Schema adapter that reading a catalog needs. */
 export interface SchemaTools {
   readonly jsonSchemas: JsonSchemas;
-  /** What is wrong with a JSON Schema 2020-12 itself; pointers into it. */
+  /** The faults of a JSON Schema 2020-12 itself; pointers into it. */
   checkSchema(schema: Json): readonly PlaceFault[];
-  /** Which providers are connected, and what is wrong with the settings a model gives one; not checked when absent. */
+  /** The connected providers, and the fault of the settings that a model gives one; not checked when absent. */
   readonly providers?: ProviderRules;
 }
 
-/** What a model makes, and what clients may send for it. */
+/** The modality of a model, and the inputs that clients may send for it. */
 export type ModelShape = Pick<SettingsPlace, 'modality' | 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>;
 
 /**
@@ -112,7 +112,7 @@ interface ProviderNamed {
   readonly provider: string;
   readonly settings: JsonObject | undefined;
   readonly model: ModelShape;
-  /** Where in the model both are. */
+  /** The place of both in the model. */
   readonly base: string;
 }
 

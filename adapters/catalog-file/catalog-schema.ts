@@ -152,7 +152,7 @@ const MODEL = {
   },
 } as const;
 
-/** The shape of a catalog file. What must hold between its values is checked after. */
+/** The shape of a catalog file. Rules between its values are checked later. */
 export const CATALOG_FILE_SCHEMA: JsonObject = {
   type: 'object',
   additionalProperties: false,

@@ -46,7 +46,7 @@ export class FileCatalog implements Catalog {
     return this.#byKey.get(modelKey);
   }
 
-  /** Where the model has these; line 1 where it is not known. */
+  /** The lines of these in the file; line 1 when unknown. */
   linesOf(modelKey: string): ModelLines {
     return this.#lines.get(modelKey) ?? { inputSchema: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 };
   }

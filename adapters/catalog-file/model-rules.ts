@@ -8,9 +8,7 @@ import { type PlaceFault, priceTerms } from './price-rules.js';
  */
 const MAX_TIMEOUTS_SECONDS = 24 * 3_600;
 
-/**
- * What must hold between the fields of a model, each with the fields it is about. Pointers are relative to the model.
- */
+/** The rules between the fields of a model, each with the fields it is about. Pointers are relative to the model. */
 export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelEntry)[]) => boolean): PlaceFault[] {
   const faults: PlaceFault[] = [];
   const say = (pointer: string, message: string) => {
@@ -126,7 +124,7 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
   };
 }
 
-/** What the file calls the ways in which media come into being. */
+/** The names that the file uses for the ways in which media are made. */
 const MARK_SOURCES = {
   by_references: 'by-references',
   trained: 'trainedAlgorithmicMedia',
@@ -147,7 +145,7 @@ function markOf({
   };
 }
 
-/** One provider is a route of one. Where no weights are given, every generation begins at the first. */
+/** One provider is a route of one. Without weights, every generation begins at the first. */
 function routeOf({ provider, provider_settings: settings = {}, route = [] }: ModelEntry): readonly RouteEntry[] {
   if (provider !== undefined) return [{ provider, settings, weight: 1 }];
   const isWeighted = route.some(({ weight }) => weight !== undefined);

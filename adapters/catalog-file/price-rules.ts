@@ -64,7 +64,7 @@ function* subschemas(schema: Json, pointer: string, defines: boolean): Generator
 }
 
 /**
- * What an input schema must keep to beyond being a schema, so that nothing unforeseen reaches a provider: objects are
+ * The rules for an input schema beyond being a schema, so that nothing unforeseen reaches a provider: objects are
  * closed, texts are bounded, every value has a type, and nothing is fetched from elsewhere.
  */
 export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault[] {
@@ -140,7 +140,7 @@ function asObject(value: Json | undefined): JsonObject {
 }
 
 const SIZE = /^[1-9][0-9]{0,5}x[1-9][0-9]{0,5}$/;
-/** What a pattern for sizes must not take. */
+/** Texts that a pattern for sizes must not match. */
 const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1', ' 1024x1024', '1024X1024'];
 const MICRO_PLACES = 6;
 const THOUSANDTH_PLACES = 3;
@@ -149,7 +149,7 @@ const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'du
 
 type Say = (pointer: string, message: string) => void;
 
-/** What must hold between the price of a model, its input schema and its limits. Pointers are relative to the model. */
+/** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
 export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): PlaceFault[] {
   const faults: PlaceFault[] = [];
   const say: Say = (pointer, message) => {

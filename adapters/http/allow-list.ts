@@ -40,8 +40,8 @@ const REFUSED_V6: Networks = networks([
 ]);
 
 /**
- * Where an IPv6 address carries the IPv4 address that packets go to in the end: the network, and the first of its four
- * bytes.
+ * IPv6 networks whose addresses contain the IPv4 address that packets finally go to: the network, and the index of its
+ * first byte.
  */
 const EMBEDDED_V4 = (
   [
@@ -61,7 +61,7 @@ const NAMES_V6: Networks = networks([
   ['ff00::/8', 'a multicast address'],
 ]);
 
-/** What a special address is, or undefined for one that anything may be sent to. */
+/** The kind of a special address, or undefined for one that anything may be sent to. */
 export function specialAddress(address: NetworkAddress): string | undefined {
   if (address.kind() === 'ipv4') return nameIn(REFUSED_V4, address);
   const v6 = address as ipaddr.IPv6;
@@ -97,9 +97,9 @@ interface ListedHostAllowList {
 }
 
 /**
- * What an operator lets this client reach in addition to the public internet. An entry is a network (`10.0.0.0/8`), or
- * a host by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A listed host may have any
- * address; in a listed network any host may be reached. Both may be called without TLS.
+ * The destinations that an operator allows for this client in addition to the public internet. An entry is a network
+ * (`10.0.0.0/8`), or a host by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A
+ * listed host may have any address; in a listed network any host may be reached. Both may be called without TLS.
  */
 export class AllowList {
   private readonly networks: readonly Network[];

@@ -60,10 +60,10 @@ export class ConnectionSlots {
   }
 }
 
-/** What undici keeps at a connection to parse its answers. */
+/** The state that undici keeps at a connection to parse its answers. */
 interface Parser {
   paused: boolean;
-  /** Of the answer that has begun and not ended; 0 without one. */
+  /** The status of the answer that is in progress; 0 without one. */
   readonly statusCode: number;
   shouldKeepAlive: boolean;
   resume(): void;
@@ -76,14 +76,14 @@ interface Parser {
 const PARSER = 'parser';
 
 /**
- * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody can
- * catch it: nodejs/undici#5360. That is the end of every answer whose last piece its reader was not ready for. So the
- * parser goes on before undici hears of the end; nothing is left to come, so no more is held in memory.
+ * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody
+ * can catch it: nodejs/undici#5360. Every answer whose last piece its reader was not ready for ends like this. So the
+ * parser continues before undici learns of the end; nothing more will come, so no more is held in memory.
  *
  * It also takes any end of a connection for the end of an answer that has no other, a reset or a call that was left
  * included. Then it throws in the same way, or reports a broken answer as whole. An answer on a connection that is kept
- * does not end with it, so these connections count as kept. `tcp` is the connection under TLS, or the same one. To be called
- * before undici has the socket.
+ * does not end with it, so these connections count as kept. `tcp` is the connection under TLS, or the same one. To be
+ * called before undici has the socket.
  */
 export function resumeAtEnd(socket: Socket, tcp: Socket): void {
   socket.on('end', () => {
@@ -122,8 +122,8 @@ function resume(parser: Parser): void {
 }
 
 /**
- * Whether a connection that Node says has ended was reset. Where some of the last bytes were read with the news of a reset,
- * libuv reports an end and does not read on, and the error stays with the operating system: `uv__stream_io` of libuv, at
+ * Whether a connection that Node says has ended was reset. When some of the last bytes were read together with a reset,
+ * libuv reports an end and stops reading, and the error stays with the operating system: `uv__stream_io` of libuv, at
  * POLLHUP. A write of nothing sends nothing, and gets that error. Node replaces `write` of a socket that has ended.
  */
 function wasReset(tcp: Socket): boolean {
@@ -151,7 +151,7 @@ function isParser(value: unknown): value is Parser {
   );
 }
 
-/** A host's addresses, as `dns.lookup` gives them. Nobody waits for them once the signal has fired. */
+/** A host's addresses, as `dns.lookup` gives them. No caller waits for them after the signal has fired. */
 export type Resolver = (
   hostname: string,
   signal?: AbortSignal,
@@ -331,7 +331,7 @@ export function resolveBySystem(hostname: string): ReturnType<Resolver> {
   return systemLookup(hostname, { all: true, order: 'verbatim' });
 }
 
-/** What sends one request. */
+/** Sends one request. */
 export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Nothing more of the request is sent, also of what the operating system has taken and not sent yet, if it can be. */
@@ -342,7 +342,7 @@ export interface Connection {
 
 /** The connections of one kind. */
 export interface Connections {
-  /** Who may use one. */
+  /** The clients that may use a connection. */
   readonly slots: ConnectionSlots;
   open(origin: string): Connection;
   close(): Promise<void>;
@@ -447,8 +447,8 @@ class OwnConnection implements Connection {
 }
 
 /**
- * What is trusted: undefined for the machine's own authorities alone, which a list of others would otherwise take the
- * place of. What NODE_EXTRA_CA_CERTS adds is trusted in both cases.
+ * The trusted authorities: undefined means the machine's own alone, which any other list would replace. The authorities
+ * in NODE_EXTRA_CA_CERTS are trusted in both cases.
  */
 export function trustedAuthorities(extra: readonly string[] = []): readonly string[] | undefined {
   if (extra.length === 0) return undefined;
@@ -471,7 +471,7 @@ function addedByEnvironment(): readonly string[] {
 /** How long a name server may take for an answer before it is asked again, in milliseconds. */
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
-/** What the machine resolves for clients at once: fewer than it resolves at once for all. */
+/** The most names that are resolved at once for clients, which is fewer than for the whole process. */
 const MAX_BY_SYSTEM = 1;
 /** How many names wait for that. */
 const MAX_WAITING_FOR_SYSTEM = 256;
@@ -507,7 +507,7 @@ export function byNameServers({ allow, servers, system = resolveBySystem }: Name
   };
 }
 
-/** The signal ends the waiting alone: what the machine has begun to resolve keeps its place until it ends. */
+/** The signal ends only the waiting: a lookup that has started keeps its slot until it ends. */
 async function inTurn(queue: PQueue, resolve: () => Promise<Found>, signal: AbortSignal | undefined): Promise<Found> {
   const leaving = new AbortController();
   const leave = () => leaving.abort(signal?.reason);
@@ -520,7 +520,10 @@ async function inTurn(queue: PQueue, resolve: () => Promise<Found>, signal: Abor
   return queue.add(begin, { signal: leaving.signal });
 }
 
-/** None for a name that has none. Throws where a name server gives no answer, and there is none by the other either. */
+/**
+ * Empty for a name without addresses. Throws where a name server gives no answer, and there is none by the other
+ * either.
+ */
 async function ask(
   hostname: string,
   servers: readonly string[] | undefined,

@@ -13,7 +13,7 @@ const DECODERS = {
   'br': createBrotliDecompress,
 } as const;
 
-/** What answers may be compressed with. */
+/** The encodings that answers may be compressed with. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 
 /** A small body may be compressed beyond any ratio: a few repeated bytes are harmless. */

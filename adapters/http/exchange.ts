@@ -63,8 +63,8 @@ interface Failure {
 }
 
 /**
- * What an error of a connection means for the request on it. The error's own message is not repeated: it may hold what
- * was sent.
+ * The meaning of a connection error for the request on that connection. The error's own message is not repeated: it may
+ * hold what was sent.
  */
 export function failureOf(
   error: Error,
@@ -112,7 +112,7 @@ export function isRedirect(status: number, { location }: IncomingHttpHeaders): b
 }
 
 /**
- * Where an answer redirects to. Whether that address may be called is checked when it is connected to, as for any other.
+ * The target of a redirect. Whether that address may be called is checked when it is connected to, as for any other.
  * Throws `HttpError` for a location that is not an address.
  */
 export function redirectTarget(
@@ -141,7 +141,7 @@ export function headersAfter(
 export interface Hop {
   readonly method: string;
   readonly target: Target;
-  /** What errors show of the address. */
+  /** The part of the address that errors show. */
   readonly shown: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;

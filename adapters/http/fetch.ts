@@ -1,7 +1,7 @@
 import type { HttpClient } from './http-client.js';
 import type { HttpLimits } from './limits.js';
 
-/** What libraries that take a `fetch` of their caller send. */
+/** The requests of libraries that take a `fetch` from their caller. */
 export interface FetchOptions {
   readonly method?: string;
   readonly headers?: Headers | Readonly<Record<string, string>>;

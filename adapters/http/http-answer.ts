@@ -10,7 +10,7 @@ import type { HttpLimits } from './limits.js';
 
 type AnswerHints = Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'>;
 
-/** What is kept of a JSON document that is read for its short members. */
+/** The parts that are kept of a JSON document that is read for its short members. */
 const MAX_SHORT_BYTES = 256 * 1024;
 /** A picture of one colour compresses beyond any ratio; what is read is not kept. */
 const SHORT_DECOMPRESSION_RATIO = 2_000;
@@ -43,7 +43,7 @@ export class HttpAnswer {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** What the answer says its body is. */
+  /** The type of the body, as stated by the answer. */
   get declares(): DeclaredType {
     return declaredType(this.header('content-type'));
   }
@@ -122,7 +122,7 @@ export class HttpAnswer {
     const maxDecompressionRatio = Math.max(ratio, SHORT_DECOMPRESSION_RATIO);
     for await (const piece of this.read({ ...this.limits, maxBodyBytes: maxBytes, maxDecompressionRatio })) {
       begins ??= beginsJson(piece);
-      // What is not JSON is read to its end: whether the answer is whole matters for what it means.
+      // A body that is not JSON is read to its end, because the meaning depends on whether the answer is whole.
       if (begins !== false) short.read(piece);
     }
     return begins === true ? short.end() : { fault: 'not-json' };

@@ -134,7 +134,10 @@ export class HttpClient {
   }
 }
 
-/** What errors show of a target. One at another origin comes from a redirect, which often leads to a secret path. */
+/**
+ * The part of a target that errors show. One at another origin comes from a redirect, which often leads to a secret
+ * path.
+ */
 function shownOf({ origin, shown }: Target, first: Target, { hasSecretPath = false }: HttpRequest): string {
   return hasSecretPath || origin !== first.origin ? origin : shown;
 }

@@ -26,7 +26,7 @@ export type TimedOutPhase = 'connect' | 'headers' | 'idle' | 'total';
 export interface HttpErrorDetails {
   /** False only if no byte of the request can have reached the server. */
   readonly requestSent: boolean;
-  /** Of `timed-out`, which limit was exceeded. */
+  /** The limit that was exceeded, for `timed-out`. */
   readonly phase?: TimedOutPhase;
   /** The operating system's, TLS's or the parser's name for what went wrong, such as ECONNREFUSED. */
   readonly code?: string;

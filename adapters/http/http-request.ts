@@ -16,9 +16,9 @@ export interface HttpRequest {
   readonly signal: AbortSignalLike;
   readonly limits?: Partial<HttpLimits>;
   /**
-   * How many redirects are followed; none when absent. Only for GET and HEAD without a body. Each target is checked like
-   * the first address: public ones need TLS, and private ones must be listed. What names us goes to the first origin only,
-   * and never again once a redirect has left it.
+   * How many redirects are followed; none when absent. Only for GET and HEAD without a body. Each target is checked
+   * like the first address: public ones need TLS, and private ones must be listed. Headers that identify us are sent to
+   * the first origin only, and never again after a redirect has left it.
    */
   readonly maxRedirects?: number;
   /**
@@ -137,7 +137,7 @@ export interface Flow {
 
 /** How much of an answer waits in memory to be read. */
 const MAX_WAITING_BYTES = 256 * 1024;
-/** What a piece takes beside its bytes. */
+/** The overhead of a piece beside its bytes. */
 const PIECE_BYTES_BODYQUEUE = 128;
 /** Pieces that are shorter together are joined, so that whoever keeps them does not pay for each. */
 const JOINED_BYTES = 16 * 1024;
@@ -167,7 +167,7 @@ export class BodyQueue {
     this.wakeReader?.();
   }
 
-  /** What has not been read by then is dropped: a body that broke is of no use. */
+  /** Pieces that are unread at that time are dropped: a broken body is useless. */
   fail(error: Error): void {
     this.ending ??= { error };
     this.pieces.length = 0;
@@ -195,7 +195,7 @@ export class BodyQueue {
     return taken.length === 1 ? taken[0] : Buffer.concat(taken);
   }
 
-  /** Of the pieces that wait, at least one. */
+  /** The number of waiting pieces to join, at least one. */
   private countToJoin(): number {
     let [count, bytes] = [1, this.pieces[0]?.byteLength ?? 0];
     for (; count < this.pieces.length; count += 1) {
@@ -209,7 +209,7 @@ export class BodyQueue {
 /** A file that is sent within a request's body. The references of a submission are such files. */
 export interface BodyFile {
   readonly mediaType: string;
-  /** Of exactly what `open` gives. */
+  /** The exact number of bytes that `open` returns. */
   readonly byteSize: number;
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -227,7 +227,7 @@ export interface SizedRequest {
 
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/i;
 
-/** The file's type, where it may be written into a header. Throws a `RangeError` for what is no type. */
+/** The file's type, where it may be written into a header. Throws a `RangeError` for an invalid media type. */
 export function mediaTypeOf({ mediaType }: BodyFile): string {
   if (!MEDIA_TYPE.test(mediaType)) throw new RangeError('A media type is a type and a subtype.');
   return mediaType;
@@ -245,7 +245,7 @@ export async function* bytesOfFile(file: BodyFile): AsyncGenerator<Uint8Array> {
   if (byteLength < byteSize) throw new Error(`A file has ${byteLength} bytes instead of ${byteSize}.`);
 }
 
-/** Texts and streams one after another. Each stream is begun when it is reached. */
+/** Texts and streams one after another. Each stream is opened when it is reached. */
 export function joined(parts: readonly (string | SizedStream)[]): SizedStream {
   const sized = parts.map((part) => (typeof part === 'string' ? sizedText(part) : part));
   return {
@@ -267,7 +267,7 @@ async function* inOrder(parts: readonly SizedStream[]): AsyncGenerator<Uint8Arra
   for (const { stream } of parts) yield* stream;
 }
 
-/** A field of a form: a text, or a file with the name that the server is told. */
+/** A field of a form: a text, or a file with the name that is sent to the server. */
 export type FormField =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly fileName: string; readonly file: BodyFile };
@@ -277,7 +277,7 @@ export type FormField =
  * in UTF-8, with quotes and line breaks escaped as browsers do it. Throws a `RangeError` for a type that is none.
  */
 export function formRequest(fields: readonly FormField[]): SizedRequest {
-  // Nobody can know it, so that no value has it.
+  // It cannot be guessed, so that no value contains it.
   const boundary = `darkroom-${randomUUID()}`;
   const parts = fields.flatMap((field) => [`--${boundary}\r\n`, ...partsOf(field), '\r\n']);
   return {
@@ -302,7 +302,7 @@ function escaped(name: string): string {
 
 /** Stands for a file in a JSON document: a string with the file's base64. */
 export class Base64File {
-  /** As a data URL with its type, or as base64 alone. */
+  /** Either a data URL with its type, or base64 alone. */
   constructor(
     readonly file: BodyFile,
     readonly form: 'data-url' | 'base64',
@@ -314,7 +314,7 @@ export class Base64File {
  * body is sent; its length is known before. Throws a `RangeError` for a type that is none.
  */
 export function jsonRequest(document: unknown): SizedRequest {
-  // Nobody can know it, so no other string of the document is equal to a mark.
+  // It cannot be guessed, so no other string of the document is equal to a mark.
   const mark = randomUUID();
   const files: Base64File[] = [];
   const json = JSON.stringify(document, (_, value: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * What an answer's `Content-Type` says of its body: JSON, something else, or nothing. Servers declare JSON as other types
- * as well, so this does not decide whether a body is read as JSON.
+ * The meaning of an answer's `Content-Type` for its body: JSON, something else, or nothing. Servers declare JSON as
+ * other types as well, so this does not decide whether a body is read as JSON.
  */
 export type DeclaredType = 'json' | 'other' | 'none';
 
@@ -27,7 +27,7 @@ export function beginsJson(bytes: Uint8Array): boolean | undefined {
 /** Containers within each other that the JSON of an answer may have: far above any API, and safe for a recursive walk. */
 export const MAX_JSON_DEPTH = 200;
 
-/** What bytes are the JSON of, or why they are not read as JSON. */
+/** The value that bytes are the JSON of, or the reason why they are not read as JSON. */
 export type ReadJson = { readonly value: unknown } | { readonly fault: 'not-json' | 'too-deep' };
 
 /**
@@ -89,7 +89,7 @@ function isTooDeep(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Where the string that begins at `from` has its closing quote; the end of the bytes where it has none. */
+/** The position of the closing quote of the string that begins at `from`; the end of the bytes when there is none. */
 function closingQuote(bytes: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let unescaped = at;

@@ -13,7 +13,7 @@ export interface HttpLimits {
   readonly firstByteTimeoutMs?: number;
   /** From the call to the last byte of the answer's body, redirects included. */
   readonly totalTimeoutMs: number;
-  /** Of the answer's body, both as it is sent and once it is decompressed. */
+  /** The limit for the answer's body, both as it is sent and after decompression. */
   readonly maxBodyBytes: number;
   /** Decompressed bytes for each byte received, once a body has 64 KiB. */
   readonly maxDecompressionRatio: number;

@@ -6,9 +6,10 @@ import { type Endpoint, isWithin, literalAddress, type Network, readHostname } f
 type Entry = { readonly network: Network } | { readonly hostname: string; readonly port: string | undefined };
 
 /**
- * Hosts that are called without a proxy, in the form of `NO_PROXY`: names, which mean all names below them too, addresses
- * and networks (`10.0.0.0/8`), with commas or blanks between them; a name or an address may have a port. `*` means all hosts.
- * Names are not resolved: an address is listed only for requests to that address. What cannot be read lists nothing.
+ * Hosts that are called without a proxy, in the form of `NO_PROXY`: names, which mean all names below them too,
+ * addresses and networks (`10.0.0.0/8`), with commas or blanks between them; a name or an address may have a port. `*`
+ * means all hosts. Names are not resolved: an address is listed only for requests to that address. A value that cannot
+ * be parsed lists no hosts.
  */
 export class NoProxyList {
   private readonly entries: readonly Entry[];
@@ -51,15 +52,16 @@ export interface Proxy extends Endpoint {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Which proxy leads to which host, as the environment says it: `https_proxy` for https and `http_proxy` for http, else
- * `all_proxy`; none for what `no_proxy` lists. Each may be in upper case; lower case wins, and an empty one counts as absent.
+ * The proxy for each host, as the environment configures it: `https_proxy` for https and `http_proxy` for http, else
+ * `all_proxy`; none for what `no_proxy` lists. Each may be in upper case; lower case wins, and an empty one counts as
+ * absent.
  */
 export class Proxies {
   private readonly https: Proxy | undefined;
   private readonly http: Proxy | undefined;
   private readonly exceptions: NoProxyList;
 
-  /** Throws a `RangeError` that names the variable, not its value, where it is no address of a proxy. */
+  /** Throws a `RangeError` that names the variable, not its value, if it is not a proxy URL. */
   constructor(environment: Environment) {
     this.https = proxyOf(environment, ['https_proxy', 'all_proxy']);
     this.http = proxyOf(environment, ['http_proxy', 'all_proxy']);
@@ -163,7 +165,7 @@ export async function openTunnel(
       request.once('connect', ({ statusCode = 0 }, _, head: Buffer) => {
         if (statusCode < 200 || statusCode > 299)
           reject(new ProxyFailure(`The proxy answered with ${statusCode}.`, `PROXY_ANSWERED_${statusCode}`));
-        // Nothing speaks before it is spoken to, in TLS and in HTTP.
+        // In TLS and in HTTP the server never speaks first.
         else if (head.byteLength > 0)
           reject(new ProxyFailure('The proxy sent more than its answer.', 'PROXY_ANSWER_INVALID'));
         else resolve();
@@ -178,7 +180,10 @@ export async function openTunnel(
   }
 }
 
-/** What prevented a connection through a proxy, as a failure of the proxy. A time that was exceeded stays what it is. */
+/**
+ * The reason why a connection through a proxy failed, as a failure of the proxy. A time that was exceeded stays what it
+ * is.
+ */
 export function proxyFailure(error: unknown): Error {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   if (error instanceof ProxyFailure || (error instanceof Error && code === TIMED_OUT)) return error;

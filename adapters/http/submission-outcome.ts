@@ -14,13 +14,16 @@ export interface SubmissionRefusal {
   readonly because: 'unreachable' | 'capacity' | 'rejected';
   /** Absent if there was no answer. */
   readonly status?: number;
-  /** Of `capacity`, where the server said it. Not bounded further than `retryAfterMs` does it. */
+  /** The delay that the server asked for, with `capacity`. Not bounded further than `retryAfterMs` does it. */
   readonly retryAfterMs?: number;
   /** The answer's JSON; undefined where it had none. Written by the other side: check it before use. */
   readonly body?: unknown;
 }
 
-/** What the body of an answer is: JSON, something that claims to be JSON and is not (or is too deep), or anything else. */
+/**
+ * The kind of body that an answer has: JSON, something that claims to be JSON and is not (or is too deep), or anything
+ * else.
+ */
 export type AnswerBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'broken-json' }
@@ -36,7 +39,10 @@ export interface SubmissionAnswer {
   readonly body: AnswerBody;
 }
 
-/** What one API promises beyond HTTP. Each function looks at an answer's status and JSON, undefined where it has none. */
+/**
+ * The guarantees of one API beyond HTTP. Each function looks at an answer's status and JSON, undefined where it has
+ * none.
+ */
 export interface SubmissionContract {
   /**
    * Whether an answer of 4xx says that the API has seen this submission before, so that the first one may have been
@@ -70,9 +76,9 @@ export interface SubmissionContract {
 export const UNKNOWN_4XX: readonly number[] = [408, 409, 424, 425, 444, 460, 499];
 
 /**
- * What a failed request means for the submission it carried: a refusal if no byte of it was sent (no address, refused, no
- * TLS, no tunnel through a proxy, no connection in time, or an address that this client must not call). Throws the error
- * itself where the outcome is unknown, and where the call was aborted.
+ * The meaning of a failed request for the submission it carried: a refusal if no byte of it was sent (no address,
+ * refused, no TLS, no tunnel through a proxy, no connection in time, or an address that this client must not call).
+ * Throws the error itself where the outcome is unknown, and where the call was aborted.
  */
 export function outcomeOfFailure(error: HttpError): SubmissionRefusal {
   if (error.requestSent || error.kind === 'aborted') throw error;
@@ -80,13 +86,15 @@ export function outcomeOfFailure(error: HttpError): SubmissionRefusal {
 }
 
 /**
- * What a whole answer means: `answered` for success, whose body the caller reads; a refusal that is certain; or `unknown`.
+ * The meaning of a whole answer: `answered` for success, whose body the caller reads; a refusal that is certain; or
+ * `unknown`.
  *
- * - 2xx: answered. That its body is what was due is for the caller: if it is not, the outcome is unknown.
- * - 4xx: a refusal, also where its body is HTML or no JSON at all. That is a proxy or a firewall in front (413, 403), or a
- *   wrong path (404): the application has not seen the request, or refused it. 429 is a lack of capacity. Unknown are
- *   those of `UNKNOWN_4XX`, unless the contract says that nothing was accepted, what the contract knows as seen before, and
- *   a body that claims to be JSON and is not: the answer is not whole, and it could say that the submission was seen before.
+ * - 2xx: answered. The caller checks that the body has the expected form; if not, the outcome is unknown.
+ * - 4xx: a refusal, also where its body is HTML or not JSON at all. A proxy or a firewall in front answers like this (413,
+ *   403), as does a wrong path (404): the application has not seen the request, or refused it. 429 is a lack of capacity.
+ *   Unknown are the statuses of `UNKNOWN_4XX`, unless the contract says that nothing was accepted, an answer that the
+ *   contract knows as seen before, and a body that claims to be JSON and is not: the answer is not whole, and it could say
+ *   that the submission was seen before.
  * - 5xx and 3xx: unknown, unless the contract says that nothing was accepted. A gateway answers so as well when the
  *   application has the request and its answer was lost, and a redirect may follow an accepted form.
  */
@@ -126,7 +134,7 @@ export interface SubmissionAnswered {
   readonly answer: HttpAnswer;
 }
 
-/** What is read of an answer that is no success, beside what it may repeat of the request. */
+/** The bytes that are read of an answer without success, in addition to the part of the request that it may repeat. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /**

@@ -110,7 +110,7 @@ class BoundedSocket implements TextSocket {
     this.leave();
   }
 
-  /** Says that it closes. The end of the connection is told as any other. */
+  /** Says that it closes. The end of the connection is reported like any other. */
   leave(): void {
     if (this.isLeft) return;
     this.isLeft = true;

@@ -1,8 +1,8 @@
-/** What a walk over a picture's structure found. */
+/** The result of a walk over a picture's structure. */
 export type ContainerEnd =
   | {
       readonly complete: true;
-      /** Where the picture ends. What follows it in the file is not part of it. */
+      /** The offset at which the picture ends. Bytes after it are not part of the picture. */
       readonly byteSize: number;
       /** 1 where the walk does not count them. */
       readonly frames: number;

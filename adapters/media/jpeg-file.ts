@@ -65,9 +65,9 @@ const EXIF_BYTES = 6;
 
 interface Segment {
   readonly marker: number;
-  /** Of the last 0xff before the marker. */
+  /** The offset of the last 0xff before the marker. */
   readonly at: number;
-  /** Of what follows the length. */
+  /** The offset after the length. */
   readonly contentAt: number;
   readonly contentEnd: number;
   /** Behind the coded data of a scan; for others, as `contentEnd`. */
@@ -187,7 +187,7 @@ function isExif(view: Buffer, { marker, contentAt, contentEnd }: Segment): boole
   return marker === APP1 && view.subarray(contentAt, contentEnd).toString('latin1', 0, EXIF.length) === EXIF;
 }
 
-/** What no pixel depends on, but for the meaning of its components. */
+/** Segments that no pixel depends on, except for the meaning of its components. */
 function isMetadata(marker: number): boolean {
   return (marker >= APP0 && marker <= APP15) || marker === COMMENT;
 }
@@ -213,9 +213,9 @@ export function jpegOutline(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Removes from a JPEG, in place, what decoders warn about though no pixel depends on it: bytes between segments, metadata,
- * parameters of scans that a sequential decoder does not use, and scans that do not refine what came before. What remains is
- * shorter, and has the same coded data. Undefined where nothing had to change.
+ * Removes from a JPEG, in place, what decoders warn about though no pixel depends on it: bytes between segments,
+ * metadata, parameters of scans that a sequential decoder does not use, and scans that do not refine what came before.
+ * The result is shorter, and has the same coded data. Undefined where nothing had to change.
  */
 export function withoutOddities(bytes: Uint8Array): Uint8Array | undefined {
   const view = viewOf(bytes);
@@ -246,7 +246,7 @@ function makeSequential(scan: Buffer): boolean {
   return true;
 }
 
-/** Which bits of which coefficients the scans of a progressive frame have given so far (ITU-T T.81, G.1.1.1). */
+/** The bits of the coefficients that the scans of a progressive frame have given so far (ITU-T T.81, G.1.1.1). */
 class Progression {
   /** The lowest bit that is known of each coefficient, by component. */
   readonly #lowBits = new Map<number, number[]>();

@@ -1,8 +1,8 @@
 import type { Box } from './mp4-box.js';
 
 /**
- * What of a box's content is kept: all, all but a long name at its end, its first bytes, what sample entries say of a codec, the
- * boxes in it that are named here, or those behind the first bytes.
+ * The part of a box's content that is kept: all, all but a long name at its end, its first bytes, the codec's boxes in
+ * sample entries, the boxes in it that are named here, or those after the first bytes.
  */
 export type Kept = 'all' | 'all but a long name' | 'sample entries' | number | Layout | BoxesBehind;
 
@@ -70,16 +70,19 @@ export const MP4_LAYOUT: Layout = {
   mfra: whole('tfra mfro'),
 };
 
-/** What a track may have. Every other handler has samples of text or data, which may say how the video was made. */
+/**
+ * The handlers that a track may have. Every other handler has samples of text or data, which may say how the video was
+ * made.
+ */
 export const TRACK_HANDLERS: ReadonlySet<string> = new Set(['vide', 'soun']);
 
-/** What a sample entry says of a codec. */
+/** The codec boxes of a sample entry. */
 export interface SampleEntry {
   readonly kind: 'video' | 'audio';
   readonly boxes: Layout;
 }
 
-/** That a sample is encrypted, and how; what else is there may name the buyer. The probe refuses the file. */
+/** These boxes say that a sample is encrypted, and how; others there may name the buyer. The probe refuses the file. */
 const PROTECTION = whole('frma schm');
 
 const VIDEO: SampleEntry = {
@@ -118,7 +121,7 @@ function entries(entry: SampleEntry, types: string): (readonly [string, SampleEn
 /** Boxes of a file beside those of the layout. Any other makes the file invalid to the probe, and is left to it. */
 export const MP4_UNWANTED: ReadonlySet<string> = new Set('free skip wide udta meta uuid emsg'.split(' '));
 
-/** What an `stsd` box has before its sample entries: its version, and their number. */
+/** The bytes of an `stsd` box before its sample entries: its version, and their number. */
 export const STSD_BYTES = 8;
 
 const VIDEO_FIELDS_BYTES = 78;

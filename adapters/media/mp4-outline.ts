@@ -22,8 +22,8 @@ export const BLOCK_BYTES = 1024 * 1024;
 const KEPT_BYTES = 64;
 
 /**
- * Reads a file forwards in blocks, and holds one. Each byte is read once at most: never more bytes than the file has, in no
- * more than one request for every `BLOCK_BYTES` of it, begun ones included.
+ * Reads a file forwards in blocks, and holds one. Each byte is read once at most: never more bytes than the file has,
+ * in no more than one request for every `BLOCK_BYTES` of it, including partial blocks.
  */
 export class BlockReader {
   #block: Buffer = Buffer.alloc(0);
@@ -32,8 +32,8 @@ export class BlockReader {
   constructor(private readonly file: ProbedFile) {}
 
   /**
-   * A copy of the bytes from `from` (inclusive) to `to` (exclusive), which lie within the file; fewer where the store has fewer.
-   * What lies more than `KEPT_BYTES` before the `to` of an earlier call may be gone: the reader then throws.
+   * A copy of the bytes from `from` (inclusive) to `to` (exclusive), which lie within the file; fewer where the store
+   * has fewer. Bytes more than `KEPT_BYTES` before the `to` of an earlier call may be gone: the reader then throws.
    */
   async bytes(from: number, to: number): Promise<Buffer> {
     if (from < this.#blockAt) throw new RangeError('These bytes have been read before.');
@@ -63,9 +63,9 @@ export class BlockReader {
   }
 }
 
-/** What all index boxes and all box headers take: enough for ten hours with 30 pictures a second. */
+/** The limit for all index boxes and box headers: enough for ten hours with 30 pictures a second. */
 export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-/** What a box takes beside its bytes. */
+/** The overhead of a box beside its bytes. */
 const BOX_BYTES = 128;
 
 const TOP_BOXES = new Set([
@@ -92,7 +92,7 @@ const TOP_BOXES = new Set([
  * another box that look like one. It is left out.
  */
 const INDEX_BOXES = new Set(['moov', 'moof']);
-/** What a demuxer asks for to read the header of a box. */
+/** The number of bytes that a demuxer requests to read the header of a box. */
 const HEADER_BYTES = 16;
 
 const DAMAGED: Invalid = { invalid: 'The file is damaged or incomplete.' };
@@ -110,7 +110,7 @@ interface Part {
 
 /** A file of which some parts are known, as it can be sent to a thread. In the order of the file. */
 export interface KnownParts {
-  /** Where its last box ends. */
+  /** The offset at which its last box ends. */
   readonly byteSize: number;
   readonly parts: readonly Part[];
 }
@@ -121,8 +121,8 @@ interface IndexBox {
 }
 
 /**
- * What of an MP4 file says where its samples are: its index boxes, and the headers of all boxes. It holds at most
- * `MAX_INDEX_BYTES`, however long the file is.
+ * The parts of an MP4 file that state the places of its samples: its index boxes, and the headers of all boxes. It
+ * holds at most `MAX_INDEX_BYTES`, however long the file is.
  */
 export interface Mp4Outline {
   readonly known: KnownParts;
@@ -155,8 +155,8 @@ function partAt(parts: readonly Part[], place: number): number {
 }
 
 /**
- * Walks the top-level boxes, of the kinds an MP4 file has. Once an index and media data were seen, bytes that are no box end the
- * file. Other bytes are read only where they share a block with what the outline has.
+ * Walks the top-level boxes, of the kinds an MP4 file has. After an index and media data were seen, bytes that are not
+ * a box end the file. Other bytes are read only where they share a block with what the outline has.
  */
 export async function readOutline(reader: BlockReader, byteSize: number): Promise<Mp4Outline | Invalid> {
   const parts: Part[] = [];
@@ -186,7 +186,7 @@ export async function readOutline(reader: BlockReader, byteSize: number): Promis
   return { known: { byteSize: at, parts }, indexBoxes, heldBytes };
 }
 
-/** The box that begins with these bytes; `none` where they are no box of an MP4 file. */
+/** The box that begins with these bytes; `none` if they are not a box of an MP4 file. */
 function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly boxBytes: number } | 'none' | Invalid {
   const type = head.toString('latin1', 4, 8);
   const box = boxIn(head, leftBytes);
@@ -204,7 +204,7 @@ export interface TopBox {
   readonly at: number;
   readonly contentAt: number;
   readonly contentEnd: number;
-  /** What is known of its content: all of an index box. */
+  /** The known part of its content: all of an index box. */
   readonly content: Buffer;
 }
 
@@ -253,7 +253,7 @@ export function sampleEntriesOf(trak: Buffer): readonly SampleEntryBox[] {
   );
 }
 
-/** Where in a handler box its type is. */
+/** The offset of the type in a handler box. */
 const HANDLER_TYPE_AT = 8;
 
 /**

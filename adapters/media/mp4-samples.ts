@@ -17,7 +17,7 @@ export function samplesFault(known: KnownParts): Invalid | undefined {
   return areThere ? undefined : MISSING;
 }
 
-/** Where the media data of a file is. */
+/** The place of the media data of a file. */
 class MediaData {
   /** In the order of the file. */
   readonly #ranges: readonly { readonly from: number; readonly to: number }[];
@@ -52,7 +52,7 @@ function isSelfContained(trak: Buffer): boolean {
 /** The sizes of the samples of a track. */
 interface Sizes {
   readonly count: number;
-  /** Of so many samples together, from one on. */
+  /** The size of a run of samples together. */
   sum(from: number, count: number): number;
 }
 
@@ -60,7 +60,7 @@ function hasSamplesOf(trak: Buffer, data: MediaData): boolean {
   const tables = contentsOf([trak], ['mdia', 'minf', 'stbl']).flatMap((stbl) => [...boxesOf(stbl)]);
   const named = (...names: readonly string[]): readonly InnerBox[] => tables.filter(({ type }) => names.includes(type));
   const [sizeTables, placeTables, runTables] = [named('stsz', 'stz2'), named('stco', 'co64'), named('stsc')];
-  // Which of two tables a player takes is not said anywhere.
+  // No specification says which of two tables a player takes.
   if ([sizeTables, placeTables, runTables].some(({ length }) => length > 1)) return false;
   const sizes = sizeTables.map(sizesIn).at(0);
   if (sizes === undefined || sizes.count === 0) return sizes !== undefined || sizeTables.length === 0;
@@ -129,7 +129,7 @@ function hasSamplesOfFragments(known: KnownParts, data: MediaData): boolean {
   for (const trex of contentsOf(moviesIn(known), ['mvex', 'trex'])) defaultSizes.set(wordAt(trex, 4), wordAt(trex, 16));
   for (const { type, at, content } of topBoxes(known)) {
     if (type !== 'moof') continue;
-    // Where a fragment of a track does not say where its samples are, they follow those before.
+    // If a fragment of a track does not state the place of its samples, they follow the samples before.
     let place = at;
     for (const traf of contentsOf([content], ['traf'])) {
       const [tfhd] = contentsOf([traf], ['tfhd']);
@@ -182,7 +182,7 @@ function runIn(
   return { ...(offset === undefined ? {} : { offset }), byteCount };
 }
 
-/** Where the tables of samples say how many entries they have. */
+/** The offset at which a table of samples states its number of entries. */
 const COUNT_AT: Readonly<Record<string, number>> = {
   stts: 4,
   ctts: 4,
@@ -196,8 +196,8 @@ const COUNT_AT: Readonly<Record<string, number>> = {
 const TO_TABLES = ['trak', 'mdia', 'minf', 'stbl'];
 
 /**
- * The file without the samples that its `moov` box names, where it has others in fragments: a demuxer that finds some there
- * does not go on to the fragments. Undefined where one of the two is all that there is.
+ * Returns the file without the samples that its `moov` box names, if it has others in fragments: a demuxer that finds
+ * some there does not read the fragments. Undefined where one of the two is all that there is.
  */
 export function fragmentsAlone(known: KnownParts): KnownParts | undefined {
   if (!known.parts.some(({ bytes }) => typeOf(bytes) === 'moof')) return undefined;

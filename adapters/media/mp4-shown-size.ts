@@ -114,7 +114,7 @@ interface CodedPictures {
   readonly shape: number;
 }
 
-/** What the header of H.264 pictures in a sample entry says. */
+/** The header of H.264 pictures in a sample entry. */
 function codedPictures({ boxes }: SampleEntryBox): CodedPictures | undefined {
   const avcC = boxes.find(({ type }) => type === 'avcC')?.content;
   if (avcC === undefined || avcC.length < 8 || (avcC[5]! & 0x1f) === 0) return undefined;
@@ -127,7 +127,7 @@ function codedPictures({ boxes }: SampleEntryBox): CodedPictures | undefined {
   }
 }
 
-/** Of bytes that prevent a start code within coded data (ITU-T H.264, 7.4.1). */
+/** Removes the bytes that prevent a start code within coded data (ITU-T H.264, 7.4.1). */
 function withoutEmulation(bytes: Buffer): Buffer {
   return Buffer.from(
     bytes.filter((byte, at) => !(byte === 3 && at >= 2 && bytes[at - 1] === 0 && bytes[at - 2] === 0)),
@@ -168,7 +168,7 @@ class BitReader {
 
 /** Profiles whose header says more of colours (ITU-T H.264, 7.3.2.1.1). */
 const WITH_COLOURS: ReadonlySet<number> = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
-/** By index (ITU-T H.264, table E-1); the first is none. */
+/** The ratios by index (ITU-T H.264, table E-1); index 0 states none. */
 const SHAPES = [
   0,
   1,

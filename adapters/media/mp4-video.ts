@@ -10,7 +10,7 @@ const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
 /** No sample of H.264 is larger, at its highest level. */
 const MAX_SAMPLE_BYTES = 32 * 1024 * 1024;
 const WORD_BYTES = 4;
-/** What browsers play: H.264, AV1 and VP9, as mediabunny names them. */
+/** The codecs that browsers play: H.264, AV1 and VP9, as mediabunny names them. */
 const CODECS: ReadonlySet<string> = new Set(['avc', 'av1', 'vp9']);
 
 /**
@@ -102,9 +102,9 @@ function sourceOf(known: KnownParts): CustomSource {
 }
 
 /**
- * Size and duration of the video track, of a file that has every sample its index names. Pictures are not decoded here, and no
- * sample is read: `full` looks at the tables of samples with the demuxer, too. Of the file, the index boxes and the headers of
- * all boxes are to be known; an index that the demuxer does not read is changed.
+ * Size and duration of the video track, of a file that has every sample its index names. Pictures are not decoded here,
+ * and no sample is read: `full` looks at the tables of samples with the demuxer, too. The index boxes of the file and
+ * the headers of all boxes must be known; an index that the demuxer does not read is changed.
  */
 export async function probeVideo(known: KnownParts, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
   hideShortColours(known);

@@ -4,21 +4,24 @@ import { STSD_BYTES } from './mp4-layout.js';
 import type { Mp4Outline } from './mp4-outline.js';
 import type { Invalid } from './probe-limits.js';
 
-/** Of all tracks of pictures, and of all fragments, together: four hours. */
+/** The limit for all tracks of pictures, and for all fragments, together: four hours. */
 export const MAX_SAMPLES = 2 ** 20;
-/** Of `moof` boxes: four hours in fragments of a second. */
+/** The limit for `moof` boxes: four hours in fragments of a second. */
 export const MAX_FRAGMENTS = 2 ** 14;
 export const MAX_TRACKS = 128;
-/** Of all kinds, within the boxes that say where samples are: six for each fragment, and more. A demuxer parses them without a pause. */
+/**
+ * The limit for boxes of all kinds, within the boxes that state the places of samples: six for each fragment, and more.
+ * A demuxer parses them without a pause.
+ */
 export const MAX_BOXES = 2 ** 17;
 /** To find a sample, a demuxer adds the sizes of all samples of its chunk. */
 export const MAX_STEPS = 2 ** 30;
-/** Where a chunk has more samples than the file, most of them have no size, which takes longer to find out. */
+/** If a chunk has more samples than the file, most of them have no size, which takes longer to find out. */
 const MAX_STEPS_BEYOND = 2 ** 24;
 
 const MOST: Readonly<Record<string, number>> = { moof: MAX_FRAGMENTS, trak: MAX_TRACKS, box: MAX_BOXES };
 
-/** What a demuxer makes of an entry of a table, and of a sample. */
+/** The memory that a demuxer needs for an entry of a table, and for a sample. */
 const ENTRY_TIMES = 8;
 const SAMPLE_BYTES = 160;
 
@@ -47,8 +50,8 @@ const PLACES: Readonly<Record<string, 'moov' | 'moof' | 'traf' | 'trak' | 'mdia'
 };
 
 /**
- * What no sample entry has in it. A demuxer looks for boxes in sample entries, from a place that depends on versions and kinds;
- * so their names are looked for at every place.
+ * A box that no sample entry contains. A demuxer looks for boxes in sample entries, from a place that depends on
+ * versions and kinds; so their names are looked for at every place.
  */
 const NOT_IN_ENTRIES = new RegExp(
   [...Object.keys(PLACES), ...'hdlr tkhd mdhd elst trex saiz saio senc'.split(' ')].join('|'),
@@ -79,7 +82,7 @@ const COUNTS: Readonly<Record<string, (rest: Buffer) => number>> = {
 /** Tables of which an entry stands for many samples. */
 const SUMS = new Set(['stts', 'ctts']);
 
-/** What the boxes of one track, or those outside of all tracks, add up to. */
+/** The sums over the boxes of one track, or over those outside of all tracks. */
 class Tables {
   readonly #counts = new Map<string, number>();
   readonly #handlers = new Set<string>();
@@ -112,10 +115,11 @@ class Tables {
 const HANDLER_AT = 8;
 
 /**
- * What a demuxer will hold for the tables of a file, in bytes, at most. Refuses a file whose tables, but for those of sound, have
- * more than `MAX_SAMPLES` entries of one kind or name more samples; one with more than `MAX_FRAGMENTS`, `MAX_TRACKS` or
- * `MAX_BOXES`; one with so many samples in a chunk that finding all takes more than `MAX_STEPS` steps; and one with boxes where
- * they do not belong. A few bytes can declare so many: the length of a box does not bound them.
+ * The most memory that a demuxer will hold for the tables of a file, in bytes. Refuses a file whose tables, but for
+ * those of sound, have more than `MAX_SAMPLES` entries of one kind or name more samples; one with more than
+ * `MAX_FRAGMENTS`, `MAX_TRACKS` or `MAX_BOXES`; one with so many samples in a chunk that finding all takes more than
+ * `MAX_STEPS` steps; and one with boxes where they do not belong. A few bytes can declare so many: the length of a box
+ * does not bound them.
  */
 export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise<number | Invalid> {
   const numbers = new Map<string, number>();
@@ -194,7 +198,7 @@ function entriesOf(type: string, rest: Buffer): number {
   return SUMS.has(type) ? countFor(rest, 4, 8) : COUNTS[type]!(rest);
 }
 
-/** Of a table whose entries stand for so many samples each; an entry for none is counted, too. */
+/** The samples of a table whose entries stand for several samples each; an entry for none is counted, too. */
 function sumOfCounts(rest: Buffer): number {
   const entries = countFor(rest, 4, 8);
   let sum = 0;

@@ -19,15 +19,15 @@ export const TEXT = typeNamed('tEXt');
 export const ZTXT = typeNamed('zTXt');
 export const ITXT = typeNamed('iTXt');
 
-/** Where a chunk is: a file can have millions, so that none is cut out before it is wanted. */
+/** The place of a chunk: a file can have millions, so that none is copied before it is needed. */
 export interface PngChunk {
   /** The four letters of its name as a number. */
   readonly type: number;
   readonly typeAt: number;
   readonly contentAt: number;
-  /** Where the content ends and its checksum, of type and content, begins. */
+  /** The end of the content, where its checksum, of type and content, begins. */
   readonly checksumAt: number;
-  /** Where the next chunk begins. */
+  /** The offset of the next chunk. */
   readonly end: number;
 }
 
@@ -107,7 +107,7 @@ export function pngOrientation(bytes: Uint8Array): number {
   return UPRIGHT;
 }
 
-/** Of an `iTXt` chunk: its flag is behind the keyword. */
+/** Whether an `iTXt` chunk is compressed: its flag is after the keyword. */
 function isCompressed(view: Buffer, from: number, to: number): boolean {
   const end = view.subarray(from, Math.min(to, from + KEYWORD_BYTES)).indexOf(0);
   return end < 0 || view[from + end + 1] !== 0;
@@ -131,7 +131,10 @@ export function hasSoundChunks(bytes: Uint8Array): boolean {
 const PIXEL_BYTES = 64;
 const TEXTS = new Set([TEXT, ITXT, ZTXT]);
 
-/** What a PNG has before its pixels, and the first bytes of them, without texts: a decoder keeps these, inflated. */
+/**
+ * The chunks of a PNG before its pixels, and the first bytes of the pixels, without texts: a decoder keeps these,
+ * inflated.
+ */
 export function pngHead(bytes: Uint8Array): Uint8Array {
   const view = viewOf(bytes);
   const parts = [view.subarray(0, PNG_SIGNATURE_BYTES)];

@@ -12,9 +12,7 @@ export const UNREADABLE_VIDEO: Invalid = { invalid: 'The file starts like an MP4
 /** No picture or video here has a longer side; checked before multiplying. */
 const MAX_SIDE_PX = 65_535;
 
-/**
- * What is wrong with these dimensions, or undefined. Up to `frames` pictures of that size are held at the same time.
- */
+/** The fault of these dimensions, or undefined. Up to `frames` pictures of that size are held at the same time. */
 export function sizeFault(widthPx: number, heightPx: number, frames: number, maxPixels: number): Invalid | undefined {
   for (const side of [widthPx, heightPx]) {
     if (!Number.isInteger(side) || side < 1 || side > MAX_SIDE_PX)
@@ -27,7 +25,7 @@ export function sizeFault(widthPx: number, heightPx: number, frames: number, max
 
 const MIB = 1024 * 1024;
 
-/** What else to send where fewer pixels are not the only way. */
+/** Another way to send the picture, if there is one beside fewer pixels. */
 const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
   'PNG': '',
   'JPEG': '',
@@ -36,7 +34,7 @@ const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
   'progressive JPEG': ', or a JPEG that is not progressive',
 };
 
-/** What is wrong with what decoding the picture takes, or undefined. */
+/** The fault of the memory or time that decoding the picture takes, or undefined. */
 export function decodeFault(bytes: Uint8Array, maxDecodeBytes = Infinity): Invalid | undefined {
   const header = readImageHeader(bytes);
   // A decoder that reads a header where we see none is not to be trusted with it.

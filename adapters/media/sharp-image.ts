@@ -56,8 +56,8 @@ export async function probeImage(
 }
 
 /**
- * Opens bytes whose size and form were checked before; of an animation, its first frame. What a decoder only warns about is no
- * fault: the picture is shown.
+ * Opens bytes whose size and form were checked before; of an animation, its first frame. A warning of the decoder is
+ * not a fault: the picture is shown.
  */
 export function openImage(bytes: Uint8Array): Sharp {
   return sharp(bytes, { failOn: 'error', limitInputPixels: false, pages: 1 });
@@ -78,8 +78,8 @@ interface Picture {
 }
 
 /**
- * The size of a PNG or JPEG that is decoded afterwards, in any case: to have libvips read the header first would cost as much
- * as to decode a small picture. Where the decoder reads another header than we do, its last row is not where we look.
+ * The size of a PNG or JPEG that is decoded afterwards, in any case: to have libvips read the header first would cost
+ * as much as to decode a small picture. If the decoder reads another header than we do, its last row is elsewhere.
  */
 function sizeInHeader(header: HeaderAnswer): Picture | undefined {
   if (typeof header === 'string' || header.form === 'WebP') return undefined;
@@ -105,11 +105,11 @@ async function pictureIn(bytes: Uint8Array, format: string, header: HeaderAnswer
 }
 
 /**
- * Decodes every row and keeps none. Decoders of PNG and JPEG go from row to row, so that the last one takes all before it,
- * in less time than to shrink them. That of WebP decodes all of it in any case, and shrinks while it does.
+ * Decodes every row and keeps none. Decoders of PNG and JPEG go from row to row, so that the last one takes all before
+ * it, in less time than to shrink them. The decoder of WebP decodes all of it in any case, and shrinks while it does.
  *
- * A decoder of JPEG reports its first warning alone, which may be one of those that change no pixel: then what is left of the
- * file without its oddities must decode without a warning.
+ * A decoder of JPEG reports its first warning alone, which may be one of those that change no pixel: then what is left
+ * of the file without its oddities must decode without a warning.
  */
 async function decodeFully(bytes: Uint8Array, format: string, widthPx: number, heightPx: number): Promise<void> {
   const input = openStrictly(bytes, format);

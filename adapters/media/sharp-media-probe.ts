@@ -85,14 +85,14 @@ export class BytesCollector {
 const MIB = 1024 * 1024;
 const VIDEO = 'video/mp4';
 
-/** What the magic bytes may say, and what we take it for: an animated PNG is a PNG with more frames. */
+/** The types by magic bytes, and the types that we treat them as: an animated PNG is a PNG with more frames. */
 const KINDS: Readonly<Record<string, ImageType | typeof VIDEO>> = {
   'image/png': 'image/png',
   'image/apng': 'image/png',
   'image/jpeg': 'image/jpeg',
   'image/webp': 'image/webp',
   [VIDEO]: VIDEO,
-  // Its brand tells who made it; the boxes are those of MP4.
+  // Its brand names the program that made it; the boxes are those of MP4.
   'video/x-m4v': VIDEO,
 };
 
@@ -116,7 +116,7 @@ const OTHER_TRACKS: Invalid = {
   invalid: 'The video has a track that is neither pictures nor sound, such as subtitles or metadata.',
 };
 
-/** As many as `file-type` looks at, and more. */
+/** More bytes than `file-type` looks at. */
 const SNIFFED_BYTES = 64 * 1024;
 
 async function sniff(bytes: Uint8Array): Promise<ImageType | typeof VIDEO | undefined> {
@@ -131,22 +131,25 @@ async function sniff(bytes: Uint8Array): Promise<ImageType | typeof VIDEO | unde
 }
 
 export interface SharpMediaProbeOptions {
-  /** Probes that have begun to read; 3 when absent, which leaves one of the threads that Node decodes on for files. */
+  /**
+   * Probes that read at the same time; 3 when absent, which leaves one of the threads that Node decodes on for files.
+   */
   readonly concurrency?: number;
   /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
   readonly memory?: MemoryBudget;
 }
 
 /**
- * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then waits until
- * the memory for all its bytes, or for the tables of the video, and for decoding them where they are decoded, is free. At most
- * `concurrency` probes have begun; the bytes of others are unread. The libraries are loaded with the first file of their kind:
- * most processes never read one. mediabunny runs in a thread of its own, as a file may make it do more than was computed. A failure of
- * the source of the bytes is passed on, as it says nothing about them.
+ * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then
+ * waits until the memory for all its bytes, or for the tables of the video, and for decoding them where they are
+ * decoded, is free. At most `concurrency` probes read at the same time; the bytes of others are unread. The libraries
+ * are loaded with the first file of their kind: most processes never read one. mediabunny runs in a thread of its own,
+ * as a file may make it do more than was computed. A failure of the source of the bytes is passed on, as it says
+ * nothing about them.
  *
- * Of a video, however long it is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside them
- * what is made of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples at most. It is read
- * forwards, each byte once at most.
+ * However long a video is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside
+ * them the demuxer's view of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples
+ * at most. It is read forwards, each byte once at most.
  */
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;
@@ -160,7 +163,7 @@ export class SharpMediaProbe implements MediaProbe {
 
   async probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
     return this.#queue.add(async () => {
-      // What is expected to be a video is not read from its start on.
+      // A file that is expected to be a video is not read from its start on.
       if (limits.kind !== 'video') return this.#probeImage(file, limits);
       const reader = new BlockReader(file);
       const head = await reader.bytes(0, Math.min(file.byteSize, SNIFFED_BYTES));
@@ -202,7 +205,7 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   return probeImage(bytes.subarray(0, end.byteSize), kind, end, limits);
 }
 
-/** What decoding takes beside the bytes of the file, by its first bytes: nothing where only the header is read. */
+/** The memory for decoding beside the bytes of the file, by its first bytes: 0 if only the header is read. */
 function decodedBytes(head: Uint8Array, { decode, findsTransparency }: ProbeLimits): number {
   const header = readImageHeader(head);
   const isSearched = findsTransparency === true && typeof header === 'object' && header.mayHaveAlpha;

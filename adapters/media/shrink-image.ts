@@ -9,8 +9,8 @@ const FORMS = [
 ] as const;
 
 /**
- * What is transparent becomes white, since a JPEG has no transparency; colours become those of sRGB, so that it needs no profile.
- * Null for bytes that cannot be decoded.
+ * Transparent pixels become white, since a JPEG has no transparency; colours become those of sRGB, so that it needs no
+ * profile. Null for bytes that cannot be decoded.
  */
 export async function shrinkImage(bytes: Uint8Array, maxBytes: number, xmp?: Buffer): Promise<Preview | null> {
   for (const { sidePx, quality } of FORMS) {

@@ -10,7 +10,7 @@ export interface VideoProberOptions {
   readonly maxHeapMib?: number;
   /** For how long the thread may be busy with one video, in milliseconds; 60,000 when absent. Time in which it waits does not count. */
   readonly maxBusyMs?: number;
-  /** What the thread runs. */
+  /** The work of the thread. */
   readonly module?: URL;
 }
 

@@ -20,7 +20,7 @@ export interface OpenIdOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly name: string;
-  /** Where the provider sends browsers back. */
+  /** The address to which the provider sends browsers back. */
   readonly redirectUri: () => string;
   readonly log: Log;
 }

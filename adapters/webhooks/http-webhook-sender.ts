@@ -17,7 +17,7 @@ const MAX_CONNECTIONS = 1_024;
 const BODY_PAUSE_MS = 1_000;
 
 const NO_ADDRESS = 'must be an address such as https://app.example/webhooks';
-/** What is left out of addresses, or read as something else, depending on who reads them. */
+/** Characters that are left out of addresses, or read differently by different readers. */
 const READ_OTHERWISE = /[\s\\\p{Cc}]/u;
 
 export interface WebhookSenderOptions {
@@ -76,7 +76,7 @@ export class HttpWebhookSender implements WebhookSender {
 
   async send(message: WebhookMessage, signal: AbortSignalLike): Promise<SendOutcome> {
     const { clock, render } = this.options;
-    // What was an address when it was registered may not be allowed any more.
+    // An address that was allowed when it was registered may no longer be allowed.
     if (this.addressFault(message.url) !== undefined) return { fault: 'address' };
     const body = render(message);
     const headers = {

@@ -13,10 +13,10 @@ SIX_BITS['_'.charCodeAt(0)] = ALPHABET.indexOf('/');
 for (const blank of ' \t\n\f\r') SIX_BITS[blank.charCodeAt(0)] = BLANK;
 
 /**
- * The bytes of a text in base64 as it comes, in either alphabet of RFC 4648 (sections 4 and 5). Servers break its lines and
- * leave out its padding, so both are taken; the bits that are not used must be zero. The bytes are written over the text:
- * decoding takes no memory of its own. Breaks off with `bad-answer` for any other text, and with `too-large` for more than
- * `maxBytes`.
+ * The bytes of a text in base64 as it comes, in either alphabet of RFC 4648 (sections 4 and 5). Servers break its lines
+ * and leave out its padding, so both are taken; the bits that are not used must be zero. The bytes are written over the
+ * text, so that decoding needs no additional memory. Breaks off with `bad-answer` for any other text, and with
+ * `too-large` for more than `maxBytes`.
  */
 export async function* decodedBase64(
   text: AsyncIterable<Uint8Array>,
@@ -38,7 +38,10 @@ export async function* decodedBase64(
 
 class Base64Decoder {
   isInvalid = false;
-  /** The bits of characters that are no whole byte yet, and how many characters there are since the last group of four. */
+  /**
+   * The bits of characters that do not yet make a whole byte, and the number of characters since the last group of
+   * four.
+   */
   private bits = 0;
   private inGroup = 0;
   private padding = 0;
@@ -57,7 +60,7 @@ class Base64Decoder {
         at = decodeGroups(text, from, length);
         length += ((at - from) / 4) * 3;
       }
-      // What is no whole group, or has padding.
+      // Characters outside a whole group, and groups with padding.
       if (at < text.byteLength) length += this.decodeOne(text[at++] as number, text, length);
     }
     return text.subarray(0, length);
@@ -108,7 +111,7 @@ function decodeGroups(text: Uint8Array, from: number, to: number): number {
 }
 
 export interface EncodedText {
-  /** As a data URL declares it, in lower case and without parameters. */
+  /** The media type that a data URL declares, in lower case and without parameters. */
   readonly mediaType?: string;
   /** The base64. */
   readonly text: AsyncIterable<Uint8Array>;

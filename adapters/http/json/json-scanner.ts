@@ -21,7 +21,7 @@ export class KeptBytes {
     this.used = needed;
   }
 
-  /** What was added from this position on. It changes with what is added later. */
+  /** The text added from this position on. It changes with what is added later. */
   since(from: number): Uint8Array {
     return this.buffer.subarray(from, this.used);
   }
@@ -43,7 +43,7 @@ export type JsonPath = readonly (string | number)[];
 export class PointerPatterns {
   private readonly patterns: readonly (readonly string[])[];
 
-  /** Throws a `RangeError` for a pattern that is no pointer. */
+  /** Throws a `RangeError` for a pattern that is not a pointer. */
   constructor(patterns: readonly string[]) {
     this.patterns = patterns.map(partsOf);
   }
@@ -118,8 +118,8 @@ export class JsonScanner {
   }
 
   /**
-   * Reads a piece from `from`. Answers where it stopped: at the end of the piece, or behind the opening quote of the string
-   * at `pointer`. The next call goes on behind that string's closing quote.
+   * Reads a piece from `from`. Answers where it stopped: at the end of the piece, or behind the opening quote of the
+   * string at `pointer`. The next call continues after that string's closing quote.
    */
   scan(piece: Uint8Array, from: number): { readonly at: number; readonly pointer?: string } {
     let keyFrom = from;
@@ -215,7 +215,7 @@ export class JsonScanner {
 
 /** Reads a body piece by piece, and remembers how far in a piece its reader is. */
 export class BodyReader {
-  /** What of `piece` was read. */
+  /** The part of `piece` that was read. */
   at = 0;
   private current: Uint8Array | undefined;
   private readonly pieces: AsyncIterator<Uint8Array>;
@@ -246,13 +246,13 @@ const SPACE = 0x20;
 
 /** The text of a JSON string of ASCII characters, from behind its opening quote, piece by piece. */
 export class StringUnescaper {
-  /** Of the closing quote. */
+  /** Whether the closing quote was read. */
   hasEnded = false;
   /** The beginning of an escape whose end is in the next piece. */
   private escape = '';
 
   /**
-   * What a piece has of the text from `from`, and where the string or the piece ends. An escaped character that is no
+   * The text of a piece from `from` on, and the end of the string or of the piece. An escaped character that is not
    * printable ASCII becomes a zero byte, and a line break or a tab a space.
    */
   read(piece: Uint8Array, from: number): { readonly text: Uint8Array; readonly at: number } {

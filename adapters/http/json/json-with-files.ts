@@ -8,26 +8,26 @@ import { BodyReader, JsonScanner, pathOf, PointerPatterns, type ReadFailure, Str
 
 /** A string of a JSON document that is read as it comes. */
 export interface LargeString {
-  /** Where it is, as a JSON Pointer. */
+  /** Its place in the document, as a JSON Pointer. */
   readonly pointer: string;
   /** To be read before the next one; what is not read by then is skipped. */
   readonly text: AsyncIterable<Uint8Array>;
 }
 
 export interface LargeStringsOptions {
-  /** Where the large strings are: JSON Pointers in which `*` stands for any key or index. */
+  /** The places of the large strings: JSON Pointers in which `*` stands for any key or index. */
   readonly at: readonly string[];
-  /** Of the rest of the document. */
+  /** The limit for the rest of the document. */
   readonly maxJsonBytes: number;
-  /** Of the large strings. */
+  /** The most large strings. */
   readonly maxCount: number;
 }
 
 /**
- * Reads a JSON document of any size in little memory: yields its large strings in their order, and returns the rest of it
- * parsed, with an empty string in the place of each. Nothing is read ahead: while a string is not read, the body is not.
- * That the document is valid JSON is known at the end, when strings have been read already. A place that has something
- * else than a string is left in the rest as it is.
+ * Reads a JSON document of any size in little memory: yields its large strings in their order, and returns the rest of
+ * it parsed, with an empty string in the place of each. Nothing is read ahead: while a string is not read, the body is
+ * not. Whether the document is valid JSON is known at the end, when strings have been read already. A place that has
+ * something else than a string is left in the rest as it is.
  */
 export async function* largeStrings(
   body: AsyncIterable<Uint8Array>,
@@ -59,18 +59,18 @@ const LONGEST_ADDRESS = 8 * 1024;
 export interface JsonWithFilesOptions extends LargeStringsOptions {
   /**
    * Further places, at which a string is the address of a file, unless it is a data URL or longer than an address. With
-   * this, an address is also expected at the other places. None when absent.
+   * this, an address is also expected at the other places. There are no such places when absent.
    */
   readonly addressesAt?: readonly string[];
-  /** Of each file, decoded. The answer as a whole is bounded by `maxBodyBytes` of its limits. */
+  /** The limit for each decoded file. The answer as a whole is bounded by `maxBodyBytes` of its limits. */
   readonly maxFileBytes: number;
 }
 
 /** A file in a JSON document: base64, or a data URL with it, or the address of one. */
 export interface EncodedFile {
-  /** Where it is, as a JSON Pointer. */
+  /** Its place in the document, as a JSON Pointer. */
   readonly pointer: string;
-  /** As a data URL declares it. */
+  /** The media type that a data URL declares. */
   readonly mediaType?: string;
   /** In place of bytes. */
   readonly address?: string;
@@ -126,7 +126,7 @@ function isHttp(head: string): boolean {
   return /^\s*https?:\/\//i.test(head);
 }
 
-/** As much of a text as an address may have, whether that is all of it, and the whole text. */
+/** The beginning of a text, up to the longest address, whether that is all of it, and the whole text. */
 async function beginningOf(
   text: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly head: string; readonly isWhole: boolean; readonly text: AsyncIterable<Uint8Array> }> {
@@ -149,7 +149,7 @@ async function* following(head: Uint8Array, rest: AsyncIterator<Uint8Array>): As
 }
 
 export interface SpooledFile {
-  /** As a data URL declared it. */
+  /** The media type that the data URL declared. */
   readonly mediaType?: string;
   /** The document has the address of the file instead of its bytes. */
   readonly address?: string;
@@ -162,7 +162,7 @@ export interface SpooledFile {
 export interface SpooledJson {
   /** With an empty string in the place of each file. */
   readonly json: unknown;
-  /** By their JSON Pointers, in the order of the document. */
+  /** The files by their JSON Pointers, in the order of the document. */
   readonly files: ReadonlyMap<string, SpooledFile>;
   /** Frees the disk. */
   close(): Promise<void>;
@@ -218,7 +218,7 @@ async function unnamedFile(folder: string): Promise<FileHandle> {
   return file;
 }
 
-/** Where the file's bytes end. */
+/** The end of the file's bytes. */
 async function written(spool: FileHandle, { bytes }: EncodedFile, from: number): Promise<number> {
   let at = from;
   for await (const piece of bytes) {

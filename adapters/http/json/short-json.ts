@@ -134,7 +134,7 @@ export class ShortJson {
     return byte === QUOTE;
   }
 
-  /** Where text without an escape ends: the fast way through base64. */
+  /** The end of text without an escape: the fast way through base64. */
   private behindPlainText(piece: Uint8Array, from: number): number {
     if (this.escapeBytes > 0) return from;
     const quote = piece.indexOf(QUOTE, from);
@@ -164,7 +164,10 @@ export class ShortJson {
   }
 }
 
-/** Added to the digits of `\uXXXX` that are still to come, so that they are told from the character behind a backslash. */
+/**
+ * Added to the count of digits of `\uXXXX` that are still to come, to distinguish them from the character behind a
+ * backslash.
+ */
 const ESCAPED_HEX = 10;
 
 function nextEscape(left: number): number {

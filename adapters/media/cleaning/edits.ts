@@ -9,18 +9,19 @@ export type Edit =
   | { readonly do: 'look'; readonly byteCount: number }
   /**
    * Passes the next bytes on: unchanged, not at all, or as zeros. A file that ends before has no edits after this one.
-   * What is kept of a manifest is searched for the words that say AI.
+   * Bytes of a manifest that are kept are searched for the words that say AI.
    */
   | { readonly do: 'keep' | 'keep manifest' | 'remove' | 'blank'; readonly byteCount: number }
   /**
-   * Writes `bytes` in place of the next `byteCount`. Where the file ends within those, only as many are written, and there
-   * are no edits after this one. What is written for the mark is not a change of the provider's file, and can be undone.
+   * Writes `bytes` in place of the next `byteCount`. If the file ends within those, only as many are written, and there
+   * are no edits after this one. Bytes that are written for the mark do not count as a change of the provider's file,
+   * and can be undone.
    */
   | { readonly do: 'replace'; readonly byteCount: number; readonly bytes: Uint8Array; readonly isForMark: boolean };
 
 /**
  * The edits of one file, made as it is read. The answer to a `look` is the next bytes: so many as it asked for, or more
- * where they are at hand. Where the edits end, the rest of the file is kept.
+ * where they are at hand. After the last edit, the rest of the file is kept.
  */
 export type Edits<Result = void> = Generator<Edit, Result, Buffer>;
 
@@ -30,7 +31,7 @@ export const keepManifest = (byteCount: number): Edit => ({ do: 'keep manifest',
 export const remove = (byteCount: number): Edit => ({ do: 'remove', byteCount });
 export const blank = (byteCount: number): Edit => ({ do: 'blank', byteCount });
 export const insert = (bytes: Uint8Array): Edit => replace(0, bytes);
-/** Writes `bytes` over as many of the file, which stays as long as it is. */
+/** Overwrites the next bytes of the file, whose length does not change. */
 export const overwrite = (bytes: Uint8Array): Edit => replace(bytes.byteLength, bytes);
 export const insertForMark = (bytes: Uint8Array): Edit => ({ ...replace(0, bytes), isForMark: true });
 export const overwriteForMark = (bytes: Uint8Array): Edit => ({
@@ -45,7 +46,7 @@ export function replace(byteCount: number, bytes: Uint8Array): Extract<Edit, { d
   return { do: 'replace', byteCount, bytes, isForMark: false };
 }
 
-/** What was written for the mark, by its place in the output, and what the file had there. */
+/** The bytes that were written for the mark, by their place in the output, and the bytes that the file had there. */
 export interface Patch {
   readonly at: number;
   readonly writtenBytes: number;
@@ -55,7 +56,7 @@ export interface Patch {
 /** The options of a second pass, with what the first one knows. */
 export interface SecondPass extends CleanOptions {
   readonly isSecond: true;
-  /** What `restore` undoes. */
+  /** The patches that `restore` undoes. */
   readonly patches?: readonly Patch[];
 }
 
@@ -64,8 +65,8 @@ const SAYS_AI = ['trainedAlgorithmicMedia', 'compositeWithTrainedAlgorithmicMedi
 const MAX_VALUE_BYTES = Math.max(...SAYS_AI.map((value) => value.length));
 
 /**
- * What one pass over a file has found. A manifest stays while nothing of the file had to change, in place of the mark. What
- * the stream shows later may make that wrong; then the result needs a second pass.
+ * The findings of one pass over a file. A manifest stays while nothing of the file had to change, in place of the mark.
+ * Later bytes of the stream may make that wrong; then the result needs a second pass.
  */
 export class CleaningPass {
   /** The mark's XMP packet; undefined where no mark is to be written. */
@@ -77,7 +78,7 @@ export class CleaningPass {
   isMarked = false;
   /** Set where a mark was written into a file that turned out to have it. */
   isMarkedTwice = false;
-  /** Set where a mark was begun in a file whose structure turned out to be none. */
+  /** Set when a mark was written into a file whose structure turned out to be invalid. */
   isUnreadable = false;
   readonly patches: Patch[] = [];
   readonly #mark: { readonly mark?: AiMark };
@@ -165,7 +166,7 @@ export class ReadWindow {
     this.#keptFrom = this.#at;
   }
 
-  /** What was kept and not yet taken. */
+  /** The bytes that were kept and not yet taken. */
   *kept(): Generator<Uint8Array> {
     if (this.#at > this.#keptFrom) yield this.#bytes.subarray(this.#keptFrom, this.#at);
     this.#keptFrom = this.#at;
@@ -173,21 +174,22 @@ export class ReadWindow {
 }
 
 /**
- * No file that was made in good faith has more metadata, or more behind its end. Where more was removed, the output ends:
- * it is incomplete, unless only what follows its end is left out. Removed bytes do not count against the limit of the bytes
- * that are stored.
+ * No file that was made in good faith has more metadata, or more behind its end. After more removed bytes than this,
+ * the output ends: it is incomplete, unless only bytes after the file's end are left out. Removed bytes do not count
+ * against the limit of the bytes that are stored.
  */
 export const MAX_REMOVED_BYTES = 64 * 1024 * 1024;
 
 const MAX_BLANK_BYTES = 64 * 1024;
 const ZEROS = Buffer.alloc(MAX_BLANK_BYTES);
-/** Of one chunk; more are joined into one. */
+/** The most pieces of one chunk; more are joined into one. */
 const MAX_PIECES = 16;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Applies edits to a stream, and notes in `pass` what they did. What is kept is passed on without a copy, where a chunk has few
- * edits; only what an edit looks at is held. Throws only what the source throws, and closes the source when the reader stops.
+ * Applies edits to a stream, and notes in `pass` what they did. Kept bytes are passed on without a copy if a chunk has
+ * few edits; only the bytes that an edit looks at are held. Throws only what the source throws, and closes the source
+ * when the reader stops.
  */
 export async function* edited(
   bytes: AsyncIterable<Uint8Array>,
@@ -208,12 +210,12 @@ function joined(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
 }
 
 class Editor {
-  /** By how much the output is shorter than what was read. */
+  /** The number of bytes by which the output is shorter than the input. */
   shrunkBytes = 0;
   readonly #edits: Edits;
   readonly #pass: CleaningPass;
   #edit: Edit | undefined;
-  /** What the current edit has still to keep, remove or blank. */
+  /** The bytes that the current edit has still to keep, remove or blank. */
   #leftBytes = 0;
   #writtenBytes = 0;
   /** Chunks that are held because an edit looks at them. */

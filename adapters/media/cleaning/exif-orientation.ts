@@ -1,4 +1,4 @@
-/** Of the value that says that a picture is stored as it is shown. */
+/** The orientation of a picture that is stored as it is shown. */
 export const UPRIGHT = 1;
 
 /** Bytes of what `orientationTiff` makes. */
@@ -30,7 +30,7 @@ export function orientationOf(tiff: Buffer): number {
   return UPRIGHT;
 }
 
-/** Of values of two bytes: an entry has room for two, of which browsers take the first. */
+/** Whether so many values of two bytes are in the entry itself: it has room for two, of which browsers take the first. */
 function isWithinEntry(count: number): boolean {
   return count === 1 || count === 2;
 }

@@ -32,8 +32,8 @@ const XMP = 'http://ns.adobe.com/xap/1.0/\0';
 
 /**
  * Removes comments, the application segments that do not say how to show the picture, and bytes between segments, which
- * decoders skip. The mark is written before the first segment that has to follow it. Corrects values that a decoder warns
- * about and does not use. Where no segment can be read, none can be read in the output either.
+ * decoders skip. The mark is written before the first segment that has to follow it. Corrects values that a decoder
+ * warns about and does not use. When no segment can be read in the file, none can be read in the output either.
  */
 export function* jpegEdits(pass: CleaningPass): Edits {
   yield keep(2);
@@ -102,11 +102,13 @@ const JFIF_VERSION_AT = 5;
 /** The width and height of a thumbnail, which may follow. */
 const JFIF_THUMBNAIL_AT = 12;
 const ADOBE_TRANSFORM_AT = 11;
-/** By the number of components: YCbCr and YCCK. A decoder takes these for a transform that it does not know. */
+/**
+ * The transforms by number of components: YCbCr and YCCK. A decoder takes these for a transform that it does not know.
+ */
 const ADOBE_TRANSFORMS: Readonly<Record<number, number>> = { 3: 1, 4: 2 };
 const ADOBE = Buffer.from('Adobe\0\x64\0\0\0\0\0', 'latin1');
 
-/** What a sequential scan has for the choice of coefficients, which is all of them. */
+/** The coefficients that a sequential scan states, which are all of them. */
 const ALL_COEFFICIENTS = Buffer.of(0, 63, 0);
 
 /** Decides about the segments of one file, in their order. */
@@ -154,8 +156,8 @@ class JpegSegments {
   }
 
   /**
-   * What stays of a segment, given with its marker. Readers take the first EXIF segment, whose orientation stays, and
-   * ignore others.
+   * The bytes of a segment that are kept, with its marker. Readers take the first EXIF segment, whose orientation
+   * stays, and ignore others.
    */
   #keptOf(segment: Buffer): Buffer | undefined {
     const marker = segment[1]!;
@@ -174,7 +176,7 @@ class JpegSegments {
   #jfif(segment: Buffer): Buffer {
     this.#hasJfif = true;
     const content = contentOf(segment, APP0);
-    // What it has more of is a thumbnail.
+    // The rest of the content is a thumbnail.
     if (segment.length > HEADER_BYTES + content.length) content.fill(0, JFIF_THUMBNAIL_AT);
     if (content.length > JFIF_VERSION_AT && content[JFIF_VERSION_AT] !== 1) content.set([1, 2], JFIF_VERSION_AT);
     return segmentOf(APP0, content);

@@ -24,7 +24,7 @@ import {
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
-/** Of a box whose size is counted in 32 bits. */
+/** The largest size of a box whose size has 32 bits. */
 const MAX_BOX_BYTES = 0xffff_ffff;
 /** The largest index of fragments that may follow the mark. */
 const MAX_HELD_BOX_BYTES = 64 * 1024;
@@ -65,8 +65,8 @@ function isKnown({ type, isManifest }: Box): boolean {
 const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + contentBytes;
 
 /**
- * Whether a playable file ends so many bytes further on: nothing follows, or what is no box of such a file. A small box may be
- * of a kind that is not known here.
+ * Whether a playable file ends so many bytes further on: nothing follows, or bytes that are not a box of such a file. A
+ * small box may be of a kind that is not known here.
  */
 function* isEndAt(offset: number): Edits<boolean> {
   const box = boxIn((yield look(offset + LOOKED_AT_BYTES)).subarray(offset), Infinity);
@@ -156,7 +156,10 @@ function* contentEdits(contentBytes: number, layout: Layout): Edits {
   }
 }
 
-/** Of each format that is known, the boxes behind its fixed fields. Others stay as they are, and the probe refuses them. */
+/**
+ * For each known format, the boxes after its fixed fields are edited. Others stay as they are, and the probe refuses
+ * them.
+ */
 function* sampleEntriesEdits(contentBytes: number): Edits {
   const ahead = yield look(Math.min(contentBytes, STSD_BYTES));
   const version = ahead[0] ?? 0;

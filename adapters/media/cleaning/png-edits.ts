@@ -42,7 +42,7 @@ const KEPT_BYTES: Readonly<Record<string, number>> = {
 
 /** The chunks with which the pixels begin. Some readers look for XMP only before them. */
 const FIRST_OF_PIXELS: ReadonlySet<string> = new Set(['IDAT', 'fcTL']);
-/** Of those that follow the first pixels, a decoder needs no others. */
+/** A decoder needs no other chunks after the first pixels. */
 const KEPT_BEHIND: ReadonlySet<string> = new Set(['IDAT', 'fcTL', 'fdAT', 'IEND']);
 
 /** The keyword of XMP, and that the text is neither compressed nor in a language. */
@@ -57,8 +57,8 @@ function isCritical(type: string): boolean {
 }
 
 /**
- * Removes chunks that are neither critical nor in the list. Of EXIF data, an orientation stays: browsers apply it. The mark
- * comes last before the pixels: a manifest is usually before them as well.
+ * Removes chunks that are neither critical nor in the list. The orientation of EXIF data is kept, because browsers
+ * apply it. The mark comes last before the pixels: a manifest is usually before them as well.
  */
 export function* pngEdits(pass: CleaningPass): Edits {
   yield keep(SIGNATURE_BYTES);

@@ -49,7 +49,7 @@ interface Chunk {
 interface MarkPlan {
   /** The chunk of the mark; undefined where the file gets none. */
   readonly chunk?: Buffer;
-  /** What makes a simple file an extended one, which may have more chunks than the picture. */
+  /** The chunk that turns a simple file into an extended one, which may have more chunks than the picture. */
   readonly canvas?: Buffer;
   /** Whether the file begins with its picture: readers look at nothing else then. */
   readonly isSimple: boolean;
@@ -203,7 +203,9 @@ function* exifEdits({ dataBytes, paddedBytes }: Chunk): Edits {
   yield blank(paddedBytes - tiff.length);
 }
 
-/** The chunks within a frame. Where they are not in order, the rest of the frame is blanked: a reader may skip it. */
+/**
+ * The chunks within a frame. If they are not in order, the rest of the frame is blanked, since a reader may skip it.
+ */
 function* frameEdits({ paddedBytes }: Chunk): Edits {
   yield keep(CHUNK_HEADER_BYTES + FRAME_HEADER_BYTES);
   let leftBytes = paddedBytes - FRAME_HEADER_BYTES;

@@ -10,7 +10,10 @@ import { type A1111Settings, CHECKPOINT, readSettings } from './a1111-settings.j
 /** Extensions add options of their own. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
 
-/** What a server says of itself. A list that it does not have is absent: not every one has all of them. */
+/**
+ * The parts of a server's description that are used. A list that it does not have is absent: not every one has all of
+ * them.
+ */
 interface Server {
   readonly checkpoints: readonly unknown[];
   readonly samplers?: readonly unknown[];

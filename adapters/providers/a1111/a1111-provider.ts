@@ -48,10 +48,10 @@ interface Task {
 }
 
 /**
- * Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next, by the API that they have in common. Its pictures exist in
- * the answer alone. The servers do tell by id which tasks they work on, but a task that they do not know may be one that
- * waits for a thread, has failed, or was forgotten: that is no answer to `recover`. To interrupt stops whatever runs, and
- * delivers it as if it were finished: so nothing is stopped.
+ * Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next, by the API that they have in common. Its pictures exist
+ * in the answer alone. The servers list the tasks they work on by id, but a task that they do not know may wait for a
+ * thread, have failed, or be forgotten: that does not answer `recover`. To interrupt stops whatever runs, and delivers
+ * it as if it were finished: so nothing is stopped.
  */
 export class A1111Provider implements Provider {
   constructor(private readonly server: A1111Instance) {}

@@ -5,14 +5,14 @@ import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { type FailureName, refusal } from '../shared/sentences.js';
 
-/** What servers say with status 500 about a reference that they cannot read. */
+/** Error details with status 500 about a reference that the server cannot read. */
 const UNREADABLE: readonly unknown[] = ['Invalid encoded image'];
 /** And about a format of pictures that they cannot write. */
 const UNWRITABLE: readonly unknown[] = ['Invalid image format'];
 
 /**
- * A 500 in the server's own form is the end of the task: what worked on it has broken off. Any other one may be of a
- * proxy, behind which the task goes on.
+ * A 500 in the server's own form is the end of the task: what worked on it has broken off. Any other 500 may come from
+ * a proxy, behind which the task continues.
  */
 export const A1111_CONTRACT: SubmissionContract = {
   refuses: (status, body) => (status === 500 && (isReport(body) || isKnown(detailOf(body))) ? 'rejected' : undefined),

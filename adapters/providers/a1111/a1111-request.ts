@@ -18,8 +18,8 @@ const COMMAND = /<[^<>:]+:[^>]+>/;
 const MAX_PICTURES = 100;
 
 /**
- * What is sent for a task. Nothing but numbers, truth values and listed texts comes from its parameters. Throws
- * `TaskRefused`, and `ParameterInvalid` for a value that the rules do not allow.
+ * The request that is sent for a task. Nothing but numbers, truth values and listed texts comes from its parameters.
+ * Throws `TaskRefused`, and `ParameterInvalid` for a value that the rules do not allow.
  */
 export function requestOf(submission: Submission, settings: A1111Settings, files: TaskFiles = submission): TaskRequest {
   const { prompt, negativePrompt = '', outputCount, token } = submission;

@@ -59,8 +59,8 @@ interface CogContext extends Pick<ProviderOpening, 'instance' | 'log' | 'memory'
 }
 
 /**
- * Runs each task as one prediction, and waits for its results. The container stops a prediction whose connection is closed,
- * so that one whose answer got lost does not go on.
+ * Runs each task as one prediction, and waits for its results. The container stops a prediction whose connection is
+ * closed, so that one whose answer got lost does not continue.
  */
 export class CogProvider implements Provider {
   constructor(

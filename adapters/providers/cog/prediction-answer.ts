@@ -14,14 +14,14 @@ import { failure } from '../shared/sentences.js';
 import { statusMeaning } from '../shared/status-words.js';
 import type { CogSettings } from './cog-settings.js';
 
-/** Of an answer without its results: its logs and its other output. */
+/** The limit for an answer without its results: its logs and its other output. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 /** More than any task has. */
 const MAX_FILES = 100;
 
 /**
- * What a prediction that is over has come to. Its results, which are data URLs before the status that they belong to, wait
- * in a temporary file until they are stored. Throws `HttpError` for an answer that is no such prediction.
+ * The outcome of a finished prediction. Its results, which are data URLs before the status that they belong to, wait in
+ * a temporary file until they are stored. Throws `HttpError` for an answer that is no such prediction.
  */
 export async function answerOf(
   answer: HttpAnswer,
@@ -59,7 +59,7 @@ function outcomeOf(
       return made > 0 ? 'succeeded' : { ...failure('broke'), mayRetry: false };
     case 'failed':
       return failureOf(memberOf(json, 'error'), submission);
-    // By somebody else: we cancel none that we still wait for.
+    // Cancelled by somebody else: we do not cancel a prediction that we still wait for.
     case 'cancelled':
       return failure('broke');
     case 'running':
@@ -71,7 +71,7 @@ function outcomeOf(
   }
 }
 
-/** What a model's own code throws comes again with the same input; a process that has died may be there again. */
+/** The error of a model's own code comes again with the same input; a process that has died may be available again. */
 function failureOf(error: unknown, submission: Submission): ProviderFailure {
   const text = typeof error === 'string' ? error.slice(0, 10_000) : '';
   if (/\bNSFW\b/i.test(text)) return failure('output refused');

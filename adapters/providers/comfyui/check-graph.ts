@@ -3,10 +3,10 @@ import type { Plan } from './plan.js';
 import { isSize, type Target } from './settings-schema.js';
 import { isNumeric, isObject, isPlaceholder, linkOf, nameOfNode, type WorkflowNode } from './workflow.js';
 
-/** What a server says of the classes of nodes, by their names; undefined for one that it does not have. */
+/** The server's description of classes of nodes, by their names; undefined for a class that it does not have. */
 export type NodeClasses = ReadonlyMap<string, JsonObject | undefined>;
 
-/** What a class says of one of its inputs. */
+/** The description of one input of a class. */
 interface InputRule {
   readonly name: string;
   readonly isRequired: boolean;
@@ -27,7 +27,10 @@ const TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'boolean',
 };
 
-/** What a server could not run of a workflow, each as the end of a sentence. Only what the server itself refuses. */
+/**
+ * The parts of a workflow that a server could not run, each as the end of a sentence. Only what the server itself
+ * refuses.
+ */
 export function graphFaults(plan: Plan, classes: NodeClasses): readonly string[] {
   const { workflow, references, parameters } = plan;
   const places = (targets: readonly Target[]) => targets.map(({ node, input }) => `${node} ${input}`);
@@ -45,7 +48,7 @@ export function graphFaults(plan: Plan, classes: NodeClasses): readonly string[]
     for (const rule of rulesOf(known)) {
       if (uploads.has(`${node.id} ${rule.name}`)) continue;
       const value = Object.hasOwn(node.inputs, rule.name) ? node.inputs[rule.name] : undefined;
-      // What a task puts in place of a placeholder is not known before.
+      // The values that a task puts in place of a placeholder are not known before.
       const isReplaced = typeof value === 'string' && isPlaceholder(value) && replaced.has(`${node.id} ${rule.name}`);
       const fault = isReplaced ? undefined : inputFault(rule, value, (id) => typesOf(workflow.get(id), classes));
       if (fault !== undefined) faults.push(`the input ${rule.name} of ${nameOfNode(node)} ${fault}.`);
@@ -102,7 +105,7 @@ function rulesOf(known: JsonObject): readonly InputRule[] {
   );
 }
 
-/** Undefined for what is no choice, and for one whose values the server does not list or does not hold to. */
+/** Undefined if it is not a choice, or if the server does not list its values or does not enforce them. */
 function choicesOf(type: Json | undefined, options: JsonObject): readonly Json[] | undefined {
   const choices = Array.isArray(type) ? type : type === 'COMBO' ? options['options'] : undefined;
   const isOpen = options['remote'] !== undefined || Object.keys(options).some((option) => option.endsWith('_upload'));

@@ -7,7 +7,7 @@ import { nameOfNode, typeOfInput, type Workflow, type WorkflowNode } from './wor
 const PLACE = /(?:^|_)(?:prefix|paths?|dirs?|directory|folders?|files?|filenames?|urls?|uri)(?:_|$)/i;
 const LOADER = /^(?:VHS_)?Load/;
 
-/** What the input of a target must have in the workflow; `file`: a text that names an uploaded file. */
+/** The requirements for the input of a target in the workflow; `file`: a text that names an uploaded file. */
 type Wanted = 'text' | 'number' | 'value' | 'file';
 
 const WANTED: Readonly<Record<Wanted, string>> = {

@@ -115,14 +115,14 @@ export class ComfyUiProvider implements Provider {
     return read === undefined || server === undefined ? undefined : { token: read.token, server };
   }
 
-  /** What the server knows of a task, or has left of one that it has forgotten. */
+  /** The server's record of a task, or the remains of a task that it has forgotten. */
   async #job({ server, token }: TaskAt, settings: JsonObject, call: ProviderCall): Promise<Job> {
     const job = await server.job(token, call);
     const files = job.state === 'unknown' ? await leftFiles(server, this.#plan(settings), token, call) : undefined;
     return files === undefined ? job : { state: 'completed', files };
   }
 
-  /** What broke is for the operator. */
+  /** The reason is for the operator. */
   #failed(error: ExecutionError, plan: Plan, task: string): ProviderReport {
     const { instance: provider, log } = this.#options;
     const node = plan.workflow.get(error.node ?? '');

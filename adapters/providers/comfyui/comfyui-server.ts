@@ -33,7 +33,7 @@ export class ServerRefused extends Error implements FailedCallHints {
 }
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** A failed task is told with the workflow and all that went into the node that failed. */
+/** A failed task is reported with the workflow and all inputs of the node that failed. */
 const MAX_JOB_BYTES = 8 * 1024 * 1024;
 /** The queue has the workflow of every task in it. */
 const MAX_QUEUE_BYTES = 32 * 1024 * 1024;
@@ -49,11 +49,11 @@ const NO_OTHER_HOSTS = new ListedHosts([]);
 
 /** A graph to run. */
 export interface GraphSubmission {
-  /** As JSON text. */
+  /** The workflow as JSON text. */
   readonly graph: string;
   /** The nodes that are run, with all they need; no other one is. */
   readonly outputs: readonly string[];
-  /** Of the task, and of the WebSocket that hears of it. */
+  /** The id of the task, and of the WebSocket that receives its events. */
   readonly token: string;
   readonly clientId: string;
 }
@@ -107,7 +107,9 @@ export class ComfyUiServer {
     return remaining;
   }
 
-  /** Submits a graph once. What a server answers with 5xx may have been taken: a proxy may have lost the answer. */
+  /**
+   * Submits a graph once. A submission that is answered with 5xx may have been taken: a proxy may have lost the answer.
+   */
   submit(
     { graph, outputs, token, clientId }: GraphSubmission,
     contract: SubmissionContract,
@@ -124,7 +126,7 @@ export class ComfyUiServer {
     return submit(this.connection.client, request, contract);
   }
 
-  /** What it knows of a task. Throws for a response that is not in ComfyUI's own form, such as a proxy's page. */
+  /** The server's record of a task. Throws for a response that is not in ComfyUI's own form, such as a proxy's page. */
   async job(token: string, call: ProviderCall): Promise<Job> {
     if (this.#isWithoutJobs === undefined || this.clock.now() >= this.#isWithoutJobs.until) {
       const answer = await this.#get(['api', 'jobs', token], call, { maxBytes: MAX_JOB_BYTES });
@@ -180,7 +182,7 @@ export class ComfyUiServer {
     await this.#post(['interrupt'], { prompt_id: token }, call);
   }
 
-  /** What the server says of a class of nodes; undefined where it has none of that name. */
+  /** The server's description of a class of nodes; undefined if it has none of that name. */
   async nodeClass(name: string, call: ProviderCall): Promise<JsonObject | undefined> {
     const answer = await this.#json(['object_info', name], call, { maxBytes: MAX_NODE_BYTES });
     if (!isObject(answer)) throw new AnswerUnreadable('has no classes of nodes');
@@ -238,8 +240,8 @@ function refused(answer: HttpAnswer, route: string): ServerRefused {
 }
 
 /**
- * What a 404 for a job says: that there is no such job, in ComfyUI's own form; or nothing, as a server without the route
- * answers; or something that is not ComfyUI's, such as the page of a proxy.
+ * The meaning of a 404 for a job: there is no such job, in ComfyUI's own form; or nothing, as from a server without the
+ * route; or something that is not ComfyUI's, such as the page of a proxy.
  */
 async function absence(answer: HttpAnswer): Promise<'no job' | 'no route' | 'page'> {
   const body = Buffer.from(await answer.bytes());

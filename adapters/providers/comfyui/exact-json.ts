@@ -7,9 +7,9 @@ import type { Json } from '../../../core/json.js';
 export interface ExactJson {
   readonly value: Json;
   readonly source: string;
-  /** Of an object, in the order of the text; of two members with one name, the last. */
+  /** The members of an object, in the order of the text; the last of two members with one name. */
   readonly members?: ReadonlyMap<string, ExactJson>;
-  /** Of an array. */
+  /** The items of an array. */
   readonly items?: readonly ExactJson[];
 }
 
@@ -81,7 +81,7 @@ class Reader {
     return { value: items.map((item) => item.value), source: this.text.slice(start, this.at), items };
   }
 
-  /** What is between brackets, separated by commas. */
+  /** The items between brackets, separated by commas. */
   private list(end: string, one: () => void): void {
     this.at += 1;
     this.match(SPACE);

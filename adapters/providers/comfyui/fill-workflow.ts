@@ -41,7 +41,9 @@ export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames):
   return graph.text();
 }
 
-/** Where the files of one task are, in the output folder of the server: those that are delivered begin with a number. */
+/**
+ * The place of the files of one task, in the output folder of the server: those that are delivered begin with a number.
+ */
 export function folderOf(token: string): string {
   return `darkroom/${token}`;
 }

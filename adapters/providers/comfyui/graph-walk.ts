@@ -16,10 +16,10 @@ export interface TracedInput<Value = string | number | undefined> {
   readonly value: Value;
 }
 
-/** Of a number: undefined where a placeholder stands for it. */
+/** A number; undefined if a placeholder stands for it. */
 export type TracedNumber = TracedInput<number | undefined>;
 
-/** Which of the two conditions of a sampler something belongs to. */
+/** The condition of a sampler that something belongs to. */
 export type Side = 'positive' | 'negative';
 
 interface NamedLink {
@@ -188,7 +188,7 @@ export class GraphWalk {
   ): { readonly texts: readonly TracedInput<string>[]; readonly way: readonly WorkflowNode[] } {
     const way = new Set([this.nodeAt(link)].filter((node) => node !== undefined));
     for (const node of way) {
-      // What is made from another condition by emptying it has no words of its own.
+      // A condition that is made by emptying another one has no words itself.
       if (/Zero_?Out/i.test(node.classType)) continue;
       const texts = this.textsAt(node, side);
       if (texts.length > 0) return { texts, way: [...way] };

@@ -3,7 +3,7 @@ import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import type { Progress } from './progress.js';
 
-/** What one instance of the provider works with. */
+/** The parts that one instance of the provider works with. */
 export interface ComfyUiInstance {
   /** One at least. */
   readonly servers: readonly ComfyUiServer[];

@@ -7,15 +7,15 @@ export interface SavedFile {
   readonly subfolder: string;
 }
 
-/** What broke a task. */
+/** The error of a failed task. */
 export interface ExecutionError {
-  /** As the server says; not to be shown unless the workflow has it. */
+  /** The server's own text; not to be shown unless the workflow has it. */
   readonly node?: string;
   /** The name of a class of errors, such as `torch.OutOfMemoryError`. */
   readonly exceptionType?: string;
 }
 
-/** What a server knows of a task. */
+/** The server's record of a task. */
 export type Job =
   | { readonly state: 'queued' | 'unknown' }
   | { readonly state: 'running'; readonly unknownStatus?: string }

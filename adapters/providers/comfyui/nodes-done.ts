@@ -7,7 +7,7 @@ export class NodesDone {
 
   constructor(private readonly nodes: number) {}
 
-  /** From 0 to just under 1; undefined until something was heard. */
+  /** From 0 to just under 1; undefined before the first event. */
   get share(): number | undefined {
     return this.highest;
   }
@@ -29,7 +29,7 @@ export class NodesDone {
     for (const node of nodes) if (typeof node === 'string' && this.finished.size < this.nodes) this.finished.add(node);
   }
 
-  /** Answers the parts of nodes that have begun and not finished. */
+  /** Returns the completed shares of nodes that have started and not finished. */
   private noteStates(nodes: Readonly<Record<string, unknown>>): number {
     let parts = 0;
     for (const [id, node] of Object.entries(nodes)) {

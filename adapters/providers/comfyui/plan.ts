@@ -8,8 +8,8 @@ import { type ComfyUiSettings, isSize, SETTINGS_SCHEMA, type SizeTargets, type T
 import { linkOf, nameOfNode, neededNodes, type Workflow, type WorkflowNode } from './workflow.js';
 
 /**
- * What a workflow takes as the mask of a file: `alpha`, its alpha channel, 1 where it is transparent; `white`, one of its
- * colours.
+ * The form of mask that a workflow takes for a file: `alpha`, its alpha channel, 1 where it is transparent; `white`,
+ * one of its colours.
  */
 export type MaskUse = 'alpha' | 'white';
 
@@ -20,7 +20,7 @@ export interface Plan {
   readonly negativePrompt?: readonly Target[];
   /** The inputs that take the names of uploaded files, one file each. */
   readonly references: Readonly<Record<ReferenceRole, readonly Target[]>>;
-  /** What the workflow uses as a mask of each `reference_image`. */
+  /** The mask that the workflow uses for each `reference_image`. */
   readonly masks: readonly (MaskUse | undefined)[];
   readonly parameters: ReadonlyMap<string, readonly Target[] | SizeTargets>;
   /** The nodes whose files are delivered, in this order. */

@@ -3,7 +3,7 @@ import type { TracedNumber } from './graph-walk.js';
 import type { TracedWorkflow } from './traced.js';
 import { nameOfNode, placeholdersIn, type Workflow } from './workflow.js';
 
-/** What is to be looked at in every proposal. */
+/** The points to check in every proposal. */
 export const GENERAL_CHECKS: readonly string[] = [
   'the name that people see, display_name; the price; and how long a task may take, run_timeout_seconds',
   'provider is the name of the instance in the configuration; concurrency is how many tasks a worker gives to its servers at once',

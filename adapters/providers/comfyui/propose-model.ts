@@ -18,22 +18,22 @@ import {
   type WorkflowNode,
 } from './workflow.js';
 
-/** What a client may choose, and where it goes. */
+/** The parameters that a client may choose, and their targets. */
 interface ProposedParameter {
   readonly name: string;
   readonly schema: JsonObject;
   readonly targets: Json;
 }
 
-/** As much as a request may ask for, whatever the workflow has. */
+/** The most that a request may ask for, whatever the workflow has. */
 const MAX_COUNT = 100;
 /** In place of what a placeholder stands for. */
 const GUESSES = { side: 1_024, steps: 20, guidance: 7, count: 1 };
 
 /**
- * A catalog with one model for a workflow in API format, as YAML to be read by a person. It ends with what was guessed, one
- * comment for each guess. `file` is the name of the workflow, as the catalog's folder has it. What is proposed passes `catalog
- * check` beside an instance that is called comfyui. Throws `PlanInvalid` with one sentence.
+ * A catalog with one model for a workflow in API format, as YAML to be read by a person. It ends with what was guessed,
+ * one comment for each guess. `file` is the name of the workflow, as the catalog's folder has it. The proposal passes
+ * `catalog check` beside an instance that is called comfyui. Throws `PlanInvalid` with one sentence.
  */
 export function proposeCatalog(text: string, file: string): string {
   const workflow = workflowFrom(text);

@@ -54,7 +54,7 @@ export function planFault(
   }
 }
 
-/** What clients may send and the plan has no place for. */
+/** Parameters that clients may send and the plan has no place for. */
 function lostOf(
   { parameters, negativePrompt, references }: Plan,
   model: Pick<SettingsPlace, 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>,

@@ -42,8 +42,8 @@ const TYPES: readonly string[] = [
 ];
 
 /**
- * Why the server refused a graph, by the JSON of its answer. Where every fault is at an input that the client's values
- * go to, the values are at fault; else the workflow is, or the server lacks a node or a model that it needs.
+ * Why the server refused a graph, by the JSON of its answer. If every fault is at an input that receives the client's
+ * values, the values are at fault; else the workflow is, or the server lacks a node or a model that it needs.
  */
 export function refusedGraph(body: unknown, plan: Plan): RefusedGraph {
   const faults = nodeFaultsOf(body, plan.workflow);

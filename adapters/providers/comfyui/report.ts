@@ -4,7 +4,7 @@ import { folderOf } from './fill-workflow.js';
 import type { ExecutionError, Job, SavedFile } from './job.js';
 import type { Plan } from './plan.js';
 
-/** By the extension of a file's name; what has another one cannot be delivered. */
+/** The media types by the extension of a file's name; a file with another extension cannot be delivered. */
 const DELIVERABLE: Readonly<Record<string, ProviderOutput>> = {
   png: { kind: 'image', mediaType: 'image/png' },
   jpg: { kind: 'image', mediaType: 'image/jpeg' },
@@ -32,7 +32,7 @@ export function deliverableFiles(token: string, files: readonly SavedFile[]): re
     .toSorted((one, other) => one.place - other.place);
 }
 
-/** What is told of a job, but for a failed one. `progress` is from 0 to 1. */
+/** The report of a job, except for a failed one. `progress` is from 0 to 1. */
 export function reportOf(job: Exclude<Job, { state: 'failed' }>, token: string, progress?: number): ProviderReport {
   switch (job.state) {
     case 'queued':
@@ -52,7 +52,7 @@ export function reportOf(job: Exclude<Job, { state: 'failed' }>, token: string, 
   }
 }
 
-/** Which kind of failure an error of the server's code is. */
+/** The kind of failure that an error of the server's code is. */
 export function failureNameOf(
   { node, exceptionType = '' }: ExecutionError,
   { references }: Pick<Plan, 'references'>,

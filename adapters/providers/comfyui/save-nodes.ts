@@ -51,7 +51,7 @@ const OTHER_SAVE_CLASSES: ReadonlyMap<string, string> = new Map([
   ['SaveLatent', 'a latent'],
 ]);
 
-/** What to do instead, as the end of a sentence. */
+/** The advice, as the end of a sentence. */
 export const INSTEAD = 'save images by a SaveImage node, or videos by a SaveVideo node';
 
 /** The nodes that are known to save pictures and videos, in the order of the workflow. */
@@ -69,7 +69,7 @@ export function saveNodeOf(node: WorkflowNode, prefix: string): SaveNode {
   return { node: node.id, prefix, suffix: (count) => `_${String(count).padStart(5, '0')}_.${extension}` };
 }
 
-/** What a node saves, where that is known. */
+/** The type that a node saves, if it is known. */
 export function knownKindOf({ classType }: WorkflowNode): Modality | undefined {
   return SAVE_CLASSES.get(classType)?.kind;
 }

@@ -1,7 +1,7 @@
 import { REFERENCE_ROLES } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 
-/** Of the id of a node, and of the name of an input. */
+/** The pattern for the id of a node, and for the name of an input. */
 export const MAX_NAME = 128;
 
 const NODE: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_NAME };
@@ -36,7 +36,7 @@ const TARGETS_OR_SIDES: JsonObject = {
   properties: { width: TARGETS, height: TARGETS },
 };
 
-/** The JSON Schema of a model's `provider_settings`. What depends on the workflow is for `readPlan`. */
+/** The JSON Schema of a model's `provider_settings`. `readPlan` checks the rules that depend on the workflow. */
 export const SETTINGS_SCHEMA: JsonObject = {
   type: 'object',
   additionalProperties: false,
@@ -69,17 +69,17 @@ export const SETTINGS_SCHEMA: JsonObject = {
   },
 };
 
-/** Where a value goes: an input of a node of the workflow. */
+/** The target of a value: an input of a node of the workflow. */
 export interface Target {
   readonly node: string;
   readonly input: string;
   /** A number goes in as `value × times + plus`. */
   readonly times?: number;
   readonly plus?: number;
-  /** Of the number that goes in. */
+  /** The bounds of the number that is set. */
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Of a text, in UTF-16 units. */
+  /** The length of a text, in UTF-16 units. */
   readonly max_length?: number;
   /** Whether a text of a client may name files of the server to load. */
   readonly may_load?: boolean;

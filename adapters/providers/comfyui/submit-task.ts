@@ -32,7 +32,7 @@ type Refusal = ReturnType<typeof refusal> | typeof REFERENCE_UNREAD;
 interface Prepared {
   readonly server: ComfyUiServer;
   readonly plan: Plan;
-  /** As JSON text. */
+  /** The graph as JSON text. */
   readonly graph: string;
 }
 

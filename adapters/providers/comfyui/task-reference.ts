@@ -14,7 +14,7 @@ export function referenceOf({ token, server }: TaskReference): string {
   return `${token}@${server}`;
 }
 
-/** Undefined for a text that is no reference of this provider. */
+/** Undefined for a text that is not a reference of this provider. */
 export function readReference(reference: string): TaskReference | undefined {
   const [token, at, server] = [
     reference.slice(0, TOKEN_LENGTH),

@@ -3,7 +3,7 @@ import { sameInput } from './graph-walk.js';
 import { listed, shownTexts, shownValue, type TracedReference, type TracedWorkflow, type Tracing } from './traced.js';
 import { nameOfNode, type WorkflowNode } from './workflow.js';
 
-/** As many files as a request may have. */
+/** The most files that a request may have. */
 const MAX_REFERENCES = 8;
 const FILE_LOADERS: ReadonlySet<string> = new Set(['LoadImage', 'LoadImageMask']);
 const IS_PICTURE = /^(?:images?|pixels|input|input_image|any\w*|source|value)$/i;

@@ -41,7 +41,7 @@ export function offeredCount(
 ): { readonly offered?: TracedNumbers; readonly batch: number } | undefined {
   // All frames of a moving picture are one file.
   if (/Animated/.test(t.output.node.classType)) return undefined;
-  // One whose size is that of a file has no size of its own, and is no `latent`.
+  // A node whose size is that of a file does not set a size, and is not a `latent`.
   const empty = main === undefined ? [] : latentNodes(t, main).filter(({ classType }) => EMPTY_LATENT.test(classType));
   const sources = [latent?.node, main?.node, ...empty].filter((node) => node !== undefined);
   const found = first(sources, (node) => first(COUNT_NAMES, (name) => t.walk.number(node, name)));

@@ -31,7 +31,7 @@ export function latentOf(t: Tracing, { node }: Maker): Latent | undefined {
   return undefined;
 }
 
-/** Where nothing samples: the last node that gives pictures a size of its own. */
+/** If nothing samples, it is the last node that sets the size of pictures. */
 export function lastScaleOf(t: Tracing): Latent | undefined {
   return first(t.behind, (node) => {
     const [width, height] = [numberIn(node, 'width'), numberIn(node, 'height')];

@@ -215,7 +215,7 @@ function findWords(
     own,
     makers.map((maker) => of(maker, 'positive')),
   );
-  // One that is made from the positive condition has no text of its own.
+  // A condition that is made from the positive one has no text itself.
   const isOwn = (text: TracedInput) => prompt.every((other) => !sameInput(other, text));
   const negative = of(main, 'negative');
   const beside = found.length > 0 ? [] : own.flatMap(({ node }) => usable(t.walk.textsAt(node, 'negative', true)));
@@ -236,7 +236,7 @@ function findWords(
   return { prompt, negativePrompt };
 }
 
-/** Where no way from the sampler leads to words: those of the nearest input that is called a prompt. */
+/** If no path from the sampler leads to words, they are those of the nearest input that is called a prompt. */
 function namedWords(t: Tracing): readonly TracedInput<string>[] {
   // Other nodes have prompts as well: for what they cut out, for example.
   const isNamed = ({ node, input }: TracedInput) =>
@@ -282,7 +282,7 @@ function distinctNodes(nodes: readonly WorkflowNode[]): readonly WorkflowNode[] 
   return [...new Set(nodes)];
 }
 
-/** What is lost of a text in which a placeholder stands for the prompt. */
+/** The part of a text that is lost when a placeholder stands for the prompt. */
 function around(texts: readonly TracedInput<string>[]): string {
   const partial = texts.flatMap(({ value }) => (isPlaceholder(value) ? [] : placeholdersIn(value)));
   return partial.length === 0 ? '' : `, with the words around ${[...new Set(partial)].join(', ')}`;

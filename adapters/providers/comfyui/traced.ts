@@ -9,7 +9,7 @@ export interface TracedNumbers {
   readonly value: number | undefined;
 }
 
-/** What of a workflow is delivered. */
+/** The part of a workflow that is delivered. */
 export interface TracedOutput {
   readonly node: WorkflowNode;
   /** The input that names its files, for a node that is only taken for one that saves. */
@@ -21,7 +21,7 @@ export interface TracedReference {
   readonly at: TracedInput<string>;
 }
 
-/** What was found of a workflow by following its links, and what could not be known. */
+/** The findings about a workflow from following its links, and the open questions. */
 export interface TracedWorkflow {
   readonly modality: Modality;
   readonly output: TracedOutput;
@@ -41,7 +41,7 @@ export interface TracedWorkflow {
   readonly guidance?: TracedNumbers;
   readonly seed?: TracedNumbers;
   readonly references: readonly TracedReference[];
-  /** What a person has to look at, each as a sentence without its full stop; it names the nodes. */
+  /** The points that a person has to check, each as a sentence without its full stop; it names the nodes. */
   readonly checks: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export interface Saver extends TracedOutput {
   readonly kind: Modality;
 }
 
-/** What a sampler, or another node that makes pictures of words, works with. */
+/** The inputs of a sampler, or of another node that makes pictures from words. */
 export interface Maker {
   readonly node: WorkflowNode;
   /** The node with its conditions. */
@@ -67,7 +67,7 @@ export interface Latent {
   readonly height: TracedNumber | undefined;
 }
 
-/** What the parts of a trace work with. */
+/** The inputs of the parts of a trace. */
 export interface Tracing {
   readonly walk: GraphWalk;
   readonly modality: Modality;

@@ -4,13 +4,13 @@ import { type ExactJson, JsonUnreadable, readExactJson } from './exact-json.js';
 /** One node of a workflow in API format. */
 export interface WorkflowNode {
   readonly id: string;
-  /** Which kind of node it is; the server has a table of them. */
+  /** The class of the node; the server has a table of them. */
   readonly classType: string;
   /** A value, or a link `[node, slot]` to an output of another node. */
   readonly inputs: JsonObject;
   /** The JSON text of each input, as the file has it. */
   readonly sources: ReadonlyMap<string, string>;
-  /** What the author called it. */
+  /** The title that the author gave it. */
   readonly title?: string;
   /** Whether the author has muted or bypassed it, where the file says so. */
   readonly isOff: boolean;

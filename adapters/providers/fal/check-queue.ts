@@ -10,8 +10,8 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_REQUEST = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Asks for the status of a request that there is not, at each model's app. That makes nothing, and shows whether the
- * queue is reached and takes the key. Whether the model exists it cannot show.
+ * Asks for the status of a request that there is not, at each model's app. It makes nothing, and shows whether the
+ * queue is reachable and accepts the key. Whether the model exists it cannot show.
  */
 export async function checkQueue(
   connection: Connection,

@@ -29,7 +29,7 @@ import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
 import { type EndedReport, resultReport, resultsIn } from './request-results.js';
 import { refusalOf, statedRefusal } from './submission-refusal.js';
 
-/** Of an answer to a submission, beside what it may repeat of it. */
+/** The limit for an answer to a submission, beside the input that it may repeat. */
 const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 
 /** Throws one sentence for options that cannot work. */

@@ -10,7 +10,7 @@ export interface FalSettings extends InputSettings, OutputSettings {
   readonly endpoint: string;
   readonly output: OutputSettings['output'] & {
     readonly at: string;
-    /** Where the answer says of each result, in order, whether a filter has made it useless. */
+    /** The place where the answer says of each result, in order, whether a filter has made it useless. */
     readonly withheld_at?: string;
   };
 }

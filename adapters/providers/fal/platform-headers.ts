@@ -9,7 +9,7 @@ export interface FalOptions {
 /** The shortest and the longest wait for a start that is sent, in seconds. */
 const [LEAST_SECONDS, MOST_SECONDS] = [2, 24 * 60 * 60];
 
-/** How fal is to treat a task that has `timeLeftMs` left. It is not begun any more once that is over. */
+/** How fal is to treat a task that has `timeLeftMs` left. The task is not started after that time. */
 export function platformHeaders(options: FalOptions, timeLeftMs: number): Readonly<Record<string, string>> {
   const { result_expiry_seconds: expiry, keeps_payloads: keepsPayloads, server_retries: serverRetries } = options;
   const startSeconds = Math.min(MOST_SECONDS, Math.max(LEAST_SECONDS, Math.floor(timeLeftMs / 1_000)));

@@ -15,17 +15,17 @@ export interface RequestStatus {
   readonly cost?: ProviderCost;
 }
 
-/** What a completed request has made, or why it failed. */
+/** The results of a completed request, or its failure. */
 export type RequestResult = { readonly answer: unknown } | { readonly failed: FailedRequest };
 
 const MEBIBYTE = 1024 * 1024;
-/** A model may put pictures into its answer. What is longer than a word of an API is read, and not kept. */
+/** A model may put pictures into its answer. A string longer than a word of an API is read, and not kept. */
 const MAX_RESULT_BYTES = 1_536 * MEBIBYTE;
 /** An error repeats its input: eight references of 20 MiB in base64, and what is around them. */
 const MAX_FAILURE_BYTES = Math.ceil((8 * 20 * 4) / 3 + 1) * MEBIBYTE;
 const MAX_STATUS_BYTES = 8 * MEBIBYTE;
 
-/** Asks about requests in the queue, each by its path. Throws `HttpError` for what is no answer. */
+/** Asks about requests in the queue, each by its path. Throws `HttpError` for an invalid answer. */
 export class QueuedRequests {
   constructor(private readonly connection: Connection) {}
 

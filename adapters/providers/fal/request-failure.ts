@@ -22,7 +22,7 @@ const ABOUT_THE_CALL: readonly number[] = [401, 403, 408, 425, 429];
 const INPUT_REFUSED = 'content_policy_violation';
 const OUTPUT_REFUSED = 'output_content_policy_violation';
 
-/** Of a request that was cancelled. */
+/** The failure of a request that was cancelled. */
 export const CANCELLED = 'client_cancelled';
 
 /**
@@ -67,7 +67,7 @@ function byStatus(status: number): FailureName {
   return status >= 500 ? 'broke' : 'rejected';
 }
 
-/** Of a model: `detail` is a list of errors with a `type`. Of the platform: `error_type`. */
+/** Of a model: `detail` is a list of errors with a `type`. The errors of the platform: `error_type`. */
 export function typeIn(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { detail, error_type: type } = body as Record<string, unknown>;

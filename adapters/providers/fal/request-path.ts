@@ -2,7 +2,7 @@ import { ListedHosts } from '../../http/allow-list.js';
 import { answerAddress } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
 
-/** What the answer to a submission says of the request. */
+/** The queue's answer to a submission. */
 export interface SubmittedRequest {
   readonly request_id: string;
   readonly response_url?: unknown;

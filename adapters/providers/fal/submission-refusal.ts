@@ -14,7 +14,7 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
   422: 'input invalid',
 };
 
-/** What a certain refusal of the queue means for the task. */
+/** The meaning of a certain refusal of the queue for the task. */
 export function refusalOf(
   { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
   submission: Submission,

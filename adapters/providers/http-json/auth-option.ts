@@ -28,7 +28,7 @@ export function keyHeaderFault(settings: JsonObject, { auth }: Options): string 
   return name === undefined ? undefined : `/headers/${name}: This header has the key, as auth of the instance says.`;
 }
 
-/** What an option's value means for the connection. */
+/** The meaning of an option's value for the connection. */
 export function authOf(auth: string): { readonly scheme: string; readonly header: string } {
   const [form, name = ''] = auth.split(':');
   if (form === 'header') return { scheme: '', header: name };

@@ -2,7 +2,7 @@ import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/ge
 import { escapePointerToken, type Json, type JsonObject } from '../../../core/json.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 
-/** What a text such as `{prompt}` in the body of a submission stands for. */
+/** The value that a text such as `{prompt}` in the body of a submission stands for. */
 export type Placeholder =
   | { readonly kind: 'prompt' | 'negative_prompt' | 'token' }
   | { readonly kind: 'parameter'; readonly name: string }
@@ -41,7 +41,7 @@ export function isPlaceholder(text: string): boolean {
   return /^\{[^{}]*\}$/.test(text);
 }
 
-/** What a placeholder stands for; undefined where that is nothing. */
+/** The value of a placeholder; undefined if there is none. */
 export function placeholderOf(text: string): Placeholder | undefined {
   const [, word = '', rest] = /^\{([a-z_]+)(?:\.([^{}]+))?\}$/.exec(text) ?? [];
   if (rest === undefined)

@@ -12,7 +12,10 @@ import { readSettings } from './read-settings.js';
 const KEY_REFUSED = 'refuses the key; check api_key and auth.';
 const NOT_JSON = 'is not JSON; check base_url and check_path.';
 
-/** Gets the `check_path` of each model's settings, once. Where none has one, only whether a server answers is tried. */
+/**
+ * Gets the `check_path` of each model's settings, once. If none has one, only the reachability of the server is
+ * checked.
+ */
 export async function checkPaths(
   calls: ApiCalls,
   given: readonly JsonObject[],

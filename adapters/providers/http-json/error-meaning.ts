@@ -5,7 +5,7 @@ import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { failure, type FailureName, refusal } from '../shared/sentences.js';
 import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
 
-/** What an answer says of an error. It is compared, and never shown to clients. */
+/** The meaning of an error in an answer. It is compared, and never shown to clients. */
 export interface AnswerError {
   readonly code?: string;
   readonly text?: string;
@@ -39,7 +39,7 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
 
 const LONGEST_TEXT = 10_000;
 
-/** What is wrong with a meaning, as one sentence. */
+/** The fault of a meaning, as one sentence. */
 export function meaningFault(meaning: Meaning): string | undefined {
   return Object.hasOwn(NAMES, keyOf(meaning))
     ? undefined
@@ -111,7 +111,7 @@ export function isAboutAccount(meaning: Meaning | undefined): boolean {
   return meaning?.code === 'PROVIDER_REJECTED' && meaning.because === 'not-here';
 }
 
-/** What a certain refusal means for the task. */
+/** The meaning of a certain refusal for the task. */
 export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings, sent: SentTexts): SubmitAnswer {
   const { because, status = 0, retryAfterMs, body } = refused;
   if (because === 'unreachable') return refusal('unreachable');

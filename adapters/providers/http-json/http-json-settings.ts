@@ -12,7 +12,7 @@ export interface Route {
   readonly address?: string;
 }
 
-/** What an error of the API means here. */
+/** The meaning of an error of the API here. */
 export interface Meaning {
   readonly code: TaskErrorCode;
   readonly because?: RefusedBecause;
@@ -53,7 +53,7 @@ export interface HttpJsonSettings {
     readonly refused: readonly AnswerRule[];
     readonly error_in_success: boolean;
   };
-  /** What `{parameters.…}` of the body stands for. */
+  /** The value of `{parameters.…}` in the body. */
   readonly parameters: FieldRules;
   readonly files_as: 'data-url' | 'base64';
   readonly poll: Route & {

@@ -82,7 +82,7 @@ export function addressesIn(
 const LONGEST_SECONDS = 30 * 24 * 60 * 60;
 const MOST_MONEY = 1_000_000;
 
-/** What the answers about a task say of its cost; of two, the later one counts. */
+/** The cost that the answers about a task state; the later of two counts. */
 export function costIn(answers: readonly unknown[], { cost }: HttpJsonSettings): { readonly cost?: ProviderCost } {
   const of = (pointer: string | undefined, most: number): number | undefined => {
     if (pointer === undefined) return undefined;

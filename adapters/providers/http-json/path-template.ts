@@ -5,7 +5,7 @@ export type PathValues = Readonly<Partial<Record<PathName, string>>>;
 /** With a plus before it, a value keeps its slashes. A token has none. */
 const WITH_SLASHES: readonly string[] = ['+id', '+result_id'];
 
-/** What is wrong with a path, as the end of a sentence: it must have these placeholders, and no others. */
+/** The fault of a path, as the end of a sentence: it must have these placeholders, and no others. */
 export function pathFault(
   path: string,
   needed: readonly PathName[],

@@ -5,13 +5,13 @@ import { jsonWithFiles, largeStrings } from '../../http/json/json-with-files.js'
 /** An answer in JSON. The outputs in it, if it has any, are not kept. */
 export interface ReadAnswer {
   readonly json: unknown;
-  /** What each output in it is by its data URL, in their order; undefined where it does not say. */
+  /** The type of each output in it by its data URL, in their order; undefined if it does not say. */
   readonly files: readonly (string | undefined)[];
 }
 
-/** Of an answer without the outputs in it. Some APIs repeat the input. */
+/** The limit for an answer without the outputs in it. Some APIs repeat the input. */
 export const MAX_JSON_BYTES = 8 * 1024 * 1024;
-/** Of an answer with the outputs in it, in base64. */
+/** The limit for an answer with the outputs in it, in base64. */
 export const MAX_ANSWER_BYTES = 1_536 * 1024 * 1024;
 const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 const MAX_COUNT = 100;

@@ -7,7 +7,7 @@ import { MAX_JSON_BYTES } from './read-answer.js';
 import { idAt } from './task-reference.js';
 
 /**
- * Looks a task up by its token. That there is none is believed only where the settings say how the API tells it. Throws
+ * Looks a task up by its token. A missing task is believed only if the settings say how the API reports it. Throws
  * `HttpError` for an answer that leaves it open.
  */
 export async function recoverTask(

@@ -7,7 +7,7 @@ export function listedCode({ code }: AnswerError, { codes }: ErrorSettings): { r
   return listed === undefined ? {} : { code: listed };
 }
 
-/** A word of an answer for operators: undefined for what is no word, or has to do with the key. */
+/** A word of an answer for operators: undefined for a text that is not a word, or contains the key. */
 export function shownWord(word: string | undefined, credentials: Readonly<Record<string, string>>): string | undefined {
   if (word === undefined || !/^[A-Za-z0-9][A-Za-z0-9 _.:-]{0,49}$/.test(word)) return undefined;
   const keys = Object.values(credentials).flatMap(keysIn);

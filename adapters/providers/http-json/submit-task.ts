@@ -12,7 +12,7 @@ import { listedCode } from './shown-words.js';
 import { referenceIn } from './task-reference.js';
 import { taskRequest } from './task-request.js';
 
-/** What a task is sent with. */
+/** The parts that a task is sent with. */
 export interface Submitting extends Pick<ProviderOpening, 'instance' | 'log' | 'memory'> {
   readonly calls: ApiCalls;
   readonly settings: HttpJsonSettings;

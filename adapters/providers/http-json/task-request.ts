@@ -13,7 +13,7 @@ import { filledPath } from './path-template.js';
 export interface TaskRequest {
   /** Below the base address. */
   readonly path: string;
-  /** Of this task alone. */
+  /** The placeholders of this task alone. */
   readonly headers: Readonly<Record<string, string>>;
   /** A document in which files may stand. */
   readonly body: unknown;

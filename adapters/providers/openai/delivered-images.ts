@@ -22,14 +22,17 @@ export interface ImagesContext {
   readonly settings: ServerSettings;
   readonly submission: Submission;
   readonly call: ProviderCall;
-  /** Of one picture, in bytes. */
+  /** The limit for one picture, in bytes. */
   readonly maxOutputBytes: number;
   /** Fetches the pictures that are addresses. */
   readonly files: ResultFiles;
   readonly instance: Pick<OpenAiInstance, 'name' | 'log'>;
 }
 
-/** Where an answer has its entries. Some servers have one object in the place of the list, or call the list `images`. */
+/**
+ * The place of the entries in an answer. Some servers have one object in the place of the list, or call the list
+ * `images`.
+ */
 const ENTRIES: readonly string[] = ['/data/*', '/data', '/images/*'];
 /** Where an entry has its picture: in base64, or by an address. Others than OpenAI write further members. */
 const ENCODED: readonly string[] = ['b64_json', 'b64'];
@@ -38,7 +41,7 @@ const ADDRESSES: readonly string[] = ['url', 'url/url', 'image_url', 'image_url/
 /** Words such as None and null are base64 as well. A member with more than that goes before them. */
 const LONGEST_WORD_BYTES = 3;
 
-/** What the answer of the Images API has. */
+/** The used parts of an answer of the Images API. */
 interface ImagesAnswer {
   readonly data?: unknown;
   readonly images?: unknown;

@@ -4,7 +4,7 @@ import { isPolicyCode, policyRefusalIn, type SentTexts } from '../shared/policy-
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import type { FailureName } from '../shared/sentences.js';
 
-/** What an error of the server says, as far as it is understood. Its message is never used. */
+/** The understood part of an error of the server. Its message is never used. */
 export interface ServerError {
   readonly code: string;
   readonly type: string;
@@ -55,7 +55,7 @@ export function isAccountError({ code, type }: ServerError): boolean {
   return ACCOUNT.includes(code) || ACCOUNT.includes(type);
 }
 
-/** What a certain refusal means for the task. */
+/** The meaning of a certain refusal for the task. */
 export function refusalName({ because, status = 0, body }: SubmissionRefusal, sent: SentTexts): FailureName {
   if (because === 'unreachable') return 'unreachable';
   const policy = policyRefusalIn(body, status, sent);

@@ -6,7 +6,7 @@ import type { Connection } from '../shared/connection.js';
 export interface OpenAiInstance {
   readonly name: string;
   readonly connection: Connection;
-  /** Of one picture or video, in bytes. */
+  /** The limit for one picture or video, in bytes. */
   readonly maxOutputBytes: number;
   readonly log: Log;
   /** For decoding references, shared by the process. */

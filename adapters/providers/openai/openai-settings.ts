@@ -58,7 +58,7 @@ const SCHEMA: JsonObject = {
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SCHEMA['properties'] as JsonObject);
 
-/** What a model's settings give on top of their preset. */
+/** The settings of a model that override their preset. */
 type GivenSettings = Partial<Omit<ServerSettings, 'references'>> & {
   readonly preset: PresetName;
   readonly api: ServerSettings['api'];
@@ -184,7 +184,7 @@ function rulesFault(rules: FieldRules, at: string): string | undefined {
   return operatorFieldsFault(rules, at) ?? fieldRulesFault(rules, at) ?? outputFormatFault(rules['output_format'], at);
 }
 
-/** Of a field that says the format of pictures: each value must be one that is delivered. */
+/** The rule for a field with the format of pictures: each value must be one that is delivered. */
 function outputFormatFault(rule: FieldRule | undefined, at: string): string | undefined {
   if (rule === undefined) return undefined;
   const { value, values, enum: choices } = rule;

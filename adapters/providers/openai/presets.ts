@@ -1,13 +1,13 @@
 import type { MaskForm } from '../shared/masked-reference.js';
 import type { FieldRule, FieldRules } from '../shared/request-fields.js';
 
-/** What one server can, and how it is asked: a model's settings with everything filled in. */
+/** The capabilities and the API of one server: a model's settings with everything filled in. */
 export interface ServerSettings {
   /** `sync`: the Images API, whose answer has the pictures. `video`: the Videos API, whose jobs are polled. */
   readonly api: 'sync' | 'video';
   /** Sent as `model`. */
   readonly model?: string;
-  /** What a cancel sends. `delete` only where that stops the job. */
+  /** The request that cancels a task. `delete` only where that stops the job. */
   readonly cancel: 'none' | 'delete';
   /** How pictures come; `none` sends nothing, to a server that does not take the field. */
   readonly response_format: 'none' | 'b64_json' | 'url';
@@ -109,7 +109,7 @@ const SHARED = {
 const OWN_SERVER = { ...SHARED, server_errors: 'final', paid: false } as const;
 const PAID_SERVICE = { ...SHARED, server_errors: 'unknown', paid: true } as const;
 
-/** What is known of each server; a model's settings override it. */
+/** The known servers; a model's settings override them. */
 export const PRESETS: Readonly<Record<PresetName, ServerPreset>> = {
   'openai': {
     sync: {

@@ -44,7 +44,7 @@ export function isAbout(job: VideoJob, reference: string): boolean {
   return meaning !== 'failed' && meaning !== 'cancelled';
 }
 
-/** What a job says of itself. One whose status is not known counts as running. */
+/** The used members of a job. One whose status is not known counts as running. */
 export function reportOf(job: VideoJob): ProviderReport {
   const cost = costOf(job);
   const costs = cost === undefined ? {} : { cost };

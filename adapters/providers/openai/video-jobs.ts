@@ -15,7 +15,7 @@ const POLL_AFTER_MS = { least: 100, most: 60_000 };
 
 /** Jobs of the Videos API. A job's id at the server is its reference. */
 export class VideoJobs {
-  /** Jobs that the server has stopped and forgotten for us: it knows them no more, and other processes hear just that. */
+  /** Jobs that the server has stopped and deleted for us: it answers other processes that it does not know them. */
   private readonly deleted = new RecentReferences(10_000);
 
   constructor(private readonly instance: OpenAiInstance) {}
@@ -119,7 +119,7 @@ function statesNoJob(body: unknown): boolean {
 
 const LONGEST_DOWNLOAD_MS = 6 * 60 * 60 * 1_000;
 
-/** What OpenAI sends along. */
+/** The additional members that OpenAI sends. */
 function pollAfter(answer: HttpAnswer): { readonly pollAfterMs?: number } {
   const header = answer.header('openai-poll-after-ms') ?? '';
   const waitMs = /^\d{1,6}$/.test(header) ? Number(header) : 0;

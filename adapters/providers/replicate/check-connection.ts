@@ -6,7 +6,7 @@ import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 
 interface Asked {
   readonly status: number;
-  /** Of an account; the answers for models are long, and not read. */
+  /** The limit for the answer about an account; the answers for models are long, and not read. */
   readonly body?: unknown;
 }
 

@@ -4,7 +4,7 @@ import { failure, type FailureName } from '../shared/sentences.js';
 
 interface Meaning {
   readonly name: FailureName;
-  /** Where another attempt cannot succeed although the code of the failure may be retried. */
+  /** Codes with which another attempt cannot succeed although the failure may be retried. */
   readonly isFinal?: true;
 }
 
@@ -28,7 +28,7 @@ const SENTENCES: readonly (readonly [RegExp, Meaning])[] = [
   [/prediction interrupted/i, { name: 'broke' }],
 ];
 
-/** What a model's own code throws: it does so again with the same input, and each run is paid for. */
+/** The errors of a model's own code: they come again with the same input, and each run is paid for. */
 const OWN_ERROR: Meaning = { name: 'broke', isFinal: true };
 
 const LONGEST_READ = 10_000;

@@ -7,7 +7,7 @@ import type { ReplicateSettings } from './replicate-settings.js';
 import { uploadFile } from './upload-file.js';
 
 export interface PredictionRequest {
-  /** Of the path below the base address. */
+  /** The limit for the path below the base address. */
   readonly segments: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   /** Files may stand in it. */

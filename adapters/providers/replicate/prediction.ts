@@ -7,7 +7,7 @@ import type { ReplicateSettings } from './replicate-settings.js';
 import { metricsCost } from '../shared/json-members.js';
 import { shownStatus, statusMeaning } from '../shared/status-words.js';
 
-/** What is used of a prediction as the API answers it. */
+/** The used members of a prediction of the API. */
 export interface Prediction {
   readonly id: string;
   readonly status: string;
@@ -29,7 +29,7 @@ export function readPrediction(answer: unknown): Prediction | undefined {
 /** The state of a prediction. One whose status is not known counts as running. */
 export function reportOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles): ProviderReport {
   const cost = metricsCost(prediction, 'predict_time');
-  // The deadline that was sent along has passed before it was begun.
+  // The deadline that was sent along passed before it started.
   if (prediction.status === 'aborted') return { state: 'failed', failure: failure('timed out'), ...cost };
   switch (statusMeaning(prediction.status)) {
     case 'running':
@@ -45,7 +45,7 @@ export function reportOf(prediction: Prediction, settings: ReplicateSettings, fi
   }
 }
 
-/** Where a prediction has its results. */
+/** The place of the results in a prediction. */
 export function placeOfResults({ output }: Prediction, { output: { at } }: ReplicateSettings): string {
   return `/output${at ?? (Array.isArray(output) ? '/*' : '')}`;
 }

@@ -155,7 +155,7 @@ export class ReplicateProvider implements Provider {
     return { ...this.connection.credentials, accept: 'application/json' };
   }
 
-  /** What is to be sent, or the refusal of a task that cannot be. Files are uploaded before. */
+  /** The request to send, or the refusal of a task that cannot be sent. Files are uploaded before. */
   private async requestFor(
     submission: Submission,
     { whole, splits }: { readonly whole: WholeReferences; readonly splits: Splits },

@@ -8,7 +8,7 @@ import { INPUT_SETTINGS, type InputSettings, inputSettingsFault } from '../share
 export interface ReplicateSettings extends InputSettings, OutputSettings {
   /** `owner/name`. */
   readonly model?: string;
-  /** Of `model`; absent for an official model. */
+  /** The version of `model`; absent for an official model. */
   readonly version?: string;
   /** `owner/name`, instead of a model. */
   readonly deployment?: string;

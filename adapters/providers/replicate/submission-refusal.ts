@@ -13,7 +13,7 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
   422: 'input invalid',
 };
 
-/** What a certain refusal of the API means for the task. */
+/** The meaning of a certain refusal of the API for the task. */
 export function refusalOf(refused: SubmissionRefusal, sent: SentTexts = {}): SubmitAnswer {
   if (refused.because === 'unreachable') return refusal('unreachable');
   const policy = policyRefusalIn(refused.body, refused.status, sent);

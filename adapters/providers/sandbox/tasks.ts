@@ -10,7 +10,7 @@ type Result = { readonly outputs: readonly Rendered[] } | { readonly failure: Pr
 
 /** One task of the sandbox. Times come from the caller's clock, in milliseconds. */
 export class SandboxTask {
-  /** Where the cache keeps the task, since when, and how many bytes it counts for it. */
+  /** The place of the task in the cache, the time since when, and the bytes that the cache counts for it. */
   kept = { place: 'open' as 'open' | 'unread' | 'read', since: 0, bytes: 0 };
   private readonly abort = new AbortController();
   private readonly unread = new Set<number>();

@@ -10,7 +10,7 @@ import { shownStatus, statusMeaning } from '../shared/status-words.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where an answer has the pictures. They come before the state of the job. */
+/** The place of the pictures in an answer. They come before the state of the job. */
 const PICTURES = '/result/images/*/b64_json';
 /** More than a picture of 4096 by 4096 pixels has without compression. */
 const MAX_PICTURE_BYTES = 128 * 1024 * 1024;

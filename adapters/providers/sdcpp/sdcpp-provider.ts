@@ -29,7 +29,7 @@ import { refusalOf } from './sdcpp-refusal.js';
 import { requestOf } from './sdcpp-request.js';
 import { readSettings, type SdcppSettings } from './sdcpp-settings.js';
 
-/** Of an answer to a submission, beside what it may repeat of it. */
+/** The limit for an answer to a submission, beside the input that it may repeat. */
 const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 /** An output is read as fast as the object store takes it. */
 const OUTPUT_TIMEOUT_MS = 30 * 60_000;
@@ -116,7 +116,7 @@ export class SdcppProvider implements Provider {
     return pictureOf(await this.get(signal, 'jobs', reference), { reference, index });
   }
 
-  /** A running job answers 409, and goes on; the others are as `poll` finds them. */
+  /** A running job answers 409, and continues; the others are as `poll` finds them. */
   async cancel(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<void> {
     const { client, credentials: headers } = this.server.connection;
     const answer = await client.request({

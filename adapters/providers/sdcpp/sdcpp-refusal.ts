@@ -4,7 +4,7 @@ import { policyRefusalIn } from '../shared/policy-codes.js';
 import { type FailureName, refusal } from '../shared/sentences.js';
 import { errorOf } from './sdcpp-job.js';
 
-/** What the server says of values that it cannot use, with a reference that it cannot read among them. */
+/** The server's messages for values that it cannot use, including a reference that it cannot read. */
 const INVALID = 'invalid generation parameters';
 const OTHER_MODEL = 'loaded model does not support img_gen';
 

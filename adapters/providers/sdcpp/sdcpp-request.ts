@@ -12,12 +12,12 @@ import type { SdcppSettings } from './sdcpp-settings.js';
 /** More are made as these many, without a word. */
 const MAX_PICTURES = 8;
 
-/** What some routes and some versions of the server take out of a prompt and obey. */
+/** Text that some routes and some versions of the server take out of a prompt and obey. */
 const COMMANDS = /<\s*(?:sd_cpp_extra_args|lora\s*:)/i;
 
 /**
- * What is sent for a task. Nothing but numbers, truth values and listed texts comes from its parameters. Throws
- * `TaskRefused`, and `ParameterInvalid` for a value that the rules do not allow.
+ * The request that is sent for a task. Nothing but numbers, truth values and listed texts comes from its parameters.
+ * Throws `TaskRefused`, and `ParameterInvalid` for a value that the rules do not allow.
  */
 export function requestOf(
   submission: Submission,

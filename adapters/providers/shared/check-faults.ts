@@ -3,8 +3,8 @@ import { HttpError } from '../../http/http-error.js';
 import type { Connection } from './connection.js';
 
 /**
- * What to do where a server refuses what a check was sent as its key: `refused`, the sentence about a wrong one, unless
- * none is set at all.
+ * The advice when a server refuses the key of a check: `refused`, the sentence about a wrong one, unless none is set at
+ * all.
  */
 export function keyFault({ base, credentials }: Pick<Connection, 'base' | 'credentials'>, refused: string): string {
   if (Object.keys(credentials).length > 0) return refused;
@@ -22,8 +22,8 @@ export async function jsonOfCheck(answer: HttpAnswer, maxBytes?: number): Promis
 }
 
 /**
- * What is wrong with a connection, as one sentence for the operator. `option` is the one that has the address. Throws what
- * is no `HttpError`.
+ * The fault of a connection, as one sentence for the operator. `option` is the one that has the address. Throws what is
+ * no `HttpError`.
  */
 export function connectionFault(error: unknown, address: string, option = 'base_url'): string {
   if (!(error instanceof HttpError)) throw error;
@@ -45,7 +45,7 @@ export function connectionFault(error: unknown, address: string, option = 'base_
   return `${address} did not give a whole answer${named}.`;
 }
 
-/** What TLS meets where a server answers in plain HTTP. */
+/** The TLS error when a server answers in plain HTTP. */
 function isPlainAnswer(code: string): boolean {
   return /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/.test(code);
 }

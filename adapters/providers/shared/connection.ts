@@ -23,8 +23,8 @@ export interface ConnectionOpening {
   /** The name of the instance, for sentences. */
   readonly instance: string;
   /**
-   * What precedes the key in its header; Bearer when absent, nothing where it is empty. With Basic the key is a user name
-   * and a password, with a colon between them.
+   * The text before the key in its header; Bearer when absent, nothing where it is empty. With Basic the key is a user
+   * name and a password, with a colon between them.
    */
   readonly scheme?: string;
   /** The header that has the key, in lower case; `authorization` when absent. */

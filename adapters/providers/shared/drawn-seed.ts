@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { AjvJsonSchemas } from '../../system/ajv-json-schemas.js';
 
-/** Where neither the schema nor a target says more: every node that takes seeds takes these, also those of 32 bits with a sign. */
+/**
+ * If neither the schema nor a target says more, these hold: every node that takes seeds takes these, also those of 32
+ * bits with a sign.
+ */
 const DEFAULT_RANGE = 2 ** 31 - 1;
 const TRIES = 200;
 const MAX_BRANCHES = 64;

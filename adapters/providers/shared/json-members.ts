@@ -14,7 +14,7 @@ export function memberOf(value: unknown, name: string): unknown {
 
 const LONGEST_SECONDS = 30 * 24 * 60 * 60;
 
-/** The seconds of machine time in `metrics` of an answer; nothing where that is no time within a month. */
+/** The seconds of machine time in `metrics` of an answer; undefined unless it is a time within a month. */
 export function metricsCost(answer: unknown, name: string): { readonly cost?: ProviderCost } {
   const seconds = memberOf(memberOf(answer, 'metrics'), name);
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LONGEST_SECONDS)) return {};

@@ -1,7 +1,9 @@
 import { IMAGE_SIDE, sizeOf } from './image-size.js';
 import { fieldRulesFault, type FieldRule, type FieldRules, type FieldValue } from './request-fields.js';
 
-/** What a server can use in one field of a request. `size` is a text of width and height, such as `512x768`. */
+/**
+ * The values that a server can use in one field of a request. `size` is a text of width and height, such as `512x768`.
+ */
 export interface KnownField {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'size';
   readonly minimum?: number;

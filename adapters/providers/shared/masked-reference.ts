@@ -29,12 +29,12 @@ export interface MaskedPicture {
   readonly close: () => Promise<void>;
 }
 
-/** What splitting a picture needs of the call it is made for. */
+/** The parts of a call that splitting a picture needs. */
 export interface Splitting {
   /** Shared by the process: nothing may be reserved in it meanwhile. */
   readonly memory: MemoryBudget;
   readonly signal: AbortSignalLike;
-  /** Where the results wait; the system's folder for temporary files when absent. */
+  /** The folder for the results; the system's folder for temporary files when absent. */
   readonly folder?: string;
 }
 
@@ -80,7 +80,7 @@ export async function keptMasked(
 /** The files of a task. The colours of the masked reference come first, as servers apply a mask to the first picture. */
 export interface TaskFiles {
   readonly references: readonly ProviderReference[];
-  /** Of the masked reference; absent where there is none. */
+  /** The mask of the masked reference; absent if there is none. */
   readonly mask?: BodyFile;
 }
 
@@ -147,7 +147,7 @@ export async function withAlphaChannel(reference: ProviderReference, splitting: 
 }
 
 const PNG_SIGNATURE = 0x89504e47;
-/** Of the bytes of a PNG. */
+/** The offset in the bytes of a PNG. */
 const COLOUR_TYPE_AT = 25;
 const WITH_ALPHA: readonly (number | undefined)[] = [4, 6];
 
@@ -206,7 +206,7 @@ async function decodedBy(
   );
 }
 
-/** As long as a side of an upload may be. */
+/** The longest side of an upload. */
 const MAX_SIDE_PX = 65_535;
 
 function hasUsableSides({ widthPx, heightPx }: ImageHeader): boolean {
@@ -264,7 +264,7 @@ function optionsFor({ widthPx, heightPx }: ImageHeader): SharpOptions {
   return { limitInputPixels: widthPx * heightPx, failOn: 'error', pages: 1 };
 }
 
-/** Refuses a picture that cannot be decoded. Where it can, the disk failed: the error is passed on. */
+/** Refuses a picture that cannot be decoded. If it can, the disk failed: the error is passed on. */
 async function refuse(bytes: Uint8Array, header: ImageHeader, error: unknown): Promise<never> {
   const { sharp } = await import('../../image-library.js');
   await sharp(bytes, optionsFor(header))

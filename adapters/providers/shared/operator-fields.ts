@@ -4,10 +4,10 @@ import type { FieldRule, FieldRules } from './request-fields.js';
 const PLACES =
   /(?:^|_)(?:[a-z0-9]*(?:path|url|uri)|file(?:name)?|dir|folder|host(?:name)?|device|kwarg|override|lora|checkpoint|ckpt|weight|embedding|safetensor|repo|tar|webhook|callback)s?(?:_|$)/;
 const EXTRAS = /^extra(?:_|$)/;
-/** Of the field itself: what is loaded, and keys. */
+/** Reserved for the field itself: files that are loaded, and keys. */
 const LOADED_AND_KEYS =
   /(?:^|_)(?:model|token|secret|password|credential|authorization|(?:api|access|private)_?key)s?(?:_|$)/;
-/** Of the field itself: what is not sent as a file is an address there. */
+/** Reserved for the field itself: a file that is not sent is an address there. */
 const MEDIA = /(?:^|_)(?:image|img|mask|video|audio|reference|frame|picture|photo)s?$/;
 
 const OF_OPERATOR = 'users must not write into a field for places, addresses, files, keys or options.';

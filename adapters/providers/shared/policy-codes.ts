@@ -137,7 +137,7 @@ const CODE_MEMBERS = membersOf(
 const MESSAGE_MEMBERS = membersOf(
   'message msg error detail title reason status_msg task_status_msg failure failure_reason error_message error_msg fail_reason errors',
 );
-/** Members that have further errors. What is not among them, such as a repeated input, is not read. */
+/** Members that have further errors. Other members, such as a repeated input, are not read. */
 const CONTAINERS = membersOf(
   'error errors inner_error detail details base_resp output data metadata response result task task_result promptFeedback candidates predictions generateVideoResponse raw moderation_details incomplete_details failure provider_specific_fields upstream_error cause',
 );
@@ -201,7 +201,7 @@ export function policyStageIn(body: unknown, status?: number, sent: SentTexts = 
   return found.messages.map((text) => stageOfMessage(text, sent)).find((stage) => stage !== undefined);
 }
 
-/** What a sentence says, by itself or by the code of another server in it. */
+/** The meaning of a sentence, by itself or by the code of another server in it. */
 function stageOfMessage(message: string, sent: SentTexts): PolicyStage | undefined {
   const said = stageOfSentence(message, sent);
   if (said !== undefined) return said;

@@ -1,5 +1,5 @@
 /**
- * What a content policy refused: what was sent, what was made, or either where the response does not say which.
+ * The part that a content policy refused: the input, the output, or either when the response does not say which.
  * `policyRefusalIn` counts the last one as a refusal of what was sent.
  */
 export type PolicyStage = 'input' | 'output' | 'unsaid';
@@ -15,7 +15,7 @@ export function isGenericCode(code: string): boolean {
   return GENERIC_CODE.test(code);
 }
 
-/** What a sentence says that the content policy refused; undefined for any other. */
+/** The part that the content policy refused by this sentence; undefined for any other sentence. */
 export function stageOfSentence(message: string, sent: SentTexts): PolicyStage | undefined {
   const sentence = withoutQuotes(withoutRepeats(message, sent));
   return isAboutPolicy(sentence) ? stageIn(sentence) : undefined;

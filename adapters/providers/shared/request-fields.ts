@@ -2,11 +2,11 @@ import type { Json, JsonObject } from '../../../core/json.js';
 
 export type FieldValue = string | number | boolean;
 
-/** Where the value of one field of a request comes from: a constant, or a parameter of the task within bounds. */
+/** The source of the value of one field of a request: a constant, or a parameter of the task within bounds. */
 export interface FieldRule {
   readonly value?: FieldValue;
   readonly parameter?: string;
-  /** What is sent for each value of the parameter, written as a text; instead of a type with its bounds. */
+  /** The value to send for each value of the parameter, written as a text; instead of a type with its bounds. */
   readonly values?: Readonly<Record<string, FieldValue>>;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean';
   readonly enum?: readonly FieldValue[];
@@ -18,7 +18,7 @@ export interface FieldRule {
   readonly maximum?: number;
 }
 
-/** The rules of a request, by the name of the field. What no rule names is never sent. */
+/** The rules of a request, by the name of the field. Parameters without a rule are never sent. */
 export type FieldRules = Readonly<Record<string, FieldRule>>;
 
 const SCALAR = ['string', 'number', 'boolean'];

@@ -26,7 +26,7 @@ const LONGEST_FETCH_MS = 6 * 60 * 60 * 1_000;
 /** Files on other hosts than the instance's own, which the answers of a server point to. */
 export interface ResultFiles {
   readonly connection: Connection;
-  /** Where they may be. */
+  /** The places where they may be. */
   readonly hosts: ListedHosts;
   /** Whether the instance's own origin gets its key with the request; other hosts never do. */
   readonly sendsKey?: boolean;
@@ -89,14 +89,14 @@ export function dataUrlType(text: string): string | undefined {
   return type?.trim().toLowerCase();
 }
 
-/** What a result is, by its address or its data URL; `otherwise` where that says nothing. */
+/** The media type of a result, by its address or its data URL; `otherwise` where that says nothing. */
 export function outputOf(result: Result, otherwise: string): ProviderOutput {
   if ('address' in result) return outputAt(result.address, otherwise);
   const mediaType = result.dataType === '' ? otherwise : result.dataType;
   return { kind: mediaType.startsWith('video/') ? 'video' : 'image', mediaType };
 }
 
-/** What a file is by the end of its address; `otherwise` where that says nothing. */
+/** The media type of a file by the end of its address; `otherwise` where that says nothing. */
 export function outputAt(address: string, otherwise: string): ProviderOutput {
   const extension = extensionOf(address);
   const known = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
@@ -135,7 +135,7 @@ export async function resultBytes(
   return fileBytes(answer, { hasKey: Object.keys(headers).length > 0 });
 }
 
-/** What pictures and videos have at a place near their beginning, in Latin-1. */
+/** The signatures of pictures and videos near their beginning, in Latin-1. */
 const MEDIA_STARTS: readonly (readonly [at: number, text: string])[] = [
   [0, '\x89PNG'],
   [0, '\xff\xd8\xff'],
@@ -205,7 +205,7 @@ export async function* bytesOfDataUrl(dataUrl: string, answer: HttpAnswer): Asyn
   yield* decodedBase64(text, MAX_RESULT_BYTES, fail);
 }
 
-/** Of an answer without its results; some repeat the input. */
+/** The limit for an answer without its results; some repeat the input. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 const MAX_STRINGS = 300;
 const REPEATED_INPUT: readonly string[] = ['/input/*', '/input/*/*'];

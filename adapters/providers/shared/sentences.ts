@@ -5,7 +5,7 @@ interface Failure {
   readonly code: TaskErrorCode;
   /** For the client. The sentence of the code when absent. */
   readonly message?: string;
-  /** Of a refusal that another provider, or a later submission, may not meet. */
+  /** The reason of a refusal that another provider, or a later submission, may not meet. */
   readonly because?: RefusedBecause;
 }
 

@@ -11,10 +11,10 @@ export type CheckedSettings =
   | { readonly settings: JsonObject };
 
 /**
- * A model's `provider_settings` under a JSON Schema 2020-12, whose type is `object`: the first fault as one sentence, or
- * the settings. A field that is missing is named with one beside it that is not known. Of a text that does not match a pattern
- * the sentence says that it must be what the `description` says, if there is one. The schema object must be a constant, as it is
- * compiled once for each object.
+ * A model's `provider_settings` under a JSON Schema 2020-12, whose type is `object`: the first fault as one sentence,
+ * or the settings. A field that is missing is named with one beside it that is not known. For a text that does not
+ * match a pattern, the sentence quotes the `description` of the schema, if there is one. The schema object must be a
+ * constant, as it is compiled once for each object.
  */
 export function checkSettings(schema: JsonObject, settings: JsonObject): CheckedSettings {
   const { faults, withDefaults } = schemas.check(schema, settings);

@@ -20,18 +20,18 @@ export interface FoundOutputs {
 export type SpooledOutputs = Omit<Extract<SubmitAnswer, { readonly outputs: unknown }>, 'accepted'>;
 
 export interface SpooledAnswer {
-  /** Where the outputs are, in base64: JSON Pointers in which `*` stands for any key or index. */
+  /** The places of the outputs, in base64: JSON Pointers in which `*` stands for any key or index. */
   readonly at: readonly string[];
-  /** Where their addresses are; see `JsonWithFilesOptions`. */
+  /** The places of their addresses; see `JsonWithFilesOptions`. */
   readonly addressesAt?: readonly string[];
-  /** Of one output, in bytes. */
+  /** The limit for one output, in bytes. */
   readonly maxOutputBytes: number;
   readonly submission: Submission;
   readonly call: ProviderCall;
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Base64 takes four bytes for three; the rest is for what is no output. */
+/** Base64 takes four bytes for three; the rest is for the other members. */
 const BASE64_SHARE = 1.4;
 const MAX_JSON_BYTES = 1024 * 1024;
 /** More than any server makes at once, so that what was not paid for does not fail the answer. */

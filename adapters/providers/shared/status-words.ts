@@ -1,6 +1,6 @@
 import type { ProviderReport } from '../../../core/ports/provider.js';
 
-/** What the status of a task at a provider means. */
+/** The meaning of the status of a task at a provider. */
 export type StatusMeaning = Exclude<ProviderReport['state'], 'unknown'>;
 
 /**
@@ -24,7 +24,7 @@ const MEANINGS: ReadonlyMap<string, StatusMeaning> = new Map(
   ),
 );
 
-/** What a status means, in any case and with any separators; undefined for a word that is not known. */
+/** The meaning of a status, in any case and with any separators; undefined for an unknown word. */
 export function statusMeaning(word: string): StatusMeaning | undefined {
   return MEANINGS.get(
     word

@@ -15,7 +15,10 @@ import { inputRefusal, refusal } from './sentences.js';
 import { maskedFirst, maskRefusal, type Splits } from './split-references.js';
 import { TaskRefused } from './task-refused.js';
 
-/** The part of `provider_settings` that says which field of a model's input has what. What it does not name is never sent. */
+/**
+ * The part of `provider_settings` that says which field of a model's input has what. Parameters that it does not name
+ * are never sent.
+ */
 export interface InputSettings {
   readonly prompt_field: string;
   readonly negative_prompt_field?: string;

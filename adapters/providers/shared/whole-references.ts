@@ -35,8 +35,9 @@ export class WholeReferences {
   }
 
   /**
-   * What `send` resolves with, or the refusal of the task where a reference ended its request early, as no server takes half a
-   * request, or where it could not be prepared. Only for the request itself: an answer that has begun may be to a task that was taken.
+   * The result of `send`, or the refusal of the task if a reference ended its request early, as no server takes half a
+   * request, or if it could not be prepared. It holds only for the request itself: an answer that has started may be to
+   * a task that was taken.
    */
   async sent<T>(send: Promise<T>, signal: { readonly aborted: boolean }): Promise<T | typeof REFERENCE_UNREAD> {
     try {

@@ -10,7 +10,7 @@ export interface Scene {
   readonly random: Random;
   readonly elements: ReadonlyMap<Element, Color | undefined>;
   readonly figures: readonly Figure[];
-  /** As a share of the picture's height, from the top. */
+  /** The share of the picture's height above the horizon. */
   readonly horizon: number;
   /** The position of the sun or the moon, as shares of width and height. */
   readonly lightX: number;
@@ -27,7 +27,7 @@ export interface Frame extends Scene {
   /** The shorter side: the size of every thing is a share of it. */
   readonly unit: number;
   readonly horizonY: number;
-  /** Where the light is at this moment. */
+  /** The position of the light at this moment. */
   readonly sunX: number;
   readonly sunY: number;
   /** 1 where the light is on the left, so that things stand on the right of the middle; else -1. */

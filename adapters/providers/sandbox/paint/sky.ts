@@ -135,7 +135,7 @@ function paintClouds({
       const u = ((x - width / 2) / unit) * (1.5 + down * 1.3) + seconds * 0.035 + 40;
       const thick = smoothstep(cut, cut + 0.24, fractalNoise(u, v, seed, 5)) * window;
       if (thick <= 0) continue;
-      // Where there is less cloud just above, the edge catches the light.
+      // If there is less cloud just above, the edge catches the light.
       const edge = smoothstep(0.02, -0.12, fractalNoise(u, v - 0.16, seed, 3) - 0.5);
       const near = clamp01(1 - Math.hypot(x - sunX, y - sunY) / (unit * 0.7));
       canvas.blend(x, y, mix(shade, mix(lit, palette.light, near * 0.6), edge), thick * (isHeavy ? 0.92 : 0.8));
