@@ -3,6 +3,59 @@ import { escapePointerToken, type Json, type JsonObject } from '../../core/json.
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
 
+type Say = (pointer: string, message: string) => void;
+
+/** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
+export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): PlaceFault[] {
+  const faults: PlaceFault[] = [];
+  const say: Say = (pointer, message) => {
+    faults.push({ pointer, message });
+  };
+  const { price } = entry;
+  for (const name of ['credits_per_unit', 'base_credits'] as const) {
+    if (price[name] === undefined) continue;
+    if (scaledDecimal(sourceOf(`/price/${name}`) ?? '', MICRO_PLACES) === undefined) {
+      say(`/price/${name}`, 'must be a decimal number from 0 with at most 6 places');
+    }
+  }
+  if (price.minimum_credits > price.maximum_credits) say('/price/minimum_credits', 'must not be above maximum_credits');
+  if (price.unit === 'image' && entry.modality !== 'image') say('/price/unit', 'must not be image for a video model');
+  if (price.unit === 'video' && entry.modality !== 'video') say('/price/unit', 'must not be video for an image model');
+  const { needs }: UnitRule = PRICE_UNITS[price.unit];
+  if (needs !== undefined && price[PARAMETER_KEYS[needs]] === undefined)
+    say('/price', `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}`);
+  checkCount(entry, say);
+  checkSize(entry, say);
+  checkDuration(entry, say);
+  checkMultipliers(entry, sourceOf, say);
+  return faults;
+}
+
+/** The price of a model whose faults were checked. */
+export function priceTerms({ price }: ModelEntry, sourceOf: (pointer: string) => string | undefined): PriceTerms {
+  const scaled = (pointer: string, places: number) => scaledDecimal(sourceOf(pointer) ?? '0', places) ?? 0;
+  return {
+    version: price.version,
+    unit: price.unit,
+    microcreditsPerUnit: scaled('/price/credits_per_unit', MICRO_PLACES),
+    baseMicrocredits: scaled('/price/base_credits', MICRO_PLACES),
+    ...(price.count_parameter === undefined ? {} : { countParameter: price.count_parameter }),
+    ...(price.size_parameter === undefined ? {} : { sizeParameter: price.size_parameter }),
+    ...(price.duration_parameter === undefined ? {} : { durationParameter: price.duration_parameter }),
+    multipliers: (price.multipliers ?? []).map(({ parameter, values }, index) => ({
+      parameter,
+      thousandthsByValue: Object.fromEntries(
+        Object.keys(values).map((name) => {
+          const pointer = `/price/multipliers/${index}/values/${escapePointerToken(name)}`;
+          return [name, scaled(pointer, THOUSANDTH_PLACES)];
+        }),
+      ),
+    })),
+    minimumCredits: price.minimum_credits,
+    maximumCredits: price.maximum_credits,
+  };
+}
+
 /**
  * A decimal number as it was written, times 10 to the power of `places`, exactly; undefined when it is negative,
  * written in another way, has more places, or would not fit a safe integer.
@@ -33,6 +86,7 @@ interface Subschema {
 const DEFINING_ONE = new Set(['items']);
 const DEFINING_MANY = new Set(['prefixItems', 'anyOf', 'oneOf']);
 const DEFINING_NAMED = new Set(['properties', 'patternProperties', '$defs']);
+
 const NARROWING_ONE = new Set([
   'not',
   'if',
@@ -147,34 +201,6 @@ const THOUSANDTH_PLACES = 3;
 
 const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'duration_parameter' } as const;
 
-type Say = (pointer: string, message: string) => void;
-
-/** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
-export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): PlaceFault[] {
-  const faults: PlaceFault[] = [];
-  const say: Say = (pointer, message) => {
-    faults.push({ pointer, message });
-  };
-  const { price } = entry;
-  for (const name of ['credits_per_unit', 'base_credits'] as const) {
-    if (price[name] === undefined) continue;
-    if (scaledDecimal(sourceOf(`/price/${name}`) ?? '', MICRO_PLACES) === undefined) {
-      say(`/price/${name}`, 'must be a decimal number from 0 with at most 6 places');
-    }
-  }
-  if (price.minimum_credits > price.maximum_credits) say('/price/minimum_credits', 'must not be above maximum_credits');
-  if (price.unit === 'image' && entry.modality !== 'image') say('/price/unit', 'must not be image for a video model');
-  if (price.unit === 'video' && entry.modality !== 'video') say('/price/unit', 'must not be video for an image model');
-  const { needs }: UnitRule = PRICE_UNITS[price.unit];
-  if (needs !== undefined && price[PARAMETER_KEYS[needs]] === undefined)
-    say('/price', `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}`);
-  checkCount(entry, say);
-  checkSize(entry, say);
-  checkDuration(entry, say);
-  checkMultipliers(entry, sourceOf, say);
-  return faults;
-}
-
 function checkCount(entry: ModelEntry, say: Say): void {
   const name = entry.price.count_parameter;
   if (name === undefined) return;
@@ -268,29 +294,4 @@ function canTake(property: JsonObject, name: string): boolean {
   if (property['type'] === 'boolean') return name === 'true' || name === 'false';
   if (property['type'] === 'integer') return /^(0|-?[1-9][0-9]*)$/.test(name);
   return true;
-}
-
-/** The price of a model whose faults were checked. */
-export function priceTerms({ price }: ModelEntry, sourceOf: (pointer: string) => string | undefined): PriceTerms {
-  const scaled = (pointer: string, places: number) => scaledDecimal(sourceOf(pointer) ?? '0', places) ?? 0;
-  return {
-    version: price.version,
-    unit: price.unit,
-    microcreditsPerUnit: scaled('/price/credits_per_unit', MICRO_PLACES),
-    baseMicrocredits: scaled('/price/base_credits', MICRO_PLACES),
-    ...(price.count_parameter === undefined ? {} : { countParameter: price.count_parameter }),
-    ...(price.size_parameter === undefined ? {} : { sizeParameter: price.size_parameter }),
-    ...(price.duration_parameter === undefined ? {} : { durationParameter: price.duration_parameter }),
-    multipliers: (price.multipliers ?? []).map(({ parameter, values }, index) => ({
-      parameter,
-      thousandthsByValue: Object.fromEntries(
-        Object.keys(values).map((name) => {
-          const pointer = `/price/multipliers/${index}/values/${escapePointerToken(name)}`;
-          return [name, scaled(pointer, THOUSANDTH_PLACES)];
-        }),
-      ),
-    })),
-    minimumCredits: price.minimum_credits,
-    maximumCredits: price.maximum_credits,
-  };
 }

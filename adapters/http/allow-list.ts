@@ -3,99 +3,6 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { HttpError } from './http-error.js';
 
-export type NetworkAddress = ipaddr.IPv4 | ipaddr.IPv6;
-
-export type Network = ReturnType<typeof ipaddr.parseCIDR>;
-type Networks = readonly (readonly [network: Network, what: string])[];
-
-/**
- * Networks of IANA's registries of special-purpose and of multicast addresses that nothing is sent to. The few
- * addresses within them that are globally reachable, anycast for protocols of the network itself, are refused too.
- */
-const REFUSED_V4: Networks = networks([
-  ['0.0.0.0/8', 'an address of this network'],
-  ['10.0.0.0/8', 'a private address'],
-  ['100.64.0.0/10', "a carrier's shared address"],
-  ['127.0.0.0/8', 'a loopback address'],
-  ['169.254.0.0/16', 'a link-local address'],
-  ['172.16.0.0/12', 'a private address'],
-  ['192.0.0.0/24', 'an address for protocol assignments'],
-  ['192.0.2.0/24', 'an address for documentation'],
-  ['192.88.99.0/24', 'a 6to4 relay'],
-  ['192.168.0.0/16', 'a private address'],
-  ['198.18.0.0/15', 'an address for benchmarks'],
-  ['198.51.100.0/24', 'an address for documentation'],
-  ['203.0.113.0/24', 'an address for documentation'],
-  ['224.0.0.0/4', 'a multicast address'],
-  ['240.0.0.0/4', 'a reserved address'],
-  // Not in the registries: a cloud's own services answer there, to its machines alone.
-  ['168.63.129.16/32', 'an address of a cloud platform'],
-]);
-
-/** Within global unicast; all outside of it is refused. */
-const REFUSED_V6: Networks = networks([
-  ['2001::/23', 'an address for protocol assignments'],
-  ['2001:db8::/32', 'an address for documentation'],
-  ['3fff::/20', 'an address for documentation'],
-]);
-
-/**
- * IPv6 networks whose addresses contain the IPv4 address that packets finally go to: the network, and the index of its
- * first byte.
- */
-const EMBEDDED_V4 = (
-  [
-    ['::ffff:0:0/96', 12],
-    ['64:ff9b::/96', 12],
-    ['2002::/16', 2],
-  ] as const
-).map(([network, firstByte]) => [ipaddr.IPv6.parseCIDR(network), firstByte] as const);
-
-const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
-const NAMES_V6: Networks = networks([
-  ['::/128', 'the unspecified address'],
-  ['::1/128', 'a loopback address'],
-  ['fc00::/7', 'a private address'],
-  ['fe80::/10', 'a link-local address'],
-  ['fec0::/10', 'a private address'],
-  ['ff00::/8', 'a multicast address'],
-]);
-
-/** The kind of a special address, or undefined for one that anything may be sent to. */
-export function specialAddress(address: NetworkAddress): string | undefined {
-  if (address.kind() === 'ipv4') return nameIn(REFUSED_V4, address);
-  const v6 = address as ipaddr.IPv6;
-  const embedded = embeddedAddress(v6);
-  if (embedded !== undefined) return specialAddress(embedded);
-  if (!v6.match(GLOBAL_UNICAST)) return nameIn(NAMES_V6, v6) ?? 'a reserved address';
-  return nameIn(REFUSED_V6, v6);
-}
-
-/** The IPv4 address within a mapped, NAT64 or 6to4 one. */
-function embeddedAddress(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
-  for (const [network, firstByte] of EMBEDDED_V4) {
-    if (address.match(network)) return new ipaddr.IPv4(address.toByteArray().slice(firstByte, firstByte + 4));
-  }
-  return undefined;
-}
-
-function nameIn(among: Networks, address: NetworkAddress): string | undefined {
-  return among.find(([network]) => isWithin(address, network))?.[1];
-}
-
-function networks(listed: readonly (readonly [network: string, what: string])[]): Networks {
-  return listed.map(([network, what]) => [ipaddr.parseCIDR(network), what]);
-}
-
-export function isWithin(address: NetworkAddress, network: Network): boolean {
-  return address.kind() === network[0].kind() && address.match(network);
-}
-
-interface ListedHostAllowList {
-  readonly hostname: string;
-  readonly port: string | undefined;
-}
-
 /**
  * The destinations that an operator allows for this client in addition to the public internet. An entry is a network
  * (`10.0.0.0/8`), or a host by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A
@@ -103,12 +10,12 @@ interface ListedHostAllowList {
  */
 export class AllowList {
   private readonly networks: readonly Network[];
-  private readonly hosts: readonly ListedHostAllowList[];
+  private readonly hosts: readonly AllowedHost[];
 
   /** Throws a `RangeError` that names the entry it cannot read. */
   constructor(entries: readonly string[]) {
     this.networks = entries.filter((entry) => entry.includes('/')).map(networkOf);
-    this.hosts = entries.filter((entry) => !entry.includes('/')).map(hostOfAllowList);
+    this.hosts = entries.filter((entry) => !entry.includes('/')).map(allowedHost);
   }
 
   /** Whether a name may lead to a listed network. */
@@ -135,6 +42,11 @@ export class AllowList {
   }
 }
 
+interface AllowedHost {
+  readonly hostname: string;
+  readonly port: string | undefined;
+}
+
 function networkOf(entry: string): Network {
   const [address = '', bits = '', ...rest] = entry.split('/');
   const most = isIP(address) === 4 ? 32 : 128;
@@ -150,7 +62,7 @@ function networkOf(entry: string): Network {
   return ipaddr.parseCIDR(entry);
 }
 
-function hostOfAllowList(entry: string): ListedHostAllowList {
+function allowedHost(entry: string): AllowedHost {
   if (isIP(entry) === 6 && !entry.includes('%')) return { hostname: ipaddr.parse(entry).toString(), port: undefined };
   const [, host = '', port] = /^(\[[^\]]+\]|[^:[\]@?#\s\\]+)(?::(\d{1,5}))?$/.exec(entry) ?? [];
   const hostname = readHostname(host);
@@ -214,27 +126,6 @@ export function readTarget(address: string | URL, base?: Target): Target {
   return { protocol, hostname, port, origin, path: url.pathname + url.search, shown: origin + url.pathname };
 }
 
-/** The address a host name is, where it is one. */
-export function literalAddress(hostname: string): NetworkAddress | undefined {
-  return isIP(hostname) === 0 ? undefined : ipaddr.parse(hostname);
-}
-
-function defaultPortOf(protocol: Target['protocol']): string {
-  return protocol === 'https:' ? '443' : '80';
-}
-
-function refusedTarget(message: string): HttpError {
-  return new HttpError('refused-address', message, { requestSent: false });
-}
-
-/** Thrown while a connection is made; the request that waits for it turns it into an `HttpError`. */
-export class AddressRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'AddressRefused';
-  }
-}
-
 /**
  * Throws unless every address that a target's name resolves to is allowed: an attacker mixes one internal address with
  * public ones.
@@ -251,15 +142,6 @@ export function requireAllowed(
     if (special !== undefined) throw new AddressRefused(`the host is at ${special}, which is not listed`);
     if (protocol !== 'https:') throw new AddressRefused('only listed hosts may be called without TLS');
   }
-}
-
-/** Names that are never of the public internet (RFC 6761, 6762 and 8375, and ICANN's `internal`), and names without a dot. */
-const LOCAL_NAME = /^[^.]*$|(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
-
-/** Whether a host may be on the public internet, as its name or its address alone says. */
-export function mayBePublic(hostname: string): boolean {
-  const literal = literalAddress(hostname);
-  return literal === undefined ? !LOCAL_NAME.test(hostname) : specialAddress(literal) === undefined;
 }
 
 /**
@@ -285,7 +167,127 @@ export function mayBeCalled(allow: AllowList, { protocol, hostname, port }: Endp
   return allow.hasNetworks || (protocol === 'https:' && mayBePublic(hostname));
 }
 
-interface ListedHostListedHosts {
+/** Thrown while a connection is made; the request that waits for it turns it into an `HttpError`. */
+export class AddressRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AddressRefused';
+  }
+}
+
+/** Names that are never of the public internet (RFC 6761, 6762 and 8375, and ICANN's `internal`), and names without a dot. */
+const LOCAL_NAME = /^[^.]*$|(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
+
+/** Whether a host may be on the public internet, as its name or its address alone says. */
+export function mayBePublic(hostname: string): boolean {
+  const literal = literalAddress(hostname);
+  return literal === undefined ? !LOCAL_NAME.test(hostname) : specialAddress(literal) === undefined;
+}
+
+export type NetworkAddress = ipaddr.IPv4 | ipaddr.IPv6;
+
+export type Network = ReturnType<typeof ipaddr.parseCIDR>;
+
+type Networks = readonly (readonly [network: Network, what: string])[];
+
+/**
+ * Networks of IANA's registries of special-purpose and of multicast addresses that nothing is sent to. The few
+ * addresses within them that are globally reachable, anycast for protocols of the network itself, are refused too.
+ */
+const REFUSED_V4: Networks = networks([
+  ['0.0.0.0/8', 'an address of this network'],
+  ['10.0.0.0/8', 'a private address'],
+  ['100.64.0.0/10', "a carrier's shared address"],
+  ['127.0.0.0/8', 'a loopback address'],
+  ['169.254.0.0/16', 'a link-local address'],
+  ['172.16.0.0/12', 'a private address'],
+  ['192.0.0.0/24', 'an address for protocol assignments'],
+  ['192.0.2.0/24', 'an address for documentation'],
+  ['192.88.99.0/24', 'a 6to4 relay'],
+  ['192.168.0.0/16', 'a private address'],
+  ['198.18.0.0/15', 'an address for benchmarks'],
+  ['198.51.100.0/24', 'an address for documentation'],
+  ['203.0.113.0/24', 'an address for documentation'],
+  ['224.0.0.0/4', 'a multicast address'],
+  ['240.0.0.0/4', 'a reserved address'],
+  // Not in the registries: a cloud's own services answer there, to its machines alone.
+  ['168.63.129.16/32', 'an address of a cloud platform'],
+]);
+
+/** Within global unicast; all outside of it is refused. */
+const REFUSED_V6: Networks = networks([
+  ['2001::/23', 'an address for protocol assignments'],
+  ['2001:db8::/32', 'an address for documentation'],
+  ['3fff::/20', 'an address for documentation'],
+]);
+
+/**
+ * IPv6 networks whose addresses contain the IPv4 address that packets finally go to: the network, and the index of its
+ * first byte.
+ */
+const EMBEDDED_V4 = (
+  [
+    ['::ffff:0:0/96', 12],
+    ['64:ff9b::/96', 12],
+    ['2002::/16', 2],
+  ] as const
+).map(([network, firstByte]) => [ipaddr.IPv6.parseCIDR(network), firstByte] as const);
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+const NAMES_V6: Networks = networks([
+  ['::/128', 'the unspecified address'],
+  ['::1/128', 'a loopback address'],
+  ['fc00::/7', 'a private address'],
+  ['fe80::/10', 'a link-local address'],
+  ['fec0::/10', 'a private address'],
+  ['ff00::/8', 'a multicast address'],
+]);
+
+/** The kind of a special address, or undefined for one that anything may be sent to. */
+export function specialAddress(address: NetworkAddress): string | undefined {
+  if (address.kind() === 'ipv4') return nameIn(REFUSED_V4, address);
+  const v6 = address as ipaddr.IPv6;
+  const embedded = embeddedAddress(v6);
+  if (embedded !== undefined) return specialAddress(embedded);
+  if (!v6.match(GLOBAL_UNICAST)) return nameIn(NAMES_V6, v6) ?? 'a reserved address';
+  return nameIn(REFUSED_V6, v6);
+}
+
+/** The IPv4 address within a mapped, NAT64 or 6to4 one. */
+function embeddedAddress(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
+  for (const [network, firstByte] of EMBEDDED_V4) {
+    if (address.match(network)) return new ipaddr.IPv4(address.toByteArray().slice(firstByte, firstByte + 4));
+  }
+  return undefined;
+}
+
+function nameIn(among: Networks, address: NetworkAddress): string | undefined {
+  return among.find(([network]) => isWithin(address, network))?.[1];
+}
+
+function networks(listed: readonly (readonly [network: string, what: string])[]): Networks {
+  return listed.map(([network, what]) => [ipaddr.parseCIDR(network), what]);
+}
+
+export function isWithin(address: NetworkAddress, network: Network): boolean {
+  return address.kind() === network[0].kind() && address.match(network);
+}
+
+/** The address a host name is, where it is one. */
+export function literalAddress(hostname: string): NetworkAddress | undefined {
+  return isIP(hostname) === 0 ? undefined : ipaddr.parse(hostname);
+}
+
+function defaultPortOf(protocol: Target['protocol']): string {
+  return protocol === 'https:' ? '443' : '80';
+}
+
+function refusedTarget(message: string): HttpError {
+  return new HttpError('refused-address', message, { requestSent: false });
+}
+
+interface ListedHost {
   /** Without the dot of a suffix. */
   readonly hostname: string;
   readonly isSuffix: boolean;
@@ -297,11 +299,11 @@ interface ListedHostListedHosts {
  * suffix that begins with a dot and means all names below it, but not itself (`.example.com`); with a port, or for 443.
  */
 export class ListedHosts {
-  private readonly hosts: readonly ListedHostListedHosts[];
+  private readonly hosts: readonly ListedHost[];
 
   /** Throws a `RangeError` that names the entry it cannot read. */
   constructor(entries: readonly string[]) {
-    this.hosts = entries.map(hostOfListedHosts);
+    this.hosts = entries.map(listedHost);
   }
 
   has({ protocol, hostname, port }: Endpoint): boolean {
@@ -314,11 +316,11 @@ export class ListedHosts {
   }
 }
 
-function isBelow(hostname: string, suffix: ListedHostListedHosts): boolean {
+function isBelow(hostname: string, suffix: ListedHost): boolean {
   return hostname.endsWith(`.${suffix.hostname}`) && hostname.length > suffix.hostname.length + 1;
 }
 
-function hostOfListedHosts(entry: string): ListedHostListedHosts {
+function listedHost(entry: string): ListedHost {
   const [, dot = '', name = '', port = '443'] =
     /^(\.?)(\[[^\]]+\]|[^.:[\]@?#/\\*\s][^:[\]@?#/\\*\s]*)(?::(\d{1,5}))?$/.exec(entry) ?? [];
   const hostname = name === '' ? undefined : readHostname(name);

@@ -8,135 +8,6 @@ import { BodyQueue, OutgoingBody } from './http-request.js';
 import type { HttpLimits } from './limits.js';
 import { ProxyFailure } from './proxies.js';
 
-export type Over = 'aborted' | 'closed' | 'total';
-
-/**
- * The time from a call to the last byte of its answer, over all redirects. It ends early when its signal is aborted or
- * the client is closed.
- */
-export class CallLife {
-  private listener: ((over: Over) => void) | undefined;
-  private readonly abort = () => this.cut('aborted');
-  private readonly timer: NodeJS.Timeout;
-  private hasEnded = false;
-  private over: Over | undefined;
-
-  constructor(
-    private readonly signal: AbortSignalLike,
-    private readonly others: Set<CallLife>,
-    totalTimeoutMs: number,
-  ) {
-    this.timer = setTimeout(() => this.cut('total'), totalTimeoutMs);
-    signal.addEventListener('abort', this.abort, { once: true });
-    others.add(this);
-  }
-
-  /**
-   * Called once, when the call is aborted, or immediately if it already was; each exchange of the call replaces the
-   * previous one.
-   */
-  onCut(listener: (over: Over) => void): void {
-    this.listener = listener;
-    if (this.over !== undefined) listener(this.over);
-  }
-
-  cut(over: Over): void {
-    if (this.hasEnded) return;
-    this.over = over;
-    this.end();
-    this.listener?.(over);
-  }
-
-  end(): void {
-    this.hasEnded = true;
-    clearTimeout(this.timer);
-    this.signal.removeEventListener('abort', this.abort);
-    this.others.delete(this);
-  }
-}
-
-interface Failure {
-  readonly kind: HttpErrorKind;
-  readonly what: string;
-  readonly code?: string;
-  readonly phase?: TimedOutPhase;
-}
-
-/**
- * The meaning of a connection error for the request on that connection. The error's own message is not repeated: it may
- * hold what was sent.
- */
-export function failureOf(
-  error: Error,
-  { isSent, isAnswered }: { readonly isSent: boolean; readonly isAnswered: boolean },
-): Failure {
-  if (error instanceof AddressRefused) return { kind: 'refused-address', what: `${error.message}.` };
-  const code = codeOf(error);
-  const named = code === undefined ? {} : { code };
-  if (!isSent) {
-    if (error instanceof ProxyFailure)
-      return { kind: 'not-connected', what: `The proxy made no connection${inBrackets(code)}.`, ...named };
-    if (code === 'UND_ERR_CONNECT_TIMEOUT')
-      return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
-    return { kind: 'not-connected', what: `No connection was established${inBrackets(code)}.`, ...named };
-  }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return { kind: 'too-large', what: "The answer's headers are larger than allowed.", ...named };
-  if (isMalformed(error)) return { kind: 'bad-answer', what: 'The answer is not HTTP.' };
-  const what = isAnswered ? 'The answer ended before it was complete' : 'The connection was lost before an answer';
-  return { kind: 'unknown-outcome', what: `${what}${inBrackets(code)}.`, ...named };
-}
-
-/** Codes are constants of Node, OpenSSL and undici; anything else is left out. */
-function codeOf(error: Error): string | undefined {
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,60}$/.test(code) ? code : undefined;
-}
-
-function inBrackets(code: string | undefined): string {
-  return code === undefined ? '' : ` (${code})`;
-}
-
-/** The parser's own error, which has no code. An answer that ends too early is incomplete, not malformed. */
-function isMalformed({ name, message }: Error): boolean {
-  return name === 'HTTPParserError' && !message.includes('Invalid EOF state');
-}
-
-const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
-
-/** Headers that say nothing about who is asking: all that another origin is sent after a redirect. */
-const HEADERS_FOR_OTHERS: readonly string[] = ['accept', 'accept-encoding', 'accept-language', 'user-agent'];
-
-export function isRedirect(status: number, { location }: IncomingHttpHeaders): boolean {
-  return REDIRECTS.includes(status) && location !== undefined;
-}
-
-/**
- * The target of a redirect. Whether that address may be called is checked when it is connected to, as for any other.
- * Throws `HttpError` for a location that is not an address.
- */
-export function redirectTarget(
-  location: string,
-  from: Target,
-  error: (kind: HttpErrorKind, what: string) => HttpError,
-): Target {
-  try {
-    return readTarget(location, from);
-  } catch (refused) {
-    throw error('refused-address', `It redirects. ${(refused as Error).message}`);
-  }
-}
-
-/** The request to the target of a redirect: another origin gets no credentials. */
-export function headersAfter(
-  headers: Readonly<Record<string, string>>,
-  from: Target,
-  to: Target,
-): Readonly<Record<string, string>> {
-  if (from.origin === to.origin) return headers;
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => HEADERS_FOR_OTHERS.includes(name)));
-}
-
 /** One request to one target. */
 export interface Hop {
   readonly method: string;
@@ -337,3 +208,132 @@ const PHASES: Readonly<Record<TimedOutPhase, string>> = {
   idle: "A pause in the answer's body",
   total: 'The call',
 };
+
+export type Over = 'aborted' | 'closed' | 'total';
+
+/**
+ * The time from a call to the last byte of its answer, over all redirects. It ends early when its signal is aborted or
+ * the client is closed.
+ */
+export class CallLife {
+  private listener: ((over: Over) => void) | undefined;
+  private readonly abort = () => this.cut('aborted');
+  private readonly timer: NodeJS.Timeout;
+  private hasEnded = false;
+  private over: Over | undefined;
+
+  constructor(
+    private readonly signal: AbortSignalLike,
+    private readonly others: Set<CallLife>,
+    totalTimeoutMs: number,
+  ) {
+    this.timer = setTimeout(() => this.cut('total'), totalTimeoutMs);
+    signal.addEventListener('abort', this.abort, { once: true });
+    others.add(this);
+  }
+
+  /**
+   * Called once, when the call is aborted, or immediately if it already was; each exchange of the call replaces the
+   * previous one.
+   */
+  onCut(listener: (over: Over) => void): void {
+    this.listener = listener;
+    if (this.over !== undefined) listener(this.over);
+  }
+
+  cut(over: Over): void {
+    if (this.hasEnded) return;
+    this.over = over;
+    this.end();
+    this.listener?.(over);
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    clearTimeout(this.timer);
+    this.signal.removeEventListener('abort', this.abort);
+    this.others.delete(this);
+  }
+}
+
+interface Failure {
+  readonly kind: HttpErrorKind;
+  readonly what: string;
+  readonly code?: string;
+  readonly phase?: TimedOutPhase;
+}
+
+/**
+ * The meaning of a connection error for the request on that connection. The error's own message is not repeated: it may
+ * hold what was sent.
+ */
+export function failureOf(
+  error: Error,
+  { isSent, isAnswered }: { readonly isSent: boolean; readonly isAnswered: boolean },
+): Failure {
+  if (error instanceof AddressRefused) return { kind: 'refused-address', what: `${error.message}.` };
+  const code = codeOf(error);
+  const named = code === undefined ? {} : { code };
+  if (!isSent) {
+    if (error instanceof ProxyFailure)
+      return { kind: 'not-connected', what: `The proxy made no connection${inBrackets(code)}.`, ...named };
+    if (code === 'UND_ERR_CONNECT_TIMEOUT')
+      return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
+    return { kind: 'not-connected', what: `No connection was established${inBrackets(code)}.`, ...named };
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { kind: 'too-large', what: "The answer's headers are larger than allowed.", ...named };
+  if (isMalformed(error)) return { kind: 'bad-answer', what: 'The answer is not HTTP.' };
+  const what = isAnswered ? 'The answer ended before it was complete' : 'The connection was lost before an answer';
+  return { kind: 'unknown-outcome', what: `${what}${inBrackets(code)}.`, ...named };
+}
+
+/** Codes are constants of Node, OpenSSL and undici; anything else is left out. */
+function codeOf(error: Error): string | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,60}$/.test(code) ? code : undefined;
+}
+
+function inBrackets(code: string | undefined): string {
+  return code === undefined ? '' : ` (${code})`;
+}
+
+/** The parser's own error, which has no code. An answer that ends too early is incomplete, not malformed. */
+function isMalformed({ name, message }: Error): boolean {
+  return name === 'HTTPParserError' && !message.includes('Invalid EOF state');
+}
+
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+/** Headers that say nothing about who is asking: all that another origin is sent after a redirect. */
+const HEADERS_FOR_OTHERS: readonly string[] = ['accept', 'accept-encoding', 'accept-language', 'user-agent'];
+
+export function isRedirect(status: number, { location }: IncomingHttpHeaders): boolean {
+  return REDIRECTS.includes(status) && location !== undefined;
+}
+
+/**
+ * The target of a redirect. Whether that address may be called is checked when it is connected to, as for any other.
+ * Throws `HttpError` for a location that is not an address.
+ */
+export function redirectTarget(
+  location: string,
+  from: Target,
+  error: (kind: HttpErrorKind, what: string) => HttpError,
+): Target {
+  try {
+    return readTarget(location, from);
+  } catch (refused) {
+    throw error('refused-address', `It redirects. ${(refused as Error).message}`);
+  }
+}
+
+/** The request to the target of a redirect: another origin gets no credentials. */
+export function headersAfter(
+  headers: Readonly<Record<string, string>>,
+  from: Target,
+  to: Target,
+): Readonly<Record<string, string>> {
+  if (from.origin === to.origin) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HEADERS_FOR_OTHERS.includes(name)));
+}

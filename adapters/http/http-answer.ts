@@ -8,14 +8,6 @@ import { KeptBytes } from './json/json-scanner.js';
 import { ShortJson } from './json/short-json.js';
 import type { HttpLimits } from './limits.js';
 
-type AnswerHints = Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'>;
-
-/** The parts that are kept of a JSON document that is read for its short members. */
-const MAX_SHORT_BYTES = 256 * 1024;
-/** A picture of one colour compresses beyond any ratio; what is read is not kept. */
-const SHORT_DECOMPRESSION_RATIO = 2_000;
-const WHITE_SPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-
 /**
  * An answer whose headers have arrived; its body is still arriving, and is read once: as a stream, completely, or not
  * at all. The limits of the call hold until then, so an answer that is not read must be discarded.
@@ -178,6 +170,14 @@ export class HttpAnswer {
     return this.error('bad-answer', what);
   }
 }
+
+type AnswerHints = Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'>;
+
+/** The parts that are kept of a JSON document that is read for its short members. */
+const MAX_SHORT_BYTES = 256 * 1024;
+/** A picture of one colour compresses beyond any ratio; what is read is not kept. */
+const SHORT_DECOMPRESSION_RATIO = 2_000;
+const WHITE_SPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 export interface AddressRules {
   /** The configured address of the instance; relative addresses begin there. */

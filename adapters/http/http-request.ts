@@ -74,7 +74,7 @@ export function bodyOf({ body }: HttpRequest): Uint8Array | AsyncIterable<Uint8A
   return body !== undefined && 'stream' in body ? body.stream : body;
 }
 
-const PIECE_BYTES_OUTGOINGBODY = 64 * 1024;
+const SENT_PIECE_BYTES = 64 * 1024;
 
 /**
  * A body on its way out, in pieces, so that its progress is seen and it can be ended. `onProgress` is called when a piece has
@@ -125,8 +125,7 @@ export class OutgoingBody implements AsyncIterable<Uint8Array> {
 }
 
 async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < body.byteLength; at += PIECE_BYTES_OUTGOINGBODY)
-    yield body.subarray(at, at + PIECE_BYTES_OUTGOINGBODY);
+  for (let at = 0; at < body.byteLength; at += SENT_PIECE_BYTES) yield body.subarray(at, at + SENT_PIECE_BYTES);
 }
 
 /** Pauses and resumes the reading of a connection. */
@@ -138,7 +137,7 @@ export interface Flow {
 /** How much of an answer waits in memory to be read. */
 const MAX_WAITING_BYTES = 256 * 1024;
 /** The overhead of a piece beside its bytes. */
-const PIECE_BYTES_BODYQUEUE = 128;
+const PIECE_OVERHEAD_BYTES = 128;
 /** Pieces that are shorter together are joined, so that whoever keeps them does not pay for each. */
 const JOINED_BYTES = 16 * 1024;
 
@@ -157,7 +156,7 @@ export class BodyQueue {
   push(piece: Uint8Array): void {
     if (this.ending) return;
     this.pieces.push(piece);
-    this.waitingBytes += PIECE_BYTES_BODYQUEUE + piece.byteLength;
+    this.waitingBytes += PIECE_OVERHEAD_BYTES + piece.byteLength;
     if (this.waitingBytes > MAX_WAITING_BYTES) this.flow.pause();
     this.wakeReader?.();
   }
@@ -190,7 +189,7 @@ export class BodyQueue {
       ready();
     }
     const taken = this.pieces.splice(0, this.countToJoin());
-    for (const { byteLength } of taken) this.waitingBytes -= PIECE_BYTES_BODYQUEUE + byteLength;
+    for (const { byteLength } of taken) this.waitingBytes -= PIECE_OVERHEAD_BYTES + byteLength;
     if (this.waitingBytes <= MAX_WAITING_BYTES / 2) this.flow.resume();
     return taken.length === 1 ? taken[0] : Buffer.concat(taken);
   }

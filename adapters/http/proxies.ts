@@ -3,6 +3,33 @@ import { request as httpRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { type Endpoint, isWithin, literalAddress, type Network, readHostname } from './allow-list.js';
 
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy for each host, as the environment configures it: `https_proxy` for https and `http_proxy` for http, else
+ * `all_proxy`; none for what `no_proxy` lists. Each may be in upper case; lower case wins, and an empty one counts as
+ * absent.
+ */
+export class Proxies {
+  private readonly https: Proxy | undefined;
+  private readonly http: Proxy | undefined;
+  private readonly exceptions: NoProxyList;
+
+  /** Throws a `RangeError` that names the variable, not its value, if it is not a proxy URL. */
+  constructor(environment: Environment) {
+    this.https = proxyOf(environment, ['https_proxy', 'all_proxy']);
+    this.http = proxyOf(environment, ['http_proxy', 'all_proxy']);
+    this.exceptions = new NoProxyList(variable(environment, 'no_proxy')?.value ?? '');
+  }
+
+  /** The proxy to a target, or undefined where it is called directly. */
+  for(target: Endpoint): Proxy | undefined {
+    const proxy = target.protocol === 'https:' ? this.https : this.http;
+    return proxy === undefined || this.exceptions.has(target) ? undefined : proxy;
+  }
+}
+
 type Entry = { readonly network: Network } | { readonly hostname: string; readonly port: string | undefined };
 
 /**
@@ -46,33 +73,6 @@ function entryOf(entry: string): Entry | undefined {
 export interface Proxy extends Endpoint {
   /** The value of `Proxy-Authorization`; a secret. */
   readonly authorization?: string;
-}
-
-/** The variables of a process. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * The proxy for each host, as the environment configures it: `https_proxy` for https and `http_proxy` for http, else
- * `all_proxy`; none for what `no_proxy` lists. Each may be in upper case; lower case wins, and an empty one counts as
- * absent.
- */
-export class Proxies {
-  private readonly https: Proxy | undefined;
-  private readonly http: Proxy | undefined;
-  private readonly exceptions: NoProxyList;
-
-  /** Throws a `RangeError` that names the variable, not its value, if it is not a proxy URL. */
-  constructor(environment: Environment) {
-    this.https = proxyOf(environment, ['https_proxy', 'all_proxy']);
-    this.http = proxyOf(environment, ['http_proxy', 'all_proxy']);
-    this.exceptions = new NoProxyList(variable(environment, 'no_proxy')?.value ?? '');
-  }
-
-  /** The proxy to a target, or undefined where it is called directly. */
-  for(target: Endpoint): Proxy | undefined {
-    const proxy = target.protocol === 'https:' ? this.https : this.http;
-    return proxy === undefined || this.exceptions.has(target) ? undefined : proxy;
-  }
 }
 
 interface Variable {

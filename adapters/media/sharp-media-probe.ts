@@ -12,6 +12,71 @@ import type { ImageType } from './sharp-image.js';
 import { VideoProber } from './video-prober.js';
 import { webpEnd } from './webp-file.js';
 
+export interface SharpMediaProbeOptions {
+  /**
+   * Probes that read at the same time; 3 when absent, which leaves one of the threads that Node decodes on for files.
+   */
+  readonly concurrency?: number;
+  /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
+  readonly memory?: MemoryBudget;
+}
+
+/**
+ * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then
+ * waits until the memory for all its bytes, or for the tables of the video, and for decoding them where they are
+ * decoded, is free. At most `concurrency` probes read at the same time; the bytes of others are unread. The libraries
+ * are loaded with the first file of their kind: most processes never read one. mediabunny runs in a thread of its own,
+ * as a file may make it do more than was computed. A failure of the source of the bytes is passed on, as it says
+ * nothing about them.
+ *
+ * However long a video is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside
+ * them the demuxer's view of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples
+ * at most. It is read forwards, each byte once at most.
+ */
+export class SharpMediaProbe implements MediaProbe {
+  readonly #queue: PQueue;
+  readonly #memory: MemoryBudget;
+  readonly #videos = new VideoProber();
+
+  constructor({ concurrency = 3, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
+    this.#queue = new PQueue({ concurrency });
+    this.#memory = memory;
+  }
+
+  async probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    return this.#queue.add(async () => {
+      // A file that is expected to be a video is not read from its start on.
+      if (limits.kind !== 'video') return this.#probeImage(file, limits);
+      const reader = new BlockReader(file);
+      const head = await reader.bytes(0, Math.min(file.byteSize, SNIFFED_BYTES));
+      return (await sniff(head)) === VIDEO ? this.#probeVideo(reader, file, limits) : this.#probeImage(file, limits);
+    });
+  }
+
+  async #probeImage(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    const collector = new BytesCollector(await file.read(), file.byteSize);
+    const head = await collector.head((bytes) => readImageHeader(bytes) !== 'more');
+    const kind = readImageHeader(head) === 'none' ? await sniff(head) : 'image';
+    if (kind === undefined || kind === VIDEO) await collector.close();
+    if (kind === undefined) return notMeant(limits);
+    if (kind === VIDEO) return this.#probeVideo(new BlockReader(file), file, limits);
+    return this.#memory.during(file.byteSize + decodedBytes(head, limits), async () => {
+      const collected = await collector.all();
+      if (collected === undefined) return { invalid: `The file has more than ${file.byteSize} bytes.` };
+      return probeBytes(collected, limits);
+    });
+  }
+
+  async #probeVideo(reader: BlockReader, file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    const outline = await readOutline(reader, file.byteSize);
+    if ('invalid' in outline) return outline;
+    const neededBytes = await tableBytes(outline);
+    if (typeof neededBytes !== 'number') return neededBytes;
+    if (hasOtherTracks(outline)) return OTHER_TRACKS;
+    return this.#memory.during(neededBytes, async () => this.#videos.probe(outline.known, limits));
+  }
+}
+
 /** Takes bytes out of a stream in two steps: the first of them, then all. A failure of the stream is passed on. */
 export class BytesCollector {
   readonly #source: AsyncIterator<Uint8Array>;
@@ -127,71 +192,6 @@ async function sniff(bytes: Uint8Array): Promise<ImageType | typeof VIDEO | unde
   } catch {
     // Bytes that break off inside their own magic are of no kind.
     return undefined;
-  }
-}
-
-export interface SharpMediaProbeOptions {
-  /**
-   * Probes that read at the same time; 3 when absent, which leaves one of the threads that Node decodes on for files.
-   */
-  readonly concurrency?: number;
-  /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
-  readonly memory?: MemoryBudget;
-}
-
-/**
- * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then
- * waits until the memory for all its bytes, or for the tables of the video, and for decoding them where they are
- * decoded, is free. At most `concurrency` probes read at the same time; the bytes of others are unread. The libraries
- * are loaded with the first file of their kind: most processes never read one. mediabunny runs in a thread of its own,
- * as a file may make it do more than was computed. A failure of the source of the bytes is passed on, as it says
- * nothing about them.
- *
- * However long a video is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside
- * them the demuxer's view of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples
- * at most. It is read forwards, each byte once at most.
- */
-export class SharpMediaProbe implements MediaProbe {
-  readonly #queue: PQueue;
-  readonly #memory: MemoryBudget;
-  readonly #videos = new VideoProber();
-
-  constructor({ concurrency = 3, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
-    this.#queue = new PQueue({ concurrency });
-    this.#memory = memory;
-  }
-
-  async probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
-    return this.#queue.add(async () => {
-      // A file that is expected to be a video is not read from its start on.
-      if (limits.kind !== 'video') return this.#probeImage(file, limits);
-      const reader = new BlockReader(file);
-      const head = await reader.bytes(0, Math.min(file.byteSize, SNIFFED_BYTES));
-      return (await sniff(head)) === VIDEO ? this.#probeVideo(reader, file, limits) : this.#probeImage(file, limits);
-    });
-  }
-
-  async #probeImage(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
-    const collector = new BytesCollector(await file.read(), file.byteSize);
-    const head = await collector.head((bytes) => readImageHeader(bytes) !== 'more');
-    const kind = readImageHeader(head) === 'none' ? await sniff(head) : 'image';
-    if (kind === undefined || kind === VIDEO) await collector.close();
-    if (kind === undefined) return notMeant(limits);
-    if (kind === VIDEO) return this.#probeVideo(new BlockReader(file), file, limits);
-    return this.#memory.during(file.byteSize + decodedBytes(head, limits), async () => {
-      const collected = await collector.all();
-      if (collected === undefined) return { invalid: `The file has more than ${file.byteSize} bytes.` };
-      return probeBytes(collected, limits);
-    });
-  }
-
-  async #probeVideo(reader: BlockReader, file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
-    const outline = await readOutline(reader, file.byteSize);
-    if ('invalid' in outline) return outline;
-    const neededBytes = await tableBytes(outline);
-    if (typeof neededBytes !== 'number') return neededBytes;
-    if (hasOtherTracks(outline)) return OTHER_TRACKS;
-    return this.#memory.during(neededBytes, async () => this.#videos.probe(outline.known, limits));
   }
 }
 

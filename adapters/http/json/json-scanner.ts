@@ -2,81 +2,6 @@ import type { HttpError } from '../http-error.js';
 import { jsonOf, MAX_JSON_DEPTH } from '../json-body.js';
 import { ShortJson } from './short-json.js';
 
-/** Bytes of pieces that do not last, up to a limit. */
-export class KeptBytes {
-  private buffer = new Uint8Array(256);
-  private used = 0;
-
-  /** `tooLong` makes the error for one byte more than `maxBytes`. */
-  constructor(
-    private readonly maxBytes: number,
-    private readonly tooLong: () => Error,
-  ) {}
-
-  add(piece: Uint8Array): void {
-    const needed = this.used + piece.byteLength;
-    if (needed > this.maxBytes) throw this.tooLong();
-    if (needed > this.buffer.byteLength) this.grow(needed);
-    this.buffer.set(piece, this.used);
-    this.used = needed;
-  }
-
-  /** The text added from this position on. It changes with what is added later. */
-  since(from: number): Uint8Array {
-    return this.buffer.subarray(from, this.used);
-  }
-
-  private grow(needed: number): void {
-    const larger = new Uint8Array(Math.max(needed, this.buffer.byteLength * 2));
-    larger.set(this.since(0));
-    this.buffer = larger;
-  }
-}
-
-/** The keys and indexes that lead to a value. */
-export type JsonPath = readonly (string | number)[];
-
-/**
- * Places in a JSON document, as JSON Pointers (RFC 6901) in which a part `*` stands for any one key or index:
- * `/images/*`.
- */
-export class PointerPatterns {
-  private readonly patterns: readonly (readonly string[])[];
-
-  /** Throws a `RangeError` for a pattern that is not a pointer. */
-  constructor(patterns: readonly string[]) {
-    this.patterns = patterns.map(partsOf);
-  }
-
-  matches(path: JsonPath): boolean {
-    return this.patterns.some(
-      (parts) =>
-        parts.length === path.length && parts.every((part, index) => part === '*' || part === String(path[index])),
-    );
-  }
-}
-
-/** The keys and indexes of a pointer, each as a text. */
-export function pathOf(pointer: string): JsonPath {
-  return partsOf(pointer);
-}
-
-/** The pointer to a value. */
-export function pointerTo(path: JsonPath): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-function partsOf(pattern: string): readonly string[] {
-  if (!/^(?:\/(?:[^~]|~[01])*)*$/.test(pattern)) throw new RangeError(`${pattern} is no JSON Pointer.`);
-  return pattern
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-/** Makes the error for a body that is invalid or too large. */
-export type ReadFailure = (kind: 'bad-answer' | 'too-large', what: string) => HttpError;
-
 /** An object or an array that is open, and where in it the scanner is. */
 interface Container {
   readonly isObject: boolean;
@@ -85,13 +10,6 @@ interface Container {
   /** In an object, whether the next string is a key. */
   expectsKey: boolean;
 }
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-const [COLON, COMMA] = [0x3a, 0x2c];
-const LONGEST_KEY_BYTES = 64 * 1024;
-const NO_KEY = new KeptBytes(0, () => new Error('There is no key.'));
-const EMPTY_STRING = new Uint8Array([QUOTE, QUOTE]);
 
 /**
  * Follows the structure of a JSON document as its bytes come, and keeps all of it but the strings at chosen places; other
@@ -212,6 +130,88 @@ export class JsonScanner {
     return this.fail('bad-answer', 'The answer is not JSON.');
   }
 }
+
+/** Bytes of pieces that do not last, up to a limit. */
+export class KeptBytes {
+  private buffer = new Uint8Array(256);
+  private used = 0;
+
+  /** `tooLong` makes the error for one byte more than `maxBytes`. */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly tooLong: () => Error,
+  ) {}
+
+  add(piece: Uint8Array): void {
+    const needed = this.used + piece.byteLength;
+    if (needed > this.maxBytes) throw this.tooLong();
+    if (needed > this.buffer.byteLength) this.grow(needed);
+    this.buffer.set(piece, this.used);
+    this.used = needed;
+  }
+
+  /** The text added from this position on. It changes with what is added later. */
+  since(from: number): Uint8Array {
+    return this.buffer.subarray(from, this.used);
+  }
+
+  private grow(needed: number): void {
+    const larger = new Uint8Array(Math.max(needed, this.buffer.byteLength * 2));
+    larger.set(this.since(0));
+    this.buffer = larger;
+  }
+}
+
+/** The keys and indexes that lead to a value. */
+export type JsonPath = readonly (string | number)[];
+
+/**
+ * Places in a JSON document, as JSON Pointers (RFC 6901) in which a part `*` stands for any one key or index:
+ * `/images/*`.
+ */
+export class PointerPatterns {
+  private readonly patterns: readonly (readonly string[])[];
+
+  /** Throws a `RangeError` for a pattern that is not a pointer. */
+  constructor(patterns: readonly string[]) {
+    this.patterns = patterns.map(partsOf);
+  }
+
+  matches(path: JsonPath): boolean {
+    return this.patterns.some(
+      (parts) =>
+        parts.length === path.length && parts.every((part, index) => part === '*' || part === String(path[index])),
+    );
+  }
+}
+
+/** The keys and indexes of a pointer, each as a text. */
+export function pathOf(pointer: string): JsonPath {
+  return partsOf(pointer);
+}
+
+/** The pointer to a value. */
+export function pointerTo(path: JsonPath): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function partsOf(pattern: string): readonly string[] {
+  if (!/^(?:\/(?:[^~]|~[01])*)*$/.test(pattern)) throw new RangeError(`${pattern} is no JSON Pointer.`);
+  return pattern
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Makes the error for a body that is invalid or too large. */
+export type ReadFailure = (kind: 'bad-answer' | 'too-large', what: string) => HttpError;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const [COLON, COMMA] = [0x3a, 0x2c];
+const LONGEST_KEY_BYTES = 64 * 1024;
+const NO_KEY = new KeptBytes(0, () => new Error('There is no key.'));
+const EMPTY_STRING = new Uint8Array([QUOTE, QUOTE]);
 
 /** Reads a body piece by piece, and remembers how far in a piece its reader is. */
 export class BodyReader {

@@ -6,6 +6,53 @@ import type { HttpAnswer } from '../http-answer.js';
 import { decodedBase64, encodedText } from './base64.js';
 import { BodyReader, JsonScanner, pathOf, PointerPatterns, type ReadFailure, StringText } from './json-scanner.js';
 
+export interface JsonWithFilesOptions extends LargeStringsOptions {
+  /**
+   * Further places, at which a string is the address of a file, unless it is a data URL or longer than an address. With
+   * this, an address is also expected at the other places. There are no such places when absent.
+   */
+  readonly addressesAt?: readonly string[];
+  /** The limit for each decoded file. The answer as a whole is bounded by `maxBodyBytes` of its limits. */
+  readonly maxFileBytes: number;
+}
+
+/** A file in a JSON document: base64, or a data URL with it, or the address of one. */
+export interface EncodedFile {
+  /** Its place in the document, as a JSON Pointer. */
+  readonly pointer: string;
+  /** The media type that a data URL declares. */
+  readonly mediaType?: string;
+  /** In place of bytes. */
+  readonly address?: string;
+  /** Decoded as it comes, to be read before the next file. Invalid base64 breaks it off with `bad-answer`. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Reads an answer in JSON that has files in it, in memory that does not grow with them. `take` is called for each file in
+ * its order, and reads it, in whole, in part or not at all; the connection is read no faster. Resolves with the rest of the
+ * document, in which each file is an empty string. Throws `HttpError`, as `HttpAnswer.json` does, and what `take` throws.
+ */
+export async function jsonWithFiles(
+  answer: HttpAnswer,
+  options: JsonWithFilesOptions,
+  take: (file: EncodedFile) => Promise<void>,
+): Promise<unknown> {
+  const fail: ReadFailure = (kind, what) => answer.error(kind, what);
+  const { at, addressesAt = [] } = options;
+  const strings = largeStrings(answer.jsonBody(), { ...options, at: [...at, ...addressesAt] }, fail);
+  const places = options.addressesAt === undefined ? undefined : new PointerPatterns(addressesAt);
+  try {
+    for (;;) {
+      const { done, value } = await strings.next();
+      if (done === true) return value;
+      await take(await fileOf(value, places, options.maxFileBytes, fail));
+    }
+  } finally {
+    await strings.return(undefined);
+  }
+}
+
 /** A string of a JSON document that is read as it comes. */
 export interface LargeString {
   /** Its place in the document, as a JSON Pointer. */
@@ -55,53 +102,6 @@ export async function* largeStrings(
 }
 
 const LONGEST_ADDRESS = 8 * 1024;
-
-export interface JsonWithFilesOptions extends LargeStringsOptions {
-  /**
-   * Further places, at which a string is the address of a file, unless it is a data URL or longer than an address. With
-   * this, an address is also expected at the other places. There are no such places when absent.
-   */
-  readonly addressesAt?: readonly string[];
-  /** The limit for each decoded file. The answer as a whole is bounded by `maxBodyBytes` of its limits. */
-  readonly maxFileBytes: number;
-}
-
-/** A file in a JSON document: base64, or a data URL with it, or the address of one. */
-export interface EncodedFile {
-  /** Its place in the document, as a JSON Pointer. */
-  readonly pointer: string;
-  /** The media type that a data URL declares. */
-  readonly mediaType?: string;
-  /** In place of bytes. */
-  readonly address?: string;
-  /** Decoded as it comes, to be read before the next file. Invalid base64 breaks it off with `bad-answer`. */
-  readonly bytes: AsyncIterable<Uint8Array>;
-}
-
-/**
- * Reads an answer in JSON that has files in it, in memory that does not grow with them. `take` is called for each file in
- * its order, and reads it, in whole, in part or not at all; the connection is read no faster. Resolves with the rest of the
- * document, in which each file is an empty string. Throws `HttpError`, as `HttpAnswer.json` does, and what `take` throws.
- */
-export async function jsonWithFiles(
-  answer: HttpAnswer,
-  options: JsonWithFilesOptions,
-  take: (file: EncodedFile) => Promise<void>,
-): Promise<unknown> {
-  const fail: ReadFailure = (kind, what) => answer.error(kind, what);
-  const { at, addressesAt = [] } = options;
-  const strings = largeStrings(answer.jsonBody(), { ...options, at: [...at, ...addressesAt] }, fail);
-  const places = options.addressesAt === undefined ? undefined : new PointerPatterns(addressesAt);
-  try {
-    for (;;) {
-      const { done, value } = await strings.next();
-      if (done === true) return value;
-      await take(await fileOf(value, places, options.maxFileBytes, fail));
-    }
-  } finally {
-    await strings.return(undefined);
-  }
-}
 
 async function fileOf(
   { pointer, text: given }: LargeString,
