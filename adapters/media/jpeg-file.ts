@@ -1,3 +1,4 @@
+import { standsAlone } from '../../core/media/image-header.js';
 import { orientationOf, swapsSides, UPRIGHT } from './cleaning/exif-orientation.js';
 import { BROKEN, type ContainerEnd, viewOf } from './container-end.js';
 
@@ -8,11 +9,6 @@ export const START_OF_SCAN = 0xda;
 /** A frame header that says that its scans are coded arithmetically. */
 export function isArithmetic(marker: number): boolean {
   return (marker >= 0xc9 && marker <= 0xcb) || (marker >= 0xcd && marker <= 0xcf);
-}
-
-/** Markers that stand alone, without a length: TEM and the restart markers. */
-export function standsAlone(marker: number): boolean {
-  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 }
 
 /**
@@ -43,11 +39,11 @@ const LOSSLESS = refused(`The image is a lossless or hierarchical JPEG, which fe
 const JPEG_LS = refused(`The image is a JPEG-LS, which few programs read; ${SEND_BASELINE}.`);
 const NO_HEIGHT = refused('The JPEG does not state its height before its pixels; send one that does.');
 
-const APP0 = 0xe0;
-const APP1 = 0xe1;
-const APP14 = 0xee;
+export const APP0 = 0xe0;
+export const APP1 = 0xe1;
+export const APP14 = 0xee;
 const APP15 = 0xef;
-const COMMENT = 0xfe;
+export const COMMENT = 0xfe;
 const FRAME_OF_JPEG_LS = 0xf7;
 const PROGRESSIVE = 0xc2;
 /** Baseline, extended and progressive frames of Huffman codes. */
@@ -59,9 +55,9 @@ const TABLES: ReadonlySet<number> = new Set([0xc4, 0xdb, 0xdc, 0xdd]);
 const MAX_SCAN_COMPONENTS = 4;
 const LAST_COEFFICIENT = 63;
 const MAX_LOW_BIT = 13;
-const EXIF = 'Exif\0';
-/** The text, and a byte behind it that is 0 or not. */
-const EXIF_BYTES = 6;
+export const EXIF = 'Exif\0';
+/** The text, and a byte after it that readers ignore. */
+export const EXIF_BYTES = 6;
 
 interface Segment {
   readonly marker: number;
@@ -188,7 +184,7 @@ function isExif(view: Buffer, { marker, contentAt, contentEnd }: Segment): boole
 }
 
 /** Segments that no pixel depends on, except for the meaning of its components. */
-function isMetadata(marker: number): boolean {
+export function isMetadata(marker: number): boolean {
   return (marker >= APP0 && marker <= APP15) || marker === COMMENT;
 }
 

@@ -6,7 +6,7 @@ import { BROKEN, type ContainerEnd, viewOf } from './container-end.js';
 export const PNG_SIGNATURE_BYTES = 8;
 const LENGTH_BYTES = 4;
 const TYPE_BYTES = 4;
-const CHECKSUM_BYTES = 4;
+export const CHECKSUM_BYTES = 4;
 
 export const IHDR = typeNamed('IHDR');
 export const PLTE = typeNamed('PLTE');

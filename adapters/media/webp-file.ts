@@ -1,8 +1,7 @@
-import { BROKEN, viewOf } from './container-end.js';
-import type { ContainerEnd } from './container-end.js';
+import { BROKEN, type ContainerEnd, viewOf } from './container-end.js';
 
-const RIFF_HEADER_BYTES = 12;
-const CHUNK_HEADER_BYTES = 8;
+export const RIFF_HEADER_BYTES = 12;
+export const CHUNK_HEADER_BYTES = 8;
 const ANIMATION_FRAME = Buffer.from('ANMF', 'latin1').readUInt32BE(0);
 /** libwebp goes through all frames before one to find it, so that the time for all grows with the square of their number. */
 export const MAX_FRAMES = 1_000;

@@ -119,11 +119,17 @@ interface Frame {
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
 /** Start-of-frame markers, without DHT, JPG and DAC, whose values are among them. */
-const isStartOfFrame = (marker: number): boolean =>
-  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+export function isStartOfFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+}
+
 /** Those whose low bits say that coefficients are refined over several scans. */
 const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
-const standsAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+
+/** Markers without a length: TEM and the restart markers. */
+export function standsAlone(marker: number): boolean {
+  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+}
 
 /**
  * Walks the segments up to the first scan: only it shows whether all components are interleaved. Bytes between segments are

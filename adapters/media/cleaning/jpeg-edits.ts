@@ -1,4 +1,16 @@
-import { afterScan, END_OF_IMAGE, standsAlone, START_OF_IMAGE, START_OF_SCAN } from '../jpeg-file.js';
+import { isStartOfFrame, standsAlone } from '../../../core/media/image-header.js';
+import {
+  afterScan,
+  APP0,
+  APP1,
+  APP14,
+  END_OF_IMAGE,
+  EXIF,
+  EXIF_BYTES,
+  isMetadata,
+  START_OF_IMAGE,
+  START_OF_SCAN,
+} from '../jpeg-file.js';
 import {
   type CleaningPass,
   type Edits,
@@ -12,21 +24,13 @@ import {
 } from './edits.js';
 import { orientationOf, orientationTiff, UPRIGHT } from './exif-orientation.js';
 
-const APP0 = 0xe0;
-const APP1 = 0xe1;
 const APP2 = 0xe2;
 const APP11 = 0xeb;
-const APP14 = 0xee;
-const APP15 = 0xef;
 /** States a height that decoders take from elsewhere; they skip it. */
 const DEFINE_LINES = 0xdc;
-const COMMENT = 0xfe;
 
 /** Marker and length. */
 const HEADER_BYTES = 4;
-/** The text, and a byte behind it that readers do not look at; it is written as 0. */
-const EXIF = 'Exif\0';
-const EXIF_BYTES = 6;
 const JFIF = 'JFIF\0';
 const XMP = 'http://ns.adobe.com/xap/1.0/\0';
 
@@ -127,12 +131,12 @@ class JpegSegments {
   }
 
   *edits(marker: number, segmentBytes: number): Edits {
-    if (isApplication(marker) || marker === COMMENT || marker === DEFINE_LINES) {
+    if (isMetadata(marker) || marker === DEFINE_LINES) {
       const segment = (yield look(segmentBytes)).subarray(0, segmentBytes);
       return yield* this.#metadataEdits(segment, segmentBytes);
     }
     yield* this.#markEdits();
-    if (isFrame(marker)) yield* this.#frameEdits(marker);
+    if (isStartOfFrame(marker)) yield* this.#frameEdits(marker);
     if (marker === START_OF_SCAN && this.#isSequential) yield* scanHeaderEdits(segmentBytes);
     else yield keep(segmentBytes);
   }
@@ -226,15 +230,6 @@ class JpegSegments {
     this.#pass.scanManifest(segment.subarray(headerBytes));
     return true;
   }
-}
-
-function isApplication(marker: number): boolean {
-  return marker >= APP0 && marker <= APP15;
-}
-
-/** Tables of Huffman codes, of arithmetic coding, and one that is reserved have markers among those of frames. */
-function isFrame(marker: number): boolean {
-  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
 /** The header of a scan ends with three bytes that a sequential decoder does not use. */

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { CHECKSUM_BYTES, PNG_SIGNATURE_BYTES } from '../png-file.js';
 import {
   type CleaningPass,
   type Edits,
@@ -13,10 +14,8 @@ import {
 } from './edits.js';
 import { MAX_EXIF_LOOKED_AT_BYTES, orientationOf, orientationTiff, UPRIGHT } from './exif-orientation.js';
 
-const SIGNATURE_BYTES = 8;
 /** A chunk's length and type. */
 const HEADER_BYTES = 8;
-const CHECKSUM_BYTES = 4;
 
 /**
  * The most bytes of the chunks without which the picture is not shown the same: colours, transparency, density,
@@ -61,7 +60,7 @@ function isCritical(type: string): boolean {
  * apply it. The mark comes last before the pixels: a manifest is usually before them as well.
  */
 export function* pngEdits(pass: CleaningPass): Edits {
-  yield keep(SIGNATURE_BYTES);
+  yield keep(PNG_SIGNATURE_BYTES);
   const mark = pass.packet && pngChunk('iTXt', Buffer.concat([XMP_PREFIX, pass.packet]));
   let isBeforePixels = true;
   let hasData = false;

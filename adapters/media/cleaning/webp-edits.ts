@@ -1,3 +1,4 @@
+import { CHUNK_HEADER_BYTES, RIFF_HEADER_BYTES } from '../webp-file.js';
 import {
   blank,
   type CleaningPass,
@@ -18,8 +19,6 @@ import {
   orientationTiff,
 } from './exif-orientation.js';
 
-const RIFF_HEADER_BYTES = 12;
-const CHUNK_HEADER_BYTES = 8;
 const FRAME_HEADER_BYTES = 16;
 const HAS_ALPHA = 0x10;
 const HAS_XMP = 0x04;
