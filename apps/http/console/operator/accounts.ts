@@ -11,7 +11,7 @@ const NEW_ACCOUNT = {
   properties: { name: NAME, currency: { type: 'string', maxLength: 100 } },
 } as const satisfies JsonObject;
 
-export const createAccount: OperatorOperation = {
+const createAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts',
   act: 'create an account',
@@ -25,7 +25,7 @@ export const createAccount: OperatorOperation = {
 };
 
 /** One account with its books. */
-export const getAccount: OperatorOperation = {
+const getAccount: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id',
   act: 'read an account',
@@ -33,7 +33,7 @@ export const getAccount: OperatorOperation = {
 };
 
 /** All accounts in order of id, or those that match a search. */
-export const listAccounts: OperatorOperation = {
+const listAccounts: OperatorOperation = {
   method: 'GET',
   path: '/accounts',
   act: 'list accounts',
@@ -57,7 +57,7 @@ const NEW_NAME = {
   properties: { name: NAME },
 } as const satisfies JsonObject;
 
-export const renameAccount: OperatorOperation = {
+const renameAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/rename',
   act: 'rename an account',
@@ -76,7 +76,7 @@ const SUSPENSION = {
 } as const satisfies JsonObject;
 
 /** With the result for its open generations, where they were to be cancelled. */
-export const suspendAccount: OperatorOperation = {
+const suspendAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/suspend',
   act: 'suspend an account',
@@ -88,7 +88,7 @@ export const suspendAccount: OperatorOperation = {
   },
 };
 
-export const resumeAccount: OperatorOperation = {
+const resumeAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/resume',
   act: 'resume an account',
@@ -96,7 +96,7 @@ export const resumeAccount: OperatorOperation = {
 };
 
 /** The storage that an account uses, with a page of its Apps. */
-export const listStorage: OperatorOperation = {
+const listStorage: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/storage',
   act: 'read the storage of an account',
@@ -104,7 +104,7 @@ export const listStorage: OperatorOperation = {
     operator.access.getAccountStorage({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
 
-export const listAccountKeys: OperatorOperation = {
+const listAccountKeys: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/keys',
   act: 'list the keys of an account',
@@ -112,7 +112,7 @@ export const listAccountKeys: OperatorOperation = {
     operator.access.listApiKeys({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
 
-export const revokeAnyKey: OperatorOperation = {
+const revokeAnyKey: OperatorOperation = {
   method: 'POST',
   path: '/keys/:key_id/revoke',
   act: 'revoke a key',
@@ -122,3 +122,16 @@ export const revokeAnyKey: OperatorOperation = {
     return revoked;
   },
 };
+
+/** Accounts, what they store, and their keys. */
+export const ACCOUNT_OPERATIONS: readonly OperatorOperation[] = [
+  listAccounts,
+  createAccount,
+  getAccount,
+  suspendAccount,
+  resumeAccount,
+  renameAccount,
+  listStorage,
+  listAccountKeys,
+  revokeAnyKey,
+];

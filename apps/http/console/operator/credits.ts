@@ -74,12 +74,12 @@ export function creditOperation(path: string, act: string, make: 'grantCredits' 
   };
 }
 
-export const adjustCredits = creditOperation('adjustments', 'adjust credits', 'adjustCredits');
+const adjustCredits = creditOperation('adjustments', 'adjust credits', 'adjustCredits');
 
-export const grantCredits = creditOperation('grants', 'grant credits', 'grantCredits');
+const grantCredits = creditOperation('grants', 'grant credits', 'grantCredits');
 
 /** The ledger of an account, the newest entry first, with the operators who made entries here. */
-export const listLedger: OperatorOperation = {
+const listLedger: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/entries',
   act: 'read the ledger of an account',
@@ -179,7 +179,7 @@ const TELL_EVERY_MS = 1_000;
  * Recomputes every ledger while the page listens: a line of JSON a second says how far it is, and the last one what was
  * found. The check ends with the connection, with the session, and with this process.
  */
-export const verifyBooks: OperatorOperation = {
+const verifyBooks: OperatorOperation = {
   method: 'POST',
   path: '/verify',
   act: 'verify the books',
@@ -248,3 +248,6 @@ async function isAllowed({ context, sessions }: ConsoleParts, { ctx }: OperatorC
 function lineOf(said: object): string {
   return `${JSON.stringify(said)}\n`;
 }
+
+/** The ledger of an account, and the check of all books. */
+export const CREDIT_OPERATIONS: readonly OperatorOperation[] = [listLedger, grantCredits, adjustCredits, verifyBooks];

@@ -11,7 +11,7 @@ const NEW_PERSON = {
 } as const satisfies JsonObject;
 
 /** A person without a password, with a link that only this answer has. */
-export const createPerson: OperatorOperation = {
+const createPerson: OperatorOperation = {
   method: 'POST',
   path: '/accounts/:account_id/people',
   act: 'create a person',
@@ -24,7 +24,7 @@ export const createPerson: OperatorOperation = {
   },
 };
 
-export const listPeople: OperatorOperation = {
+const listPeople: OperatorOperation = {
   method: 'GET',
   path: '/accounts/:account_id/people',
   act: 'list the people of an account',
@@ -32,7 +32,7 @@ export const listPeople: OperatorOperation = {
     operator.people.listPeople({ accountId: idIn(ctx, 'account_id'), ...paging }),
 };
 
-export const disablePerson: OperatorOperation = {
+const disablePerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/disable',
   act: 'disable a person',
@@ -43,7 +43,7 @@ export const disablePerson: OperatorOperation = {
   },
 };
 
-export const enablePerson: OperatorOperation = {
+const enablePerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/enable',
   act: 'enable a person',
@@ -55,7 +55,7 @@ export const enablePerson: OperatorOperation = {
 };
 
 /** With a link that only this answer has. An operator is none afterwards. */
-export const resetPerson: OperatorOperation = {
+const resetPerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/reset',
   act: 'reset a person',
@@ -92,3 +92,12 @@ function withLink(
         }),
   };
 }
+
+/** The people of an account. */
+export const PEOPLE_OPERATIONS: readonly OperatorOperation[] = [
+  listPeople,
+  createPerson,
+  disablePerson,
+  enablePerson,
+  resetPerson,
+];

@@ -1,44 +1,15 @@
-import {
-  createAccount,
-  getAccount,
-  listAccountKeys,
-  listAccounts,
-  listStorage,
-  renameAccount,
-  resumeAccount,
-  revokeAnyKey,
-  suspendAccount,
-} from './accounts.js';
-import { adjustCredits, grantCredits, listLedger, verifyBooks } from './credits.js';
+import { ACCOUNT_OPERATIONS } from './accounts.js';
+import { CREDIT_OPERATIONS } from './credits.js';
 import type { OperatorOperation } from './operator-operation.js';
-import { createPerson, disablePerson, enablePerson, listPeople, resetPerson } from './people.js';
-import { cancelGeneration, getContent, getGeneration, listOpenWork, listProviders } from './work.js';
+import { PEOPLE_OPERATIONS } from './people.js';
+import { WORK_OPERATIONS } from './work.js';
 
-/** Everything that the operator's area asks of its server, under `/console/api/operator`. */
+/** The requests of the operator's area, under `/console/api/operator`. */
 export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
-  listAccounts,
-  createAccount,
-  getAccount,
-  suspendAccount,
-  resumeAccount,
-  renameAccount,
-  listStorage,
-  listAccountKeys,
-  revokeAnyKey,
-  listLedger,
-  grantCredits,
-  adjustCredits,
-  listPeople,
-  createPerson,
-  disablePerson,
-  enablePerson,
-  resetPerson,
-  listProviders,
-  listOpenWork,
-  getGeneration,
-  getContent,
-  cancelGeneration,
-  verifyBooks,
+  ...ACCOUNT_OPERATIONS,
+  ...CREDIT_OPERATIONS,
+  ...PEOPLE_OPERATIONS,
+  ...WORK_OPERATIONS,
 ];
 
 /** The area's own addresses, so that each of its pages can be opened by itself. */

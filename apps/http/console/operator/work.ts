@@ -3,7 +3,7 @@ import { pageByToken } from '../../../page-token.js';
 import { idIn, type OperatorOperation } from './operator-operation.js';
 
 /** The work of any account that credits are held for, the oldest first. */
-export const listOpenWork: OperatorOperation = {
+const listOpenWork: OperatorOperation = {
   method: 'GET',
   path: '/work',
   act: 'list open work',
@@ -28,7 +28,7 @@ export const listOpenWork: OperatorOperation = {
 };
 
 /** As its client could. */
-export const cancelGeneration: OperatorOperation = {
+const cancelGeneration: OperatorOperation = {
   method: 'POST',
   path: '/generations/:generation_id/cancel',
   act: 'cancel a generation',
@@ -41,7 +41,7 @@ export const cancelGeneration: OperatorOperation = {
 };
 
 /** A generation of any account, without its request. */
-export const getGeneration: OperatorOperation = {
+const getGeneration: OperatorOperation = {
   method: 'GET',
   path: '/generations/:generation_id',
   act: 'read a generation',
@@ -52,7 +52,7 @@ export const getGeneration: OperatorOperation = {
 };
 
 /** The request of a generation, which belongs to its client. */
-export const getContent: OperatorOperation = {
+const getContent: OperatorOperation = {
   method: 'GET',
   path: '/generations/:generation_id/content',
   act: 'read the content of a generation',
@@ -66,7 +66,7 @@ export const getContent: OperatorOperation = {
 };
 
 /** All connected providers as the workers see them, in the order of the configuration. */
-export const listProviders: OperatorOperation = {
+const listProviders: OperatorOperation = {
   method: 'GET',
   path: '/providers',
   act: 'list providers',
@@ -75,3 +75,12 @@ export const listProviders: OperatorOperation = {
     return { now: new Date(context.clock.now()).toISOString(), ...json.messageJson(listed) };
   },
 };
+
+/** Generations of any account, and the providers. */
+export const WORK_OPERATIONS: readonly OperatorOperation[] = [
+  listProviders,
+  listOpenWork,
+  getGeneration,
+  getContent,
+  cancelGeneration,
+];
