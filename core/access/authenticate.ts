@@ -11,21 +11,6 @@ import {
   scopeRefusal,
 } from './credential.js';
 
-const DAY_MS = 86_400_000;
-
-/**
- * Writes the UTC day on the key, so that operators can see which keys are unused. A key is written once a day, however
- * many processes see it. No request waits for the write; if it fails or loses a race, the next use writes again. A
- * stored day in the future was written by a clock that was ahead, or by a process already past midnight: one day ahead
- * is left alone, so that two clocks never overwrite each other's day.
- */
-export function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
-  const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
-  const { lastUsedAt = -Infinity } = key;
-  if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;
-  credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);
-}
-
 /**
  * How long a process may go on trusting what it read of a credential: revocation reaches it within this, in
  * milliseconds.
@@ -182,6 +167,21 @@ function refusalOf({ expiresAt, isRevoked, isSuspended }: Found, now: number): S
 
 function isCurrent({ readAt }: Cached, now: number): boolean {
   return now >= readAt && now - readAt < CREDENTIAL_CACHE_MS;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Writes the UTC day on the key, so that operators can see which keys are unused. A key is written once a day, however
+ * many processes see it. No request waits for the write; if it fails or loses a race, the next use writes again. A
+ * stored day in the future was written by a clock that was ahead, or by a process already past midnight: one day ahead
+ * is left alone, so that two clocks never overwrite each other's day.
+ */
+export function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
+  const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
+  const { lastUsedAt = -Infinity } = key;
+  if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;
+  credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);
 }
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */

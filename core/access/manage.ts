@@ -188,8 +188,6 @@ async function change(
   return account;
 }
 
-type Ports = Money & Work & Identity & Call;
-
 const MAX_SEARCH = 254;
 
 /**
@@ -197,7 +195,11 @@ const MAX_SEARCH = 254;
  * the e-mail address of a person, or by a part of their name in any case. Names are looked for in a bounded number of
  * reads, so a page may hold fewer than asked for, or none, although there are more. Throws FIELD_INVALID.
  */
-export async function findAccounts(ports: Ports, search: string, page: PageRequest): Promise<Page<Account>> {
+export async function findAccounts(
+  ports: Money & Work & Identity & Call,
+  search: string,
+  page: PageRequest,
+): Promise<Page<Account>> {
   const text = search.trim();
   if (text === '' || text.length > MAX_SEARCH || !isText(text))
     throw fieldInvalid('/search', `A search must have 1 to ${MAX_SEARCH} characters.`);
@@ -215,7 +217,10 @@ export async function findAccounts(ports: Ports, search: string, page: PageReque
 }
 
 /** Whose id it is. No two things have one. */
-async function accountOf({ accounts, credentials, people, generations, call }: Ports, id: string) {
+async function accountOf(
+  { accounts, credentials, people, generations, call }: Money & Work & Identity & Call,
+  id: string,
+) {
   if (await accounts.read(id, call, 'totals')) return id;
   const thing =
     (await credentials.readApp(id, call)) ??
@@ -225,6 +230,6 @@ async function accountOf({ accounts, credentials, people, generations, call }: P
   return thing?.accountId;
 }
 
-async function accountOfEmail({ people }: Ports, text: string): Promise<string | undefined> {
+async function accountOfEmail({ people }: Money & Work & Identity & Call, text: string): Promise<string | undefined> {
   return text.includes('@') ? (await people.findByEmail(readSignInEmail(text)))?.accountId : undefined;
 }

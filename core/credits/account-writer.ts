@@ -42,112 +42,14 @@ export type AcceptedOutcome =
   /** The price is held, but the id of the generation has another record. */
   | { readonly refused?: undefined; readonly existing: GenerationRecord };
 
-/** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
-export type Decided = AcceptedOutcome | { readonly failed: unknown };
-
-export interface Pending {
-  readonly command: AccountCommand;
-  /** Of a hold that is written in one step with its claim and its generation. */
-  readonly acceptance?: Acceptance;
-  /** Whether it may wait a little for others to be written with. */
-  readonly mayWait?: boolean;
-  /** With a `ServiceError` where nothing was written for the command. */
-  readonly resolve: (outcome: AcceptedOutcome | ServiceError) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-export const MAX_BATCH = 250;
-
-/** Takes what waits, in order; of two that claim the same key the later one waits for the next batch, and finds it taken. */
-export function nextBatch(waiting: Pending[]): Pending[] {
-  const batch = waiting.splice(0, MAX_BATCH);
-  const names = new Set<string>();
-  const isTwin = ({ acceptance }: Pending): boolean => {
-    if (acceptance === undefined) return false;
-    const name = nameOf(acceptance.claim);
-    if (names.has(name)) return true;
-    names.add(name);
-    return false;
-  };
-  const twins = batch.filter(isTwin);
-  if (twins.length === 0) return batch;
-  waiting.unshift(...twins);
-  return batch.filter((pending) => !twins.includes(pending));
-}
-
-/**
- * Answers all that wait under keys which others have claimed now, and removes them: they would find that one after the
- * other. One whose own claim is stored waits on.
- */
-export function answerTwins(waiting: Pending[], claims: readonly Claim[]): void {
-  if (claims.length === 0 || waiting.length === 0) return;
-  const byKey = new Map(claims.map((claim) => [nameOf(claim), claim]));
-  const others = waiting.splice(0).filter(({ acceptance, resolve }) => {
-    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
-    if (claim !== undefined) resolve({ taken: claim });
-    return claim === undefined;
-  });
-  waiting.push(...others);
-}
-
-/** Of what the batch accepts: nothing is claimed for a refusal. */
-export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
-  return batch.flatMap(({ acceptance }, index) => {
-    const outcome = outcomes[index] ?? {};
-    return acceptance === undefined || 'failed' in outcome || outcome.refused !== undefined ? [] : [acceptance];
-  });
-}
-
-/** Answers those whose keys have other claims. The others remain, to be decided again without them. */
-export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
-  const byKey = new Map(taken.map((claim) => [nameOf(claim), claim]));
-  const others: Pending[] = [];
-  for (const pending of batch) {
-    const { acceptance, resolve } = pending;
-    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
-    if (claim === undefined) others.push(pending);
-    else resolve({ taken: claim });
-  }
-  assert(others.length < batch.length, 'a key that is taken is one that was to be claimed');
-  return others;
-}
-
-/** The same outcomes, with the records that have the ids of generations. */
-export function withExisting(
-  batch: readonly Pending[],
-  outcomes: readonly Decided[],
-  existing: readonly GenerationRecord[],
-): readonly Decided[] {
-  if (existing.length === 0) return outcomes;
-  const byId = new Map(existing.map((record) => [record.generationId, record]));
-  return outcomes.map((outcome, index) => {
-    const { acceptance } = batch[index] as Pending;
-    const record = acceptance && byId.get(acceptance.generation.generationId);
-    return record === undefined ? outcome : { existing: record };
-  });
-}
-
-/** A key among those of one account. */
-export function nameOf({ appId, operation, key }: Claim): string {
-  return `${appId} ${operation} ${key}`;
-}
-
-interface Lane {
-  waiting: Pending[];
-  busy: boolean;
-  cached: OwnedAccount | undefined;
-  /** Ends the wait of commands that may wait. */
-  cancelWait: (() => void) | undefined;
-}
-
-const MAX_TRIES = 12;
-const MAX_IDLE_LANES = 10_000;
-
 /**
  * How long a charge that releases nothing waits to be written with other commands of its account, in milliseconds, where
  * each write is a call to a server. Much less than recovery waits for an end to be settled.
  */
 export const SETTLE_WAIT_MS = 250;
+
+const MAX_TRIES = 12;
+const MAX_IDLE_QUEUES = 10_000;
 
 /**
  * All commands of this process on accounts go through here. While a write of an account is in progress, further
@@ -159,7 +61,7 @@ export const SETTLE_WAIT_MS = 250;
  * `waitMs`.
  */
 export class AccountWriter {
-  private readonly lanes = new Map<string, Lane>();
+  private readonly queues = new Map<string, AccountQueue>();
 
   constructor(
     private readonly ports: Pick<Ports, 'accounts' | 'acceptances' | 'clock'>,
@@ -186,72 +88,76 @@ export class AccountWriter {
   }
 
   private give(accountId: string, pending: Pending): void {
-    const lane = this.lane(accountId);
-    lane.waiting.push(pending);
-    if (!lane.busy) this.begin(accountId, lane);
+    const queue = this.queue(accountId);
+    queue.waiting.push(pending);
+    if (!queue.busy) this.begin(accountId, queue);
   }
 
   /** Writes what waits, or lets it wait if all of it may. */
-  private begin(accountId: string, lane: Lane): void {
-    if (this.isUrgent(lane)) return void this.drain(accountId, lane);
-    lane.cancelWait ??= this.ports.clock.after(this.waitMs, () => void this.drain(accountId, lane));
+  private begin(accountId: string, queue: AccountQueue): void {
+    if (this.isUrgent(queue)) return void this.drain(accountId, queue);
+    queue.cancelWait ??= this.ports.clock.after(this.waitMs, () => void this.drain(accountId, queue));
   }
 
-  private isUrgent({ waiting }: Lane): boolean {
+  private isUrgent({ waiting }: AccountQueue): boolean {
     return this.waitMs === 0 || waiting.length >= MAX_BATCH || waiting.some(({ mayWait }) => mayWait !== true);
   }
 
-  private lane(accountId: string): Lane {
-    let lane = this.lanes.get(accountId);
-    if (!lane) {
-      if (this.lanes.size >= MAX_IDLE_LANES) this.forgetIdleLane();
-      lane = { waiting: [], busy: false, cached: undefined, cancelWait: undefined };
-      this.lanes.set(accountId, lane);
+  private queue(accountId: string): AccountQueue {
+    let queue = this.queues.get(accountId);
+    if (!queue) {
+      if (this.queues.size >= MAX_IDLE_QUEUES) this.forgetIdleQueue();
+      queue = { waiting: [], busy: false, cached: undefined, cancelWait: undefined };
+      this.queues.set(accountId, queue);
     }
-    return lane;
+    return queue;
   }
 
-  private forgetIdleLane(): void {
-    for (const [accountId, lane] of this.lanes) {
-      if (lane.busy || lane.waiting.length > 0) continue;
-      this.lanes.delete(accountId);
+  private forgetIdleQueue(): void {
+    for (const [accountId, queue] of this.queues) {
+      if (queue.busy || queue.waiting.length > 0) continue;
+      this.queues.delete(accountId);
       return;
     }
   }
 
-  private async drain(accountId: string, lane: Lane): Promise<void> {
-    lane.busy = true;
-    lane.cancelWait?.();
-    lane.cancelWait = undefined;
+  private async drain(accountId: string, queue: AccountQueue): Promise<void> {
+    queue.busy = true;
+    queue.cancelWait?.();
+    queue.cancelWait = undefined;
     do {
-      const batch = nextBatch(lane.waiting);
+      const batch = nextBatch(queue.waiting);
       try {
-        const refusal = await this.commit(accountId, lane, batch);
+        const refusal = await this.commit(accountId, queue, batch);
         if (refusal === undefined) continue;
-        lane.cached = undefined;
+        queue.cached = undefined;
         for (const pending of batch) pending.resolve(refusal);
       } catch (error) {
-        lane.cached = undefined;
+        queue.cached = undefined;
         for (const pending of batch) pending.reject(error);
       }
-    } while (lane.waiting.length > 0 && this.isUrgent(lane));
-    lane.busy = false;
-    if (lane.waiting.length > 0) this.begin(accountId, lane);
+    } while (queue.waiting.length > 0 && this.isUrgent(queue));
+    queue.busy = false;
+    if (queue.waiting.length > 0) this.begin(accountId, queue);
   }
 
   /** Answers every command, or returns why none could be written. */
-  private async commit(accountId: string, lane: Lane, all: readonly Pending[]): Promise<ServiceError | undefined> {
+  private async commit(
+    accountId: string,
+    queue: AccountQueue,
+    all: readonly Pending[],
+  ): Promise<ServiceError | undefined> {
     let batch = all;
     for (let tries = 0; tries < MAX_TRIES;) {
       if (tries > 1) await pause(this.ports.clock, tries * 5);
-      const isFresh = lane.cached === undefined;
-      const account = lane.cached ?? (await this.read(accountId));
+      const isFresh = queue.cached === undefined;
+      const account = queue.cached ?? (await this.read(accountId));
       if (account === undefined) return new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
-      lane.cached = account;
+      queue.cached = account;
 
       const decided = await this.decide(account, batch, isFresh);
       if (decided === 'stale') {
-        lane.cached = undefined;
+        queue.cached = undefined;
         tries += 1;
         continue;
       }
@@ -260,20 +166,20 @@ export class AccountWriter {
       const acceptances = acceptancesOf(batch, decided.outcomes);
       const written = await this.write(decided.draft.change(), acceptances);
       if (written.outcome === 'accepted') {
-        lane.cached = decided.draft.written();
-        answerTwins(
-          lane.waiting,
+        queue.cached = decided.draft.written();
+        resolveTwins(
+          queue.waiting,
           acceptances.map(({ claim }) => claim),
         );
         return answer(batch, withExisting(batch, decided.outcomes, written.existing));
       }
       if (written.outcome === 'conflict') {
-        lane.cached = undefined;
+        queue.cached = undefined;
         tries += 1;
       } else {
         // No lost race: the state of the account is as good as before, and each round answers at least one.
         batch = withoutTaken(batch, written.taken);
-        answerTwins(lane.waiting, written.taken);
+        resolveTwins(queue.waiting, written.taken);
         if (batch.length === 0) return undefined;
       }
     }
@@ -347,6 +253,28 @@ export class AccountWriter {
   }
 }
 
+interface AccountQueue {
+  waiting: Pending[];
+  busy: boolean;
+  cached: OwnedAccount | undefined;
+  /** Ends the wait of commands that may wait. */
+  cancelWait: (() => void) | undefined;
+}
+
+export interface Pending {
+  readonly command: AccountCommand;
+  /** Of a hold that is written in one step with its claim and its generation. */
+  readonly acceptance?: Acceptance;
+  /** Whether it may wait a little for others to be written with. */
+  readonly mayWait?: boolean;
+  /** With a `ServiceError` where nothing was written for the command. */
+  readonly resolve: (outcome: AcceptedOutcome | ServiceError) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
+export type Decided = AcceptedOutcome | { readonly failed: unknown };
+
 function decideOrFail(
   draft: AccountDraft,
   { command, acceptance }: Pending,
@@ -373,4 +301,80 @@ function answer(batch: readonly Pending[], outcomes: readonly Decided[]): undefi
     if ('failed' in outcome) pending.reject(outcome.failed);
     else pending.resolve(outcome);
   });
+}
+
+export const MAX_BATCH = 250;
+
+/** Takes what waits, in order; of two that claim the same key the later one waits for the next batch, and finds it taken. */
+export function nextBatch(waiting: Pending[]): Pending[] {
+  const batch = waiting.splice(0, MAX_BATCH);
+  const names = new Set<string>();
+  const isTwin = ({ acceptance }: Pending): boolean => {
+    if (acceptance === undefined) return false;
+    const name = nameOf(acceptance.claim);
+    if (names.has(name)) return true;
+    names.add(name);
+    return false;
+  };
+  const twins = batch.filter(isTwin);
+  if (twins.length === 0) return batch;
+  waiting.unshift(...twins);
+  return batch.filter((pending) => !twins.includes(pending));
+}
+
+/**
+ * Answers all that wait under keys which others have claimed now, and removes them: they would find that one after the
+ * other. One whose own claim is stored waits on.
+ */
+export function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void {
+  if (claims.length === 0 || waiting.length === 0) return;
+  const byKey = new Map(claims.map((claim) => [nameOf(claim), claim]));
+  const others = waiting.splice(0).filter(({ acceptance, resolve }) => {
+    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
+    if (claim !== undefined) resolve({ taken: claim });
+    return claim === undefined;
+  });
+  waiting.push(...others);
+}
+
+/** Of what the batch accepts: nothing is claimed for a refusal. */
+export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
+  return batch.flatMap(({ acceptance }, index) => {
+    const outcome = outcomes[index] ?? {};
+    return acceptance === undefined || 'failed' in outcome || outcome.refused !== undefined ? [] : [acceptance];
+  });
+}
+
+/** Answers those whose keys have other claims. The others remain, to be decided again without them. */
+export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
+  const byKey = new Map(taken.map((claim) => [nameOf(claim), claim]));
+  const others: Pending[] = [];
+  for (const pending of batch) {
+    const { acceptance, resolve } = pending;
+    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
+    if (claim === undefined) others.push(pending);
+    else resolve({ taken: claim });
+  }
+  assert(others.length < batch.length, 'a key that is taken is one that was to be claimed');
+  return others;
+}
+
+/** The same outcomes, with the records that have the ids of generations. */
+export function withExisting(
+  batch: readonly Pending[],
+  outcomes: readonly Decided[],
+  existing: readonly GenerationRecord[],
+): readonly Decided[] {
+  if (existing.length === 0) return outcomes;
+  const byId = new Map(existing.map((record) => [record.generationId, record]));
+  return outcomes.map((outcome, index) => {
+    const { acceptance } = batch[index] as Pending;
+    const record = acceptance && byId.get(acceptance.generation.generationId);
+    return record === undefined ? outcome : { existing: record };
+  });
+}
+
+/** A key among those of one account. */
+export function nameOf({ appId, operation, key }: Claim): string {
+  return `${appId} ${operation} ${key}`;
 }

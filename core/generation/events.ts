@@ -307,8 +307,6 @@ const PAGE = 500;
 /** How long a stream rests between two pages at most, in milliseconds. */
 const MAX_REST_MS = 1_000;
 
-type Needs = Work & Models & Machine & Call;
-
 /**
  * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has
  * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
@@ -318,7 +316,7 @@ type Needs = Work & Models & Machine & Call;
  * among the events of what has happened.
  */
 export async function* appEvents(
-  context: Needs,
+  context: Work & Models & Machine & Call,
   owner: Pick<Caller, 'accountId' | 'appId' | 'credentialId'>,
   { after, beatMs, until }: Following,
 ): AsyncGenerator<GenerationEvent | Beat> {
@@ -377,7 +375,7 @@ export async function* appEvents(
  * as long a rest behind it, so that streams that are resumed together leave the store to others.
  */
 async function* pagesBefore(
-  { generations, appWatch, catalog, clock, call }: Needs,
+  { generations, appWatch, catalog, clock, call }: Work & Models & Machine & Call,
   appId: string,
   changes: AppChanges,
 ): AsyncGenerator<readonly Generation[]> {

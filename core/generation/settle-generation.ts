@@ -6,75 +6,6 @@ import { decide, type GenerationCommand, type GenerationRefusal, retentionOf } f
 import { type Generation, isTerminal } from './generation.js';
 import { wake } from './wake.js';
 
-const MAX_TRIES = 10;
-
-export type Changed = { readonly generation: Generation; readonly refused?: GenerationRefusal };
-
-/**
- * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number
- * of times. Returns the resulting generation, with the reason if nothing was written. Throws GENERATION_JOB_NOT_FOUND for
- * one that was removed meanwhile, and SERVICE_UNAVAILABLE.
- */
-export async function changeGeneration(
-  context: Work & Machine,
-  generation: Generation,
-  command: GenerationCommand,
-): Promise<Changed> {
-  return orThrow(await tryChange(context, generation, command));
-}
-
-/** The same, with the refusal as a value. */
-export async function tryChange(
-  { generations, clock, boot }: Work & Machine,
-  generation: Generation,
-  command: GenerationCommand,
-): Promise<Changed | ServiceError> {
-  let current = generation;
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const decision = decide(current, command, clock.now(), boot);
-    if ('refused' in decision) {
-      // What was read before may be old; only the newest version may refuse.
-      const newest = tries === 0 ? await reload(generations, current) : current;
-      if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
-      if (newest.version === current.version) return { generation: current, refused: decision.refused };
-      current = newest;
-      continue;
-    }
-    if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
-    const newest = await reload(generations, current);
-    if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
-    current = newest;
-  }
-  return changedTooOften();
-}
-
-export function changedTooOften(): ServiceError {
-  return new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The generation is being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
-}
-
-/**
- * Decides a command on the version that was read, and writes it only if that still is the newest. Answers the resulting
- * generation; undefined if nothing was written.
- */
-export async function changeOnce(
-  { generations, clock, boot }: Work & Machine,
-  generation: Generation,
-  command: GenerationCommand,
-): Promise<Generation | undefined> {
-  const decision = decide(generation, command, clock.now(), boot);
-  if ('refused' in decision) return undefined;
-  return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
-}
-
-async function reload(generations: Work['generations'], known: Generation): Promise<Generation | undefined> {
-  const record = await generations.read(known.generationId);
-  return record?.kind === 'generation' ? record : undefined;
-}
-
 /** How long after a failed try a worker tries again to settle a generation, in milliseconds. */
 const SETTLE_AGAIN_MS = 1_000;
 
@@ -159,4 +90,73 @@ function logEnd(
     attempts: attemptsMade,
     durationMs: completedAt - createdAt,
   });
+}
+
+const MAX_TRIES = 10;
+
+export type Changed = { readonly generation: Generation; readonly refused?: GenerationRefusal };
+
+/**
+ * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number
+ * of times. Returns the resulting generation, with the reason if nothing was written. Throws GENERATION_JOB_NOT_FOUND for
+ * one that was removed meanwhile, and SERVICE_UNAVAILABLE.
+ */
+export async function changeGeneration(
+  context: Work & Machine,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<Changed> {
+  return orThrow(await tryChange(context, generation, command));
+}
+
+/** The same, with the refusal as a value. */
+export async function tryChange(
+  { generations, clock, boot }: Work & Machine,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<Changed | ServiceError> {
+  let current = generation;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const decision = decide(current, command, clock.now(), boot);
+    if ('refused' in decision) {
+      // What was read before may be old; only the newest version may refuse.
+      const newest = tries === 0 ? await reload(generations, current) : current;
+      if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
+      if (newest.version === current.version) return { generation: current, refused: decision.refused };
+      current = newest;
+      continue;
+    }
+    if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
+    const newest = await reload(generations, current);
+    if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
+    current = newest;
+  }
+  return changedTooOften();
+}
+
+export function changedTooOften(): ServiceError {
+  return new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The generation is being changed by too many processes at the same time; try again.',
+    { retryAfterMs: 1_000 },
+  );
+}
+
+/**
+ * Decides a command on the version that was read, and writes it only if that still is the newest. Answers the resulting
+ * generation; undefined if nothing was written.
+ */
+export async function changeOnce(
+  { generations, clock, boot }: Work & Machine,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<Generation | undefined> {
+  const decision = decide(generation, command, clock.now(), boot);
+  if ('refused' in decision) return undefined;
+  return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
+}
+
+async function reload(generations: Work['generations'], known: Generation): Promise<Generation | undefined> {
+  const record = await generations.read(known.generationId);
+  return record?.kind === 'generation' ? record : undefined;
 }

@@ -12,79 +12,11 @@ import { type Generation, type GenerationRecord, isTerminal } from './generation
 export const LOOK_EVERY_MS = 500;
 /** The same where every change is made by this process, or the store tells of it: reading finds only what got lost. */
 export const LOOK_SELDOM_MS = 5_000;
-/** How many of this process's writes are remembered, as the store tells of them too. */
-const MAX_OWN = 1_000;
-
-export interface WatchOfWrites {
-  /** Another process has written. */
-  written(change: WrittenGeneration): void;
-  /** The next look is to come sooner. */
-  hurry(): void;
-}
-
-/**
- * How a watch learns what other processes write: from the store, where that tells, and by looking. Looks are seldom once
- * one has found everything that was written before the store began to tell.
- */
-export class WritesElsewhere {
-  private readonly own = new Map<string, number>();
-  private followNoMore: (() => void) | undefined;
-  private openings = 0;
-  private isOpen = false;
-
-  constructor(
-    private readonly watch: WatchOfWrites,
-    private readonly changes: GenerationChanges | undefined,
-    private readonly isAlone: boolean,
-  ) {}
-
-  /** Names the time since when the store has told of every write; undefined while it does not. To be asked before a look. */
-  get told(): number | undefined {
-    return this.isOpen ? this.openings : undefined;
-  }
-
-  /** How long after a look that found everything, and before which this was `told`, the next one is due. */
-  pauseMs(told: number | undefined): number {
-    return this.isAlone || (told !== undefined && told === this.told) ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
-  }
-
-  begin(): void {
-    this.followNoMore ??= this.changes?.follow({
-      opened: () => {
-        this.openings += 1;
-        this.isOpen = true;
-      },
-      interrupted: () => {
-        this.isOpen = false;
-        this.watch.hurry();
-      },
-      written: (change) => {
-        if ((this.own.get(change.generationId) ?? -1) < change.version) this.watch.written(change);
-      },
-    });
-  }
-
-  end(): void {
-    this.followNoMore?.();
-    this.followNoMore = undefined;
-    this.isOpen = false;
-    this.own.clear();
-  }
-
-  /** This process has written the record, and needs not be told. */
-  noteOwn({ generationId, version }: GenerationRecord): void {
-    if (this.followNoMore === undefined) return;
-    this.own.delete(generationId);
-    this.own.set(generationId, version);
-    const [oldest] = this.own.keys();
-    if (this.own.size > MAX_OWN && oldest !== undefined) this.own.delete(oldest);
-  }
-}
 
 /** Reads that are under way at the same time. */
-const READS_AT_ONCE_GENERATIONWATCH = 8;
+const READS_AT_ONCE = 8;
 
-type ToldGenerationWatch = (record: GenerationRecord | null) => void;
+type OnRecord = (record: GenerationRecord | null) => void;
 
 /**
  * Tells calls of this process how the generations go that they wait for: at once of what this process writes, and of what
@@ -92,8 +24,8 @@ type ToldGenerationWatch = (record: GenerationRecord | null) => void;
  * wait for it. Nothing is read while nobody waits.
  */
 export class GenerationWatch {
-  private readonly followers = new Map<string, Set<ToldGenerationWatch>>();
-  private readonly elsewhere: WritesElsewhere;
+  private readonly followers = new Map<string, Set<OnRecord>>();
+  private readonly elsewhere: ChangeFeed;
   /** Since when everything was told as the last look began, if that found everything. */
   private lookedIn: number | undefined;
   private cancelTimer: (() => void) | undefined;
@@ -111,7 +43,7 @@ export class GenerationWatch {
       },
       hurry: () => this.hurry(),
     };
-    this.elsewhere = new WritesElsewhere(watch, changes, isAlone);
+    this.elsewhere = new ChangeFeed(watch, changes, isAlone);
   }
 
   /** How many generations are followed. */
@@ -124,7 +56,7 @@ export class GenerationWatch {
    * called; an older version may come after a newer one. A read that fails is not told of: the next one may succeed.
    * `tell` must not throw.
    */
-  follow(generationId: string, tell: ToldGenerationWatch): () => void {
+  follow(generationId: string, tell: OnRecord): () => void {
     const told = this.followers.get(generationId) ?? new Set();
     this.followers.set(generationId, told.add(tell));
     this.elsewhere.begin();
@@ -166,7 +98,7 @@ export class GenerationWatch {
     this.isLooking = true;
     const { told } = this.elsewhere;
     const ids = [...this.followers.keys()].values();
-    const found = await Promise.all(Array.from({ length: READS_AT_ONCE_GENERATIONWATCH }, () => this.readAll(ids)));
+    const found = await Promise.all(Array.from({ length: READS_AT_ONCE }, () => this.readAll(ids)));
     this.lookedIn = found.every(Boolean) ? told : undefined;
     this.isLooking = false;
     this.schedule();
@@ -188,8 +120,7 @@ export class GenerationWatch {
 }
 
 const PAGE = 1_000;
-/** Reads that are under way at the same time for one App. */
-const READS_AT_ONCE_APPWATCH = 8;
+
 /** In this order one that begins to run in between is in one of both lists. */
 const OPEN = ['queued', 'running'] as const;
 
@@ -201,10 +132,8 @@ const NARROW_MS = 10_000;
 const WIDE_MS = 2 * 60_000;
 const WIDE_EVERY = 20;
 
-type ToldAppWatch = (record: GenerationRecord) => void;
-
 interface Followed {
-  readonly followers: Set<ToldAppWatch>;
+  readonly followers: Set<(record: GenerationRecord) => void>;
   /** What was open when it was last looked, by id. */
   open: ReadonlySet<string>;
   cancelTimer?: (() => void) | undefined;
@@ -222,7 +151,7 @@ interface Followed {
  */
 export class AppWatch {
   private readonly apps = new Map<string, Followed>();
-  private readonly elsewhere: WritesElsewhere;
+  private readonly elsewhere: ChangeFeed;
   /** By App: the last of those that take turns. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
@@ -235,7 +164,7 @@ export class AppWatch {
       written: (change: WrittenGeneration) => this.writtenElsewhere(change),
       hurry: () => this.hurry(),
     };
-    this.elsewhere = new WritesElsewhere(watch, changes, isAlone);
+    this.elsewhere = new ChangeFeed(watch, changes, isAlone);
   }
 
   /** How many Apps are followed. */
@@ -248,7 +177,7 @@ export class AppWatch {
    * function is called; an older version may come after a newer one, and one that did not change again. A look that fails
    * is repeated. `tell` must not throw.
    */
-  follow(appId: string, tell: ToldAppWatch): () => void {
+  follow(appId: string, tell: (record: GenerationRecord) => void): () => void {
     const known = this.apps.get(appId);
     const app: Followed = known ?? {
       followers: new Set(),
@@ -360,7 +289,7 @@ export class AppWatch {
       const createdFrom = Math.max(0, app.lookedAt - (app.looks % WIDE_EVERY === 0 ? WIDE_MS : NARROW_MS));
       for await (const generation of this.listed({ of: 'app', appId, createdFrom })) seen(generation);
       const gone = [...app.open].filter((id) => !now.has(id)).values();
-      await Promise.all(Array.from({ length: READS_AT_ONCE_APPWATCH }, () => this.readAll(app, gone, now)));
+      await Promise.all(Array.from({ length: READS_AT_ONCE }, () => this.readAll(app, gone, now)));
       app.open = now;
       app.lookedAt = lookedAt;
       app.lookedIn = told;
@@ -426,4 +355,73 @@ export function watchedAcceptances(store: AcceptanceStore, ...watches: readonly 
       return outcome;
     },
   };
+}
+
+/** How many of this process's writes are remembered, as the store tells of them too. */
+const MAX_OWN = 1_000;
+
+export interface WatchOfWrites {
+  /** Another process has written. */
+  written(change: WrittenGeneration): void;
+  /** The next look is to come sooner. */
+  hurry(): void;
+}
+
+/**
+ * How a watch learns what other processes write: from the store, where that tells, and by looking. Looks are seldom once
+ * one has found everything that was written before the store began to tell.
+ */
+export class ChangeFeed {
+  private readonly own = new Map<string, number>();
+  private followNoMore: (() => void) | undefined;
+  private openings = 0;
+  private isOpen = false;
+
+  constructor(
+    private readonly watch: WatchOfWrites,
+    private readonly changes: GenerationChanges | undefined,
+    private readonly isAlone: boolean,
+  ) {}
+
+  /** Names the time since when the store has told of every write; undefined while it does not. To be asked before a look. */
+  get told(): number | undefined {
+    return this.isOpen ? this.openings : undefined;
+  }
+
+  /** How long after a look that found everything, and before which this was `told`, the next one is due. */
+  pauseMs(told: number | undefined): number {
+    return this.isAlone || (told !== undefined && told === this.told) ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
+  }
+
+  begin(): void {
+    this.followNoMore ??= this.changes?.follow({
+      opened: () => {
+        this.openings += 1;
+        this.isOpen = true;
+      },
+      interrupted: () => {
+        this.isOpen = false;
+        this.watch.hurry();
+      },
+      written: (change) => {
+        if ((this.own.get(change.generationId) ?? -1) < change.version) this.watch.written(change);
+      },
+    });
+  }
+
+  end(): void {
+    this.followNoMore?.();
+    this.followNoMore = undefined;
+    this.isOpen = false;
+    this.own.clear();
+  }
+
+  /** This process has written the record, and needs not be told. */
+  noteOwn({ generationId, version }: GenerationRecord): void {
+    if (this.followNoMore === undefined) return;
+    this.own.delete(generationId);
+    this.own.set(generationId, version);
+    const [oldest] = this.own.keys();
+    if (this.own.size > MAX_OWN && oldest !== undefined) this.own.delete(oldest);
+  }
 }

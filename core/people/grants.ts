@@ -70,6 +70,30 @@ export async function createGrant(context: Identity & Machine & Call, person: Pe
   return grant;
 }
 
+/**
+ * One App for each client and person, so that each client sees only what it made for that person. Its id follows from
+ * the two, so that no concurrent consents make two of them.
+ */
+async function appOf(
+  context: Identity & Machine & Call,
+  { personId, accountId }: Person,
+  { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
+): Promise<App> {
+  const appId = derivedUuid(context.digests.keyed(`app of ${personId} ${clientId}`));
+  const known = await context.credentials.readApp(appId, context.call);
+  if (known) return known;
+  const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
+  throwIfAborted(context.call);
+  await context.credentials.insertApp(app);
+  return app;
+}
+
+/** What a client calls itself, as text that can be a name here. */
+function shownName(text: string): string {
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, ' ').trim();
+  return readName(clean === '' ? 'unnamed client' : clean.slice(0, MAX_NAME));
+}
+
 /** The grant with this id, also when it has ended. */
 export async function findGrant({ artefacts }: Identity & Machine, grantId: string): Promise<Grant | undefined> {
   const artefact = await artefacts.find({ kind: GRANT_KIND, id: grantId });
@@ -114,30 +138,6 @@ export async function noteGrantUse({ artefacts, clock, settings }: Identity & Ma
   const today = Math.floor(now / DAY_MS) * DAY_MS;
   if (grant.endedAt !== undefined || (grant.lastUsedAt ?? 0) >= today) return;
   await artefacts.put(artefactOf({ ...grant, lastUsedAt: today, expiresAt: now + settings.grantIdleMs }));
-}
-
-/**
- * One App for each client and person, so that each client sees only what it made for that person. Its id follows from
- * the two, so that no concurrent consents make two of them.
- */
-async function appOf(
-  context: Identity & Machine & Call,
-  { personId, accountId }: Person,
-  { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
-): Promise<App> {
-  const appId = derivedUuid(context.digests.keyed(`app of ${personId} ${clientId}`));
-  const known = await context.credentials.readApp(appId, context.call);
-  if (known) return known;
-  const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
-  throwIfAborted(context.call);
-  await context.credentials.insertApp(app);
-  return app;
-}
-
-/** What a client calls itself, as text that can be a name here. */
-function shownName(text: string): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, ' ').trim();
-  return readName(clean === '' ? 'unnamed client' : clean.slice(0, MAX_NAME));
 }
 
 function artefactOf({ grantId, personId, createdAt, expiresAt, endedAt: _endedAt, ...data }: Grant): Artefact {

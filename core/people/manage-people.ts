@@ -16,13 +16,14 @@ export interface NewPerson {
   readonly password?: string;
 }
 
-type Ports = Money & Identity & Machine & Call;
-
 /**
  * The operators' actions on people. Every function throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and
  * `CallOver` before it writes for a call that is over.
  */
-export async function createPerson(ports: Ports, { accountId, email, password }: NewPerson): Promise<Person> {
+export async function createPerson(
+  ports: Money & Identity & Machine & Call,
+  { accountId, email, password }: NewPerson,
+): Promise<Person> {
   if (!(await ports.accounts.read(accountId, ports.call, 'totals')))
     throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const person: Person = {
@@ -42,7 +43,7 @@ export async function createPerson(ports: Ports, { accountId, email, password }:
 }
 
 /** They may not sign in any more, and every session of theirs ends. Again, it changes nothing. */
-export function disablePerson(ports: Ports, personId: string): Promise<Person> {
+export function disablePerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) =>
     person.disabledAt === undefined
       ? { ...person, disabledAt: ports.clock.now(), sessionEpoch: ports.ids.uuid() }
@@ -51,7 +52,7 @@ export function disablePerson(ports: Ports, personId: string): Promise<Person> {
 }
 
 /** They may sign in again, as they could before. Again, it changes nothing. */
-export function enablePerson(ports: Ports, personId: string): Promise<Person> {
+export function enablePerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
     const { disabledAt, ...enabled } = person;
     return disabledAt === undefined ? person : enabled;
@@ -62,7 +63,7 @@ export function enablePerson(ports: Ports, personId: string): Promise<Person> {
  * Takes password, passkeys and outside identities away and ends every session, for a person who has lost them. Programs
  * that they have connected stay connected. An operator is none afterwards: the link must not let in who has got hold of it.
  */
-export async function resetPerson(ports: Ports, personId: string): Promise<Person> {
+export async function resetPerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
   const reset = await changePerson(ports, personId, ({ password: _password, operatorSince: _since, ...person }) => ({
     ...person,
     passkeys: [],
@@ -79,7 +80,7 @@ export async function resetPerson(ports: Ports, personId: string): Promise<Perso
  * SESSION_REQUIRED if it has ended meanwhile.
  */
 export async function setPassword(
-  ports: Ports,
+  ports: Money & Identity & Machine & Call,
   personId: string,
   password: string,
   sessionEpoch?: string,
@@ -99,7 +100,7 @@ export function requireEpoch(person: Person, sessionEpoch: string): void {
 
 /** Throws NOT_FOUND, and CONFLICT for a person whom others change all the time. */
 export async function changePerson(
-  { people, call }: Pick<Ports, 'people' | 'call'>,
+  { people, call }: Pick<Money & Identity & Machine & Call, 'people' | 'call'>,
   personId: string,
   edit: (person: Person) => Person,
 ): Promise<Person> {
@@ -129,7 +130,7 @@ export function readEmail(email: string): string {
 }
 
 async function hashed(
-  { passwords, clock }: Pick<Ports, 'passwords' | 'clock'>,
+  { passwords, clock }: Pick<Money & Identity & Machine & Call, 'passwords' | 'clock'>,
   password: string,
 ): Promise<PasswordHash> {
   const length = [...password].length;

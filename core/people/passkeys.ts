@@ -10,49 +10,7 @@ import { requirePasskeyOfOperator } from './operators.js';
 import { type Artefact, MAX_PASSKEYS, type Passkey, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
-/** How long a person has for what their browser shows them, in milliseconds. */
-export const PASSKEY_CHALLENGE_MS = 300_000;
-const CHALLENGE_BYTES = 32;
-
-/** Base64url, as browsers want it; the store has a digest of it alone. */
-export async function createChallenge(
-  ports: Identity & Machine,
-  kind: string,
-  { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
-): Promise<string> {
-  const challenge = secretText(ports.ids.random(CHALLENGE_BYTES));
-  const now = ports.clock.now();
-  const artefact: Artefact = {
-    kind,
-    id: secretDigest(ports, kind, challenge),
-    ...(owner === undefined ? {} : { owner }),
-    data,
-    createdAt: now,
-    expiresAt: now + PASSKEY_CHALLENGE_MS,
-    removeAt: now + PASSKEY_CHALLENGE_MS,
-  };
-  await ports.artefacts.put(artefact);
-  return challenge;
-}
-
-/**
- * Uses a challenge up, whatever comes of it. Of any number of attempts one gets true; false for the others, for one that
- * was never made or is too old, and for one that is somebody else's, which stays.
- */
-export async function takeChallenge(
-  ports: Identity & Machine,
-  kind: string,
-  challenge: string,
-  isOwn: (artefact: Artefact) => boolean = () => true,
-): Promise<boolean> {
-  const key = { kind, id: secretDigest(ports, kind, challenge) };
-  const now = ports.clock.now();
-  const found = await ports.artefacts.find(key);
-  if (!found || found.expiresAt <= now || !isOwn(found)) return false;
-  return (await ports.artefacts.consume(key, now)) === 'consumed';
-}
-
-const KIND_PASSKEYS = 'passkey-registration';
+const REGISTRATION = 'passkey-registration';
 
 /** What a person sends to add a passkey. */
 export interface NewPasskey {
@@ -70,7 +28,7 @@ export async function beginPasskey(ports: Identity & Machine & Call, { person, s
   requirePasskeyOfOperator(person, session);
   requireRecentSignIn(ports, session);
   requireRoom(person);
-  return createChallenge(ports, KIND_PASSKEYS, { owner: person.personId, data: { sessionId: session.sessionId } });
+  return createChallenge(ports, REGISTRATION, { owner: person.personId, data: { sessionId: session.sessionId } });
 }
 
 /**
@@ -88,7 +46,7 @@ export async function addPasskey(
   const name = readName(asked.name);
   const isTaken = await takeChallenge(
     ports,
-    KIND_PASSKEYS,
+    REGISTRATION,
     challenge,
     // A session is one person's.
     ({ data }) => data['sessionId'] === session.sessionId,
@@ -146,7 +104,7 @@ function requireOwn({ passkeys }: Person, credentialId: string): readonly Passke
   throw new ServiceError('NOT_FOUND', 'You have no such passkey.');
 }
 
-const KIND_PASSKEYSIGNIN = 'passkey-sign-in';
+const SIGN_IN = 'passkey-sign-in';
 const DAY_MS = 86_400_000;
 
 /** What comes back from the browser that was given the challenge. */
@@ -159,7 +117,7 @@ export interface PasskeyAnswer {
 
 /** The challenge of a sign-in, for five minutes. It must stay with the browser that asked for it. */
 export function beginPasskeySignIn(ports: Identity & Machine & Call): Promise<string> {
-  return createChallenge(ports, KIND_PASSKEYSIGNIN);
+  return createChallenge(ports, SIGN_IN);
 }
 
 /**
@@ -172,7 +130,7 @@ export async function personByPasskey(
   party: RelyingParty,
   { challenge, personId, assertion }: PasskeyAnswer,
 ): Promise<Person | undefined> {
-  if (!(await takeChallenge(ports, KIND_PASSKEYSIGNIN, challenge))) return undefined;
+  if (!(await takeChallenge(ports, SIGN_IN, challenge))) return undefined;
   // A passkey is looked for at the person whom it names: that another one has registered its id is of no effect.
   const person = isUuid(personId) ? await ports.people.read(personId) : null;
   const passkey = person?.passkeys.find(({ credentialId }) => credentialId === assertion.credentialId);
@@ -201,4 +159,46 @@ async function noteUse(ports: Identity & Machine & Call, personId: string, used:
 /** A counter that stands still, or goes back, is that of a copied authenticator; those without a counter say 0. */
 function hasGrown(before: number, now: number): boolean {
   return now > before || (now === 0 && before === 0);
+}
+
+/** How long a person has for what their browser shows them, in milliseconds. */
+export const PASSKEY_CHALLENGE_MS = 300_000;
+const CHALLENGE_BYTES = 32;
+
+/** Base64url, as browsers want it; the store has a digest of it alone. */
+export async function createChallenge(
+  ports: Identity & Machine,
+  kind: string,
+  { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
+): Promise<string> {
+  const challenge = secretText(ports.ids.random(CHALLENGE_BYTES));
+  const now = ports.clock.now();
+  const artefact: Artefact = {
+    kind,
+    id: secretDigest(ports, kind, challenge),
+    ...(owner === undefined ? {} : { owner }),
+    data,
+    createdAt: now,
+    expiresAt: now + PASSKEY_CHALLENGE_MS,
+    removeAt: now + PASSKEY_CHALLENGE_MS,
+  };
+  await ports.artefacts.put(artefact);
+  return challenge;
+}
+
+/**
+ * Uses a challenge up, whatever comes of it. Of any number of attempts one gets true; false for the others, for one that
+ * was never made or is too old, and for one that is somebody else's, which stays.
+ */
+export async function takeChallenge(
+  ports: Identity & Machine,
+  kind: string,
+  challenge: string,
+  isOwn: (artefact: Artefact) => boolean = () => true,
+): Promise<boolean> {
+  const key = { kind, id: secretDigest(ports, kind, challenge) };
+  const now = ports.clock.now();
+  const found = await ports.artefacts.find(key);
+  if (!found || found.expiresAt <= now || !isOwn(found)) return false;
+  return (await ports.artefacts.consume(key, now)) === 'consumed';
 }

@@ -95,15 +95,13 @@ function digestOf(ports: Identity & Machine & Call, secret: string): string {
   return secretDigest(ports, LINK, secret);
 }
 
-type PortsChangePassword = Money & Identity & Machine & Call;
-
 /**
  * Sets the password of a person, which ends every session of theirs. It takes the current password, or a recent
  * sign-in of a person who has none. Throws FIELD_INVALID, RECENT_SIGN_IN_REQUIRED, and
  * SESSION_REQUIRED for a session that has ended meanwhile.
  */
 export async function changePassword(
-  ports: PortsChangePassword,
+  ports: Money & Identity & Machine & Call,
   signedIn: SignedIn,
   { current, next }: { readonly current: string | undefined; readonly next: string },
 ): Promise<Person> {

@@ -8,8 +8,6 @@ const MAX_PAGE = 100;
 const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 30_000;
 
-type Needs = Money & Work & Models & Machine;
-
 /**
  * The tasks that earlier processes left at providers with `max_concurrent`, in a process with exclusive stores. Until they are
  * counted nothing is submitted to these providers; then each takes a place there until its run has it or its attempt is over.
@@ -20,7 +18,7 @@ export class OrphanedTasks {
 
   /** `count` makes one task take a place. */
   constructor(
-    private readonly context: Needs,
+    private readonly context: Money & Work & Models & Machine,
     private readonly count: (generation: Generation, provider: string) => void,
   ) {}
 

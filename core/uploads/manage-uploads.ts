@@ -76,7 +76,7 @@ export async function removeUpload(
   return 'removed';
 }
 
-const MAX_TRIES_DELETEUPLOAD = 10;
+const MAX_TRIES = 10;
 
 /** The id of an upload whose bytes are gone. */
 export interface DeletedUpload {
@@ -91,7 +91,7 @@ export interface DeletedUpload {
  */
 export async function deleteUpload(context: Files & Machine, caller: Caller, uploadId: string): Promise<DeletedUpload> {
   const id = isUuid(uploadId) ? uploadId.toLowerCase() : undefined;
-  for (let tries = 0; tries < MAX_TRIES_DELETEUPLOAD; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const upload = id === undefined ? null : await ownUpload(context, caller, id);
     if (upload === null) throw noUpload();
     if (upload.lastUsedAt !== undefined)
@@ -113,8 +113,6 @@ export async function deleteUpload(context: Files & Machine, caller: Caller, upl
 }
 
 const HOUR_MS = 3_600_000;
-const MAX_TRIES_MARKUSED = 10;
-
 /**
  * Marks uploads as used before anything is held for a generation that refers to them: then nobody can delete them, and
  * retention leaves them until well after the generation has run. One used within the last hour needs no new mark, and a
@@ -139,7 +137,7 @@ async function markOne(
 ): Promise<ServiceError | undefined> {
   const now = clock.now();
   let upload = seen;
-  for (let tries = 0; tries < MAX_TRIES_MARKUSED; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) return undefined;
     const used = withAttention({ ...upload, version: upload.version + 1, lastUsedAt: now }, settings);
     if ((await uploads.replace(used, upload.version)) === 'applied') return undefined;

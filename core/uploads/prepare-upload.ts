@@ -12,6 +12,118 @@ import { inFlight } from '../waiting.js';
 import { type Upload, type UploadRecord, withAttention } from './upload.js';
 import { roomRefusal } from './usage.js';
 
+export interface Prepared {
+  readonly upload: Upload;
+  readonly target: SignedRequest;
+  readonly replayed: boolean;
+}
+
+/**
+ * Prepares one upload and signs its target. A replay answers with the same upload and a target that expires at the same
+ * time, whatever the catalog says then; once the target has expired there is no answer to replay. Throws, in this
+ * order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the
+ * installation's limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED
+ * and UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
+ */
+export async function prepareUpload(
+  context: Work & Files & Models & Machine,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+): Promise<Prepared> {
+  return orThrow(await prepare(context, caller, idempotencyKey, body));
+}
+
+async function prepare(
+  context: Work & Files & Models & Machine,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+): Promise<Prepared | ServiceError> {
+  const request = readPrepareRequest(context, body);
+  if (request instanceof ServiceError) return request;
+  const digest = context.digests.ofJson(request.content);
+  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
+
+  // Read before the claim: of many concurrent prepares, none counts the others.
+  const usage = inFlight(context.uploads.usage(caller.accountId, caller.appId));
+  const claimed = await claim(context, { key, digest }, uploadTarget(context, caller));
+  if (claimed instanceof ServiceError) return claimed;
+  if ('replayOf' in claimed) {
+    const record = await context.uploads.read(claimed.replayOf);
+    if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt)
+      return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+    return { upload: record, target: await signTarget(context, record), replayed: true };
+  }
+  const refusal = await orFree(
+    context,
+    claimed.mine,
+    async () =>
+      fileRefusal(context.catalog.models(), request) ?? roomRefusal(await usage, request.byteSize, context.settings),
+  );
+  if (refusal !== undefined) return refusal;
+  const upload = newUpload(context, caller, claimed.mine.subjectId, request);
+  const outcome = await context.uploads.insert(upload);
+  if (!outcome.inserted) return takenOver();
+  return { upload, target: await signTarget(context, upload), replayed: false };
+}
+
+function uploadTarget(context: Files & Machine, caller: Caller): ClaimTarget {
+  const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
+  return {
+    mint: () => context.ids.uuid(),
+    exists: async (id) => isTaken(await context.uploads.read(id)),
+    preclude: async (uploadId) => {
+      const now = context.clock.now();
+      const { accountId, appId } = caller;
+      const dueAt = now + context.settings.claimRetentionMs;
+      const outcome = await context.uploads.insert({
+        kind: 'void',
+        uploadId,
+        accountId,
+        appId,
+        version: 1,
+        createdAt: now,
+        dueAt,
+      });
+      return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'precluded';
+    },
+  };
+}
+
+function newUpload(context: Machine, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
+  const now = context.clock.now();
+  return withAttention(
+    {
+      kind: 'upload',
+      uploadId,
+      accountId: caller.accountId,
+      appId: caller.appId,
+      version: 1,
+      status: 'prepared',
+      filename: request.filename,
+      mediaType: request.mediaType,
+      byteSize: request.byteSize,
+      ...(request.sha256 === undefined ? {} : { declaredSha256: request.sha256 }),
+      role: request.role,
+      stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
+      createdAt: now,
+      expiresAt: now + context.settings.uploadTargetMs,
+    },
+    context.settings,
+  );
+}
+
+function signTarget(context: Files, upload: Upload): Promise<SignedRequest> {
+  return context.objects.signPut({
+    key: upload.stagingKey,
+    mediaType: upload.mediaType,
+    byteSize: upload.byteSize,
+    ...(upload.declaredSha256 === undefined ? {} : { sha256: upload.declaredSha256 }),
+    expiresAt: upload.expiresAt,
+  });
+}
+
 export const UPLOAD_MEDIA_TYPES = IMAGE_TYPES;
 
 const SHA256 = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$', description: 'SHA-256 of the file, in hex.' } as const;
@@ -161,116 +273,4 @@ export function fileRefusal(
 
 function distinct<T>(items: readonly T[]): readonly T[] {
   return [...new Set(items)];
-}
-
-export interface Prepared {
-  readonly upload: Upload;
-  readonly target: SignedRequest;
-  readonly replayed: boolean;
-}
-
-/**
- * Prepares one upload and signs its target. A replay answers with the same upload and a target that expires at the same
- * time, whatever the catalog says then; once the target has expired there is no answer to replay. Throws, in this
- * order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the
- * installation's limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED
- * and UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
- */
-export async function prepareUpload(
-  context: Work & Files & Models & Machine,
-  caller: Caller,
-  idempotencyKey: string,
-  body: Json,
-): Promise<Prepared> {
-  return orThrow(await prepare(context, caller, idempotencyKey, body));
-}
-
-async function prepare(
-  context: Work & Files & Models & Machine,
-  caller: Caller,
-  idempotencyKey: string,
-  body: Json,
-): Promise<Prepared | ServiceError> {
-  const request = readPrepareRequest(context, body);
-  if (request instanceof ServiceError) return request;
-  const digest = context.digests.ofJson(request.content);
-  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
-
-  // Read before the claim: of many concurrent prepares, none counts the others.
-  const usage = inFlight(context.uploads.usage(caller.accountId, caller.appId));
-  const claimed = await claim(context, { key, digest }, uploadTarget(context, caller));
-  if (claimed instanceof ServiceError) return claimed;
-  if ('replayOf' in claimed) {
-    const record = await context.uploads.read(claimed.replayOf);
-    if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt)
-      return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
-    return { upload: record, target: await signTarget(context, record), replayed: true };
-  }
-  const refusal = await orFree(
-    context,
-    claimed.mine,
-    async () =>
-      fileRefusal(context.catalog.models(), request) ?? roomRefusal(await usage, request.byteSize, context.settings),
-  );
-  if (refusal !== undefined) return refusal;
-  const upload = newUpload(context, caller, claimed.mine.subjectId, request);
-  const outcome = await context.uploads.insert(upload);
-  if (!outcome.inserted) return takenOver();
-  return { upload, target: await signTarget(context, upload), replayed: false };
-}
-
-function uploadTarget(context: Files & Machine, caller: Caller): ClaimTarget {
-  const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
-  return {
-    mint: () => context.ids.uuid(),
-    exists: async (id) => isTaken(await context.uploads.read(id)),
-    preclude: async (uploadId) => {
-      const now = context.clock.now();
-      const { accountId, appId } = caller;
-      const dueAt = now + context.settings.claimRetentionMs;
-      const outcome = await context.uploads.insert({
-        kind: 'void',
-        uploadId,
-        accountId,
-        appId,
-        version: 1,
-        createdAt: now,
-        dueAt,
-      });
-      return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'precluded';
-    },
-  };
-}
-
-function newUpload(context: Machine, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
-  const now = context.clock.now();
-  return withAttention(
-    {
-      kind: 'upload',
-      uploadId,
-      accountId: caller.accountId,
-      appId: caller.appId,
-      version: 1,
-      status: 'prepared',
-      filename: request.filename,
-      mediaType: request.mediaType,
-      byteSize: request.byteSize,
-      ...(request.sha256 === undefined ? {} : { declaredSha256: request.sha256 }),
-      role: request.role,
-      stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
-      createdAt: now,
-      expiresAt: now + context.settings.uploadTargetMs,
-    },
-    context.settings,
-  );
-}
-
-function signTarget(context: Files, upload: Upload): Promise<SignedRequest> {
-  return context.objects.signPut({
-    key: upload.stagingKey,
-    mediaType: upload.mediaType,
-    byteSize: upload.byteSize,
-    ...(upload.declaredSha256 === undefined ? {} : { sha256: upload.declaredSha256 }),
-    expiresAt: upload.expiresAt,
-  });
 }

@@ -9,79 +9,6 @@ import type { DayRange } from '../ports/stores.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 
-export interface TraceGroup extends UsageSums {
-  /** The trace id; empty for entries without one. */
-  readonly group: string;
-}
-
-export interface Traces {
-  readonly accountId: string;
-  readonly days: readonly string[];
-  /** Only trace ids behind this one. */
-  readonly after: string | undefined;
-  /** Rows of each day that are read at a time, 1 to 1,000. */
-  readonly rowsADay: number;
-}
-
-/** Days that are read at the same time, so that one request does not take every connection to the store. */
-const AT_ONCE = 8;
-
-/**
- * The sums of each trace id, in the order of their text. Merges the days, whose rows are in that order each: what it reads
- * and keeps does not grow with the number of trace ids in front of or behind those that its caller takes.
- */
-export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<TraceGroup> {
-  const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
-  for (let at = 0; at < days.length; at += AT_ONCE)
-    await Promise.all(days.slice(at, at + AT_ONCE).map((day) => day.fill()));
-  for (;;) {
-    let group: string | undefined;
-    for (const { next } of days)
-      if (next !== undefined && (group === undefined || next.clientTraceId < group)) group = next.clientTraceId;
-    if (group === undefined) return;
-    let sums = NO_USAGE;
-    for (const day of days) {
-      if (day.next?.clientTraceId !== group) continue;
-      sums = added(sums, day.next);
-      await day.take();
-    }
-    yield { group, ...sums };
-  }
-}
-
-/** The rows of one day in the order of their trace ids, of which a bounded number is kept. */
-class DayOfTraces {
-  private rows: readonly TraceRow[] = [];
-  private taken = 0;
-  private isAtEnd = false;
-
-  constructor(
-    private readonly ports: Pick<Money, 'usage'> & Call,
-    private readonly day: string,
-    private readonly traces: Traces,
-  ) {}
-
-  get next(): TraceRow | undefined {
-    return this.rows[this.taken];
-  }
-
-  async take(): Promise<void> {
-    this.taken += 1;
-    if (this.next === undefined) await this.fill();
-  }
-
-  async fill(): Promise<void> {
-    if (this.isAtEnd) return;
-    const { accountId, after, rowsADay: limit } = this.traces;
-    const { day } = this;
-    const clientTraceId = this.rows.at(-1)?.clientTraceId ?? after;
-    const page = clientTraceId === undefined ? { limit } : { limit, after: { day, clientTraceId } };
-    this.rows = await this.ports.usage.listTraces(accountId, { from: day, to: day }, page, this.ports.call);
-    this.taken = 0;
-    this.isAtEnd = this.rows.length < limit;
-  }
-}
-
 /** What use is added up by. */
 export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
@@ -103,35 +30,7 @@ export interface UsageRequest extends DayRange {
   readonly by: UsageBy;
 }
 
-const DAY_MS_USAGEREQUEST = 86_400_000;
-
-/**
- * Both days are in the range. Without them it ends today and has 31 days; with one of them, it has 31 days from or to
- * that. Throws FIELD_INVALID for a word that use is not added up by, and for days that do not exist, are in the wrong
- * order, or are more than 366, or than 31 by trace id.
- */
-export function readUsageRequest({ by = 'day', from, to }: SentUsage, now: number): UsageRequest {
-  const known = USAGE_BY.find((one) => one === by);
-  if (known === undefined) throw fieldInvalid('/by', `by must be one of ${USAGE_BY.join(', ')}.`);
-  const [first, last] = [readDay('from', from), readDay('to', to)];
-  const usual = (USUAL_DAYS - 1) * DAY_MS_USAGEREQUEST;
-  const start = first ?? (last ?? Date.parse(utcDay(now))) - usual;
-  const end = last ?? (first === undefined ? Date.parse(utcDay(now)) : first + usual);
-  if (end < start) throw fieldInvalid('/to', 'to must not be before from.');
-  const [maxDays, of] = known === 'client_trace_id' ? [MAX_TRACE_DAYS, ` by ${known}`] : [MAX_DAYS, ''];
-  if (end - start >= maxDays * DAY_MS_USAGEREQUEST)
-    throw fieldInvalid('/to', `The range must have at most ${maxDays} days${of}.`);
-  return { by: known, from: utcDay(start), to: utcDay(end) };
-}
-
-function readDay(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const at = /^[12]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  // Some days that do not exist are read as one of the next month.
-  if (Number.isNaN(at) || utcDay(at) !== text)
-    throw fieldInvalid(`/${name}`, `${name} must be a day such as 2026-01-31.`);
-  return at;
-}
+const DAY_MS = 86_400_000;
 
 /** The use of one day, model, credential or trace id. */
 export interface UsageGroup extends UsageSums {
@@ -262,6 +161,106 @@ function behind(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
 }
 
+/**
+ * Both days are in the range. Without them it ends today and has 31 days; with one of them, it has 31 days from or to
+ * that. Throws FIELD_INVALID for a word that use is not added up by, and for days that do not exist, are in the wrong
+ * order, or are more than 366, or than 31 by trace id.
+ */
+export function readUsageRequest({ by = 'day', from, to }: SentUsage, now: number): UsageRequest {
+  const known = USAGE_BY.find((one) => one === by);
+  if (known === undefined) throw fieldInvalid('/by', `by must be one of ${USAGE_BY.join(', ')}.`);
+  const [first, last] = [readDay('from', from), readDay('to', to)];
+  const usual = (USUAL_DAYS - 1) * DAY_MS;
+  const start = first ?? (last ?? Date.parse(utcDay(now))) - usual;
+  const end = last ?? (first === undefined ? Date.parse(utcDay(now)) : first + usual);
+  if (end < start) throw fieldInvalid('/to', 'to must not be before from.');
+  const [maxDays, of] = known === 'client_trace_id' ? [MAX_TRACE_DAYS, ` by ${known}`] : [MAX_DAYS, ''];
+  if (end - start >= maxDays * DAY_MS) throw fieldInvalid('/to', `The range must have at most ${maxDays} days${of}.`);
+  return { by: known, from: utcDay(start), to: utcDay(end) };
+}
+
+function readDay(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const at = /^[12]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  // Some days that do not exist are read as one of the next month.
+  if (Number.isNaN(at) || utcDay(at) !== text)
+    throw fieldInvalid(`/${name}`, `${name} must be a day such as 2026-01-31.`);
+  return at;
+}
+
+export interface TraceGroup extends UsageSums {
+  /** The trace id; empty for entries without one. */
+  readonly group: string;
+}
+
+export interface Traces {
+  readonly accountId: string;
+  readonly days: readonly string[];
+  /** Only trace ids behind this one. */
+  readonly after: string | undefined;
+  /** Rows of each day that are read at a time, 1 to 1,000. */
+  readonly rowsADay: number;
+}
+
+/** Days that are read at the same time, so that one request does not take every connection to the store. */
+const AT_ONCE = 8;
+
+/**
+ * The sums of each trace id, in the order of their text. Merges the days, whose rows are in that order each: what it reads
+ * and keeps does not grow with the number of trace ids in front of or behind those that its caller takes.
+ */
+export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<TraceGroup> {
+  const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
+  for (let at = 0; at < days.length; at += AT_ONCE)
+    await Promise.all(days.slice(at, at + AT_ONCE).map((day) => day.fill()));
+  for (;;) {
+    let group: string | undefined;
+    for (const { next } of days)
+      if (next !== undefined && (group === undefined || next.clientTraceId < group)) group = next.clientTraceId;
+    if (group === undefined) return;
+    let sums = NO_USAGE;
+    for (const day of days) {
+      if (day.next?.clientTraceId !== group) continue;
+      sums = added(sums, day.next);
+      await day.take();
+    }
+    yield { group, ...sums };
+  }
+}
+
+/** The rows of one day in the order of their trace ids, of which a bounded number is kept. */
+class DayOfTraces {
+  private rows: readonly TraceRow[] = [];
+  private taken = 0;
+  private isAtEnd = false;
+
+  constructor(
+    private readonly ports: Pick<Money, 'usage'> & Call,
+    private readonly day: string,
+    private readonly traces: Traces,
+  ) {}
+
+  get next(): TraceRow | undefined {
+    return this.rows[this.taken];
+  }
+
+  async take(): Promise<void> {
+    this.taken += 1;
+    if (this.next === undefined) await this.fill();
+  }
+
+  async fill(): Promise<void> {
+    if (this.isAtEnd) return;
+    const { accountId, after, rowsADay: limit } = this.traces;
+    const { day } = this;
+    const clientTraceId = this.rows.at(-1)?.clientTraceId ?? after;
+    const page = clientTraceId === undefined ? { limit } : { limit, after: { day, clientTraceId } };
+    this.rows = await this.ports.usage.listTraces(accountId, { from: day, to: day }, page, this.ports.call);
+    this.taken = 0;
+    this.isAtEnd = this.rows.length < limit;
+  }
+}
+
 /** What the generations of a model earned in credits, and what they cost the operator. */
 export interface ModelCosts {
   readonly modelKey: string;
@@ -286,10 +285,7 @@ interface Sums {
   readonly money: Map<string, number>;
 }
 
-type PortsModelCosts = Money & Work & Identity & Call;
-
 const PAGE = 500;
-const DAY_MS_MODELCOSTS = 86_400_000;
 
 /**
  * Adds up credits and costs of the generations that were created on these days, of one account or of all, by model in the
@@ -297,10 +293,10 @@ const DAY_MS_MODELCOSTS = 86_400_000;
  * and neither deleted ones nor those past their retention. Ends with the call.
  */
 export async function addUpCosts(
-  ports: PortsModelCosts,
+  ports: Money & Work & Identity & Call,
   { from, to, accountId }: DayRange & { readonly accountId?: string },
 ): Promise<readonly ModelCosts[]> {
-  const days = { createdFrom: Date.parse(from), createdBefore: Date.parse(to) + DAY_MS_MODELCOSTS };
+  const days = { createdFrom: Date.parse(from), createdBefore: Date.parse(to) + DAY_MS };
   const models = new Map<string, Sums>();
   for await (const appId of appsOf(ports, accountId))
     for await (const generation of all((page) =>
@@ -328,7 +324,7 @@ function shown(modelKey: string, { money, ...sums }: Sums): ModelCosts {
 }
 
 async function* appsOf(
-  { accounts, credentials, call }: PortsModelCosts,
+  { accounts, credentials, call }: Money & Work & Identity & Call,
   accountId: string | undefined,
 ): AsyncGenerator<string> {
   if (accountId !== undefined) {

@@ -15,59 +15,6 @@ import { type Delivery, deliveryIdOf, type DeliveryState, isOpen } from './deliv
 import { type AppWebhooks, type Destination, destinationOf, eventOf, type WebhookEvent } from './endpoint.js';
 import { deliveredTo } from './manage-endpoints.js';
 
-const MAX_TRIES = 10;
-
-export interface ChangedDelivery {
-  readonly delivery: Delivery;
-  /** Why nothing was written. */
-  readonly refused?: DeliveryRefusal;
-}
-
-/**
- * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number of
- * times. Null if there is no such delivery any more.
- */
-export async function changeDelivery(
-  { deliveries, clock }: Webhooks & Machine,
-  known: Delivery,
-  command: DeliveryCommand,
-): Promise<ChangedDelivery | null> {
-  let current: Delivery | null = known;
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const decision = decideDelivery(current, command, clock.now());
-    if ('next' in decision && (await deliveries.replace(decision.next, current.version)) === 'applied')
-      return { delivery: decision.next };
-    const newest: Delivery | null = await deliveries.read(current.deliveryId);
-    if (newest === null) return null;
-    // What was read before may be old; only the newest version may refuse.
-    if ('refused' in decision && newest.version === current.version)
-      return { delivery: current, refused: decision.refused };
-    current = newest;
-  }
-  throw new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The delivery is being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
-}
-
-/** The kind of wake-ups that are about deliveries. */
-export const DELIVERY = 'webhook-delivery';
-
-/**
- * Schedules a wake-up for a delivery. The caller does not wait for it: the delivery carries the time at which recovery
- * examines it anyway.
- */
-export function wakeDelivery(
-  { wakeUps, log }: Work & Machine,
-  { deliveryId }: Pick<Delivery, 'deliveryId'>,
-  at: number,
-): void {
-  wakeUps
-    .schedule({ kind: DELIVERY, id: deliveryId }, at)
-    .catch((error: unknown) => log.warn('wake-up not scheduled', { deliveryId, error }));
-}
-
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
 
 /** Which of an endpoint's deliveries: those that match all that is given. Times are milliseconds. */
@@ -75,6 +22,82 @@ export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
   readonly createdFrom?: number | undefined;
   readonly createdBefore?: number | undefined;
+}
+
+/**
+ * Makes a delivery of the generation's newest event for each destination that is told of it, durable on return. May be
+ * repeated by anyone: it finds what it has made. An App without endpoints costs one read and no write.
+ *
+ * Called between the end of a generation and the mark that it is settled: until that mark is written, recovery calls it
+ * again. So no end is lost, and none is announced before it is durable.
+ */
+export async function announceState(context: Work & Webhooks & Machine, generation: Generation): Promise<void> {
+  const event = eventOf(generation.status);
+  if (event === undefined) return;
+  const webhooks = await context.webhookEndpoints.read(generation.appId);
+  for (const destination of destinationsOf(webhooks, generation))
+    if (destination.events.includes(event)) await announceTo(context, destination, generation, event);
+}
+
+function destinationsOf(webhooks: AppWebhooks | null, { appId, webhookUrl }: Generation): readonly Destination[] {
+  const single = webhookUrl === undefined ? undefined : destinationOf(webhooks, { endpointId: appId, url: webhookUrl });
+  return [...(webhooks?.endpoints ?? []), ...(single === undefined ? [] : [single])];
+}
+
+async function announceTo(
+  context: Work & Webhooks & Machine,
+  { endpointId, url, disabled }: Destination,
+  g: Generation,
+  event: WebhookEvent,
+): Promise<void> {
+  const now = context.clock.now();
+  const occurredAt = g.completedAt ?? g.updatedAt;
+  const isDisabled = disabled !== undefined;
+  const delivery = announced(
+    {
+      deliveryId: deliveryIdOf(context, endpointId, g.generationId),
+      accountId: g.accountId,
+      appId: g.appId,
+      endpointId,
+      generationId: g.generationId,
+      ...(endpointId === g.appId ? { url } : {}),
+      event,
+      occurredAt,
+      createdAt: now,
+    },
+    isDisabled,
+  );
+  const inserted = await context.deliveries.insert(delivery);
+  if (inserted.inserted) {
+    wakeIfOpen(context, delivery);
+    return;
+  }
+  const changed = await changeDelivery(context, inserted.existing, {
+    event: 'announce',
+    of: event,
+    at: occurredAt,
+    isDisabled,
+  });
+  if (changed !== null && changed.refused === undefined) wakeIfOpen(context, changed.delivery);
+}
+
+function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): void {
+  if (isOpen(delivery)) wakeDelivery(context, delivery, context.clock.now());
+}
+
+/**
+ * Cancels what is open of a generation that was deleted: there is nothing to tell any more. What it misses is cancelled
+ * when it is next tried.
+ */
+export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Generation): Promise<void> {
+  const endedAt = g.completedAt ?? g.updatedAt;
+  if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
+  const webhooks = await context.webhookEndpoints.read(g.appId);
+  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), g.appId];
+  for (const endpointId of endpointIds) {
+    const known = await context.deliveries.read(deliveryIdOf(context, endpointId, g.generationId));
+    if (known !== null && isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
+  }
 }
 
 /** How many deliveries one replay of a range examines. */
@@ -175,78 +198,55 @@ async function replay(context: Work & Webhooks & Machine, known: Delivery): Prom
   return changed.delivery;
 }
 
+const MAX_TRIES = 10;
+
+export interface ChangedDelivery {
+  readonly delivery: Delivery;
+  /** Why nothing was written. */
+  readonly refused?: DeliveryRefusal;
+}
+
 /**
- * Makes a delivery of the generation's newest event for each destination that is told of it, durable on return. May be
- * repeated by anyone: it finds what it has made. An App without endpoints costs one read and no write.
- *
- * Called between the end of a generation and the mark that it is settled: until that mark is written, recovery calls it
- * again. So no end is lost, and none is announced before it is durable.
+ * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number of
+ * times. Null if there is no such delivery any more.
  */
-export async function announceState(context: Work & Webhooks & Machine, generation: Generation): Promise<void> {
-  const event = eventOf(generation.status);
-  if (event === undefined) return;
-  const webhooks = await context.webhookEndpoints.read(generation.appId);
-  for (const destination of destinationsOf(webhooks, generation))
-    if (destination.events.includes(event)) await announceTo(context, destination, generation, event);
-}
-
-function destinationsOf(webhooks: AppWebhooks | null, { appId, webhookUrl }: Generation): readonly Destination[] {
-  const single = webhookUrl === undefined ? undefined : destinationOf(webhooks, { endpointId: appId, url: webhookUrl });
-  return [...(webhooks?.endpoints ?? []), ...(single === undefined ? [] : [single])];
-}
-
-async function announceTo(
-  context: Work & Webhooks & Machine,
-  { endpointId, url, disabled }: Destination,
-  g: Generation,
-  event: WebhookEvent,
-): Promise<void> {
-  const now = context.clock.now();
-  const occurredAt = g.completedAt ?? g.updatedAt;
-  const isDisabled = disabled !== undefined;
-  const delivery = announced(
-    {
-      deliveryId: deliveryIdOf(context, endpointId, g.generationId),
-      accountId: g.accountId,
-      appId: g.appId,
-      endpointId,
-      generationId: g.generationId,
-      ...(endpointId === g.appId ? { url } : {}),
-      event,
-      occurredAt,
-      createdAt: now,
-    },
-    isDisabled,
+export async function changeDelivery(
+  { deliveries, clock }: Webhooks & Machine,
+  known: Delivery,
+  command: DeliveryCommand,
+): Promise<ChangedDelivery | null> {
+  let current: Delivery | null = known;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const decision = decideDelivery(current, command, clock.now());
+    if ('next' in decision && (await deliveries.replace(decision.next, current.version)) === 'applied')
+      return { delivery: decision.next };
+    const newest: Delivery | null = await deliveries.read(current.deliveryId);
+    if (newest === null) return null;
+    // What was read before may be old; only the newest version may refuse.
+    if ('refused' in decision && newest.version === current.version)
+      return { delivery: current, refused: decision.refused };
+    current = newest;
+  }
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The delivery is being changed by too many processes at the same time; try again.',
+    { retryAfterMs: 1_000 },
   );
-  const inserted = await context.deliveries.insert(delivery);
-  if (inserted.inserted) {
-    wakeIfOpen(context, delivery);
-    return;
-  }
-  const changed = await changeDelivery(context, inserted.existing, {
-    event: 'announce',
-    of: event,
-    at: occurredAt,
-    isDisabled,
-  });
-  if (changed !== null && changed.refused === undefined) wakeIfOpen(context, changed.delivery);
 }
 
-function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): void {
-  if (isOpen(delivery)) wakeDelivery(context, delivery, context.clock.now());
-}
+/** The kind of wake-ups that are about deliveries. */
+export const DELIVERY = 'webhook-delivery';
 
 /**
- * Cancels what is open of a generation that was deleted: there is nothing to tell any more. What it misses is cancelled
- * when it is next tried.
+ * Schedules a wake-up for a delivery. The caller does not wait for it: the delivery carries the time at which recovery
+ * examines it anyway.
  */
-export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Generation): Promise<void> {
-  const endedAt = g.completedAt ?? g.updatedAt;
-  if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
-  const webhooks = await context.webhookEndpoints.read(g.appId);
-  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), g.appId];
-  for (const endpointId of endpointIds) {
-    const known = await context.deliveries.read(deliveryIdOf(context, endpointId, g.generationId));
-    if (known !== null && isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
-  }
+export function wakeDelivery(
+  { wakeUps, log }: Work & Machine,
+  { deliveryId }: Pick<Delivery, 'deliveryId'>,
+  at: number,
+): void {
+  wakeUps
+    .schedule({ kind: DELIVERY, id: deliveryId }, at)
+    .catch((error: unknown) => log.warn('wake-up not scheduled', { deliveryId, error }));
 }

@@ -19,133 +19,6 @@ import {
   type WebhookEvent,
 } from './endpoint.js';
 
-const MAX_TRIES = 10;
-
-/** Whose record it is. */
-export interface WebhooksOwner {
-  readonly accountId: string;
-  readonly appId: string;
-}
-
-/**
- * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Tries again when
- * another process was faster, a bounded number of times. Answers the record as it is then. What `change` throws is thrown.
- */
-export async function changeWebhooks(
-  { webhookEndpoints }: Webhooks,
-  { accountId, appId }: WebhooksOwner,
-  change: (current: AppWebhooks) => AppWebhooks | undefined,
-): Promise<AppWebhooks> {
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const current = (await webhookEndpoints.read(appId)) ?? newAppWebhooks(appId, accountId);
-    const changed = change(current);
-    if (changed === undefined) return current;
-    const next = { ...changed, version: current.version + 1 };
-    if ((await webhookEndpoints.replace(next, current.version)) === 'applied') return next;
-  }
-  throw new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The webhooks of the App are being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
-}
-
-/** The record with this endpoint in place of the one with its id. */
-export function withEndpoint(webhooks: AppWebhooks, changed: WebhookEndpoint): AppWebhooks {
-  return {
-    ...webhooks,
-    endpoints: webhooks.endpoints.map((one) => (one.endpointId === changed.endpointId ? changed : one)),
-  };
-}
-
-export const MAX_URL_CHARACTERS = 2_048;
-
-const PROPERTIES = {
-  url: {
-    type: 'string',
-    minLength: 1,
-    maxLength: MAX_URL_CHARACTERS,
-    description: 'Where messages are sent: an https address of a public host, or of one that the operator allows.',
-  },
-  events: {
-    type: 'array',
-    minItems: 1,
-    uniqueItems: true,
-    items: { type: 'string', enum: [...WEBHOOK_EVENTS] },
-    description: 'What it is told of; every end of a generation when absent.',
-  },
-  description: { type: 'string', maxLength: 200, description: 'For people; an empty one removes it.' },
-} satisfies JsonObject;
-
-export const CREATE_WEBHOOK_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['url'],
-  properties: PROPERTIES,
-} as const satisfies JsonObject;
-
-/** What is absent stays as it is. */
-export const UPDATE_WEBHOOK_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    ...PROPERTIES,
-    enabled: { type: 'boolean', description: 'false sends it nothing until it is true again.' },
-  },
-} as const satisfies JsonObject;
-
-export interface EndpointRequest {
-  readonly url: string;
-  readonly events: readonly WebhookEvent[];
-  readonly description?: string;
-}
-
-export interface EndpointChange extends Partial<EndpointRequest> {
-  readonly enabled?: boolean;
-}
-
-type NeedsRequest = Pick<Ports, 'jsonSchemas' | 'webhookSender'>;
-
-/** Throws FIELD_REQUIRED and FIELD_INVALID, of an address that must not be called too. */
-export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRequest {
-  const {
-    url,
-    events = END_EVENTS,
-    description,
-  } = readBody<EndpointChange & Pick<EndpointRequest, 'url'>>(ports, CREATE_WEBHOOK_SCHEMA, body);
-  requireAddress(ports, url, 'url');
-  return { url, events: inOrder(events), ...(description === undefined ? {} : { description }) };
-}
-
-/** Throws as `readEndpointRequest` does. */
-export function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
-  const change = readBody<EndpointChange>(ports, UPDATE_WEBHOOK_SCHEMA, body);
-  if (change.url !== undefined) requireAddress(ports, change.url, 'url');
-  return { ...change, ...(change.events === undefined ? {} : { events: inOrder(change.events) }) };
-}
-
-/** Throws FIELD_INVALID for an address that must not be called; `name` is what the client knows it by. */
-export function requireAddress(
-  { webhookSender }: Pick<NeedsRequest, 'webhookSender'>,
-  url: string,
-  name: string,
-): void {
-  const fault = webhookSender.addressFault(url);
-  if (fault !== undefined) throw fieldInvalid(`/${name}`, `${name} ${fault}.`);
-}
-
-function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
-  return WEBHOOK_EVENTS.filter((event) => events.includes(event));
-}
-
-/** Throws FIELD_INVALID for a word that is no state of a delivery. */
-export function readDeliveryState(text: string | undefined): DeliveryState | undefined {
-  const known = DELIVERY_STATES.find((state) => state === text);
-  if (text !== undefined && known === undefined)
-    throw fieldInvalid('/state', `state must be one of ${DELIVERY_STATES.join(', ')}.`);
-  return known;
-}
-
 /** Names the App itself in place of an endpoint: its secret signs messages to addresses of single generations. */
 export const DEFAULT_ENDPOINT = 'default';
 
@@ -310,4 +183,131 @@ export async function webhookUrlRefusal(
     'CONFLICT',
     'The App has no default webhook secret, which signs what is sent to the webhook URL of a generation; make one first.',
   );
+}
+
+const MAX_TRIES = 10;
+
+/** Whose record it is. */
+export interface WebhooksOwner {
+  readonly accountId: string;
+  readonly appId: string;
+}
+
+/**
+ * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Tries again when
+ * another process was faster, a bounded number of times. Answers the record as it is then. What `change` throws is thrown.
+ */
+export async function changeWebhooks(
+  { webhookEndpoints }: Webhooks,
+  { accountId, appId }: WebhooksOwner,
+  change: (current: AppWebhooks) => AppWebhooks | undefined,
+): Promise<AppWebhooks> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const current = (await webhookEndpoints.read(appId)) ?? newAppWebhooks(appId, accountId);
+    const changed = change(current);
+    if (changed === undefined) return current;
+    const next = { ...changed, version: current.version + 1 };
+    if ((await webhookEndpoints.replace(next, current.version)) === 'applied') return next;
+  }
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The webhooks of the App are being changed by too many processes at the same time; try again.',
+    { retryAfterMs: 1_000 },
+  );
+}
+
+/** The record with this endpoint in place of the one with its id. */
+export function withEndpoint(webhooks: AppWebhooks, changed: WebhookEndpoint): AppWebhooks {
+  return {
+    ...webhooks,
+    endpoints: webhooks.endpoints.map((one) => (one.endpointId === changed.endpointId ? changed : one)),
+  };
+}
+
+export const MAX_URL_CHARACTERS = 2_048;
+
+const PROPERTIES = {
+  url: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_URL_CHARACTERS,
+    description: 'Where messages are sent: an https address of a public host, or of one that the operator allows.',
+  },
+  events: {
+    type: 'array',
+    minItems: 1,
+    uniqueItems: true,
+    items: { type: 'string', enum: [...WEBHOOK_EVENTS] },
+    description: 'What it is told of; every end of a generation when absent.',
+  },
+  description: { type: 'string', maxLength: 200, description: 'For people; an empty one removes it.' },
+} satisfies JsonObject;
+
+export const CREATE_WEBHOOK_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['url'],
+  properties: PROPERTIES,
+} as const satisfies JsonObject;
+
+/** What is absent stays as it is. */
+export const UPDATE_WEBHOOK_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ...PROPERTIES,
+    enabled: { type: 'boolean', description: 'false sends it nothing until it is true again.' },
+  },
+} as const satisfies JsonObject;
+
+export interface EndpointRequest {
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly description?: string;
+}
+
+export interface EndpointChange extends Partial<EndpointRequest> {
+  readonly enabled?: boolean;
+}
+
+type NeedsRequest = Pick<Ports, 'jsonSchemas' | 'webhookSender'>;
+
+/** Throws FIELD_REQUIRED and FIELD_INVALID, of an address that must not be called too. */
+export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRequest {
+  const {
+    url,
+    events = END_EVENTS,
+    description,
+  } = readBody<EndpointChange & Pick<EndpointRequest, 'url'>>(ports, CREATE_WEBHOOK_SCHEMA, body);
+  requireAddress(ports, url, 'url');
+  return { url, events: inOrder(events), ...(description === undefined ? {} : { description }) };
+}
+
+/** Throws as `readEndpointRequest` does. */
+export function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
+  const change = readBody<EndpointChange>(ports, UPDATE_WEBHOOK_SCHEMA, body);
+  if (change.url !== undefined) requireAddress(ports, change.url, 'url');
+  return { ...change, ...(change.events === undefined ? {} : { events: inOrder(change.events) }) };
+}
+
+/** Throws FIELD_INVALID for an address that must not be called; `name` is what the client knows it by. */
+export function requireAddress(
+  { webhookSender }: Pick<NeedsRequest, 'webhookSender'>,
+  url: string,
+  name: string,
+): void {
+  const fault = webhookSender.addressFault(url);
+  if (fault !== undefined) throw fieldInvalid(`/${name}`, `${name} ${fault}.`);
+}
+
+function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  return WEBHOOK_EVENTS.filter((event) => events.includes(event));
+}
+
+/** Throws FIELD_INVALID for a word that is no state of a delivery. */
+export function readDeliveryState(text: string | undefined): DeliveryState | undefined {
+  const known = DELIVERY_STATES.find((state) => state === text);
+  if (text !== undefined && known === undefined)
+    throw fieldInvalid('/state', `state must be one of ${DELIVERY_STATES.join(', ')}.`);
+  return known;
 }

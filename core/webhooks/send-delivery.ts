@@ -14,122 +14,143 @@ import {
 } from './endpoint.js';
 import { changeWebhooks, withEndpoint } from './manage-endpoints.js';
 
-/** How many destinations of one process are remembered. */
-const MAX_KNOWN = 10_000;
-/** How long a message takes until one has been sent, in milliseconds. */
-const GUESS_MS = 200;
-/** How soon something is woken again, in milliseconds. */
-const SOONEST_MS = 1_000;
-/** What would wait longer is woken after so long, in milliseconds: its receivers may have become faster. */
-const EARLY_MS = 300_000;
-/** Of what is woken earlier than its turn, one at most in so many milliseconds: that costs something, and sends nothing. */
-const EARLY_EVERY_MS = 50;
-/** However many are before it, a message is woken after so long, in milliseconds. */
-const LATEST_MS = 3_600_000;
-/** How much the newest message counts. */
-const NEWEST_PART = 0.2;
+/** How many messages one process sends at once: in all, for one account, and to one endpoint. */
+const MAX_SENDING = 128;
+const MAX_SENDING_FOR_ACCOUNT = 16;
+const MAX_SENDING_TO_ENDPOINT = 4;
 
-interface Pace {
-  /** How long a message takes, in milliseconds. */
-  readonly tookMs: number;
-  /** When the last one that found no place is woken again. */
-  readonly lastAt: number;
+/** How many wait in one process, for one endpoint, for one account and in all; further ones are woken again later. */
+const MAX_WAITING_FOR_ENDPOINT = 256;
+const MAX_WAITING_FOR_ACCOUNT = 512;
+const MAX_WAITING = 2_000;
+
+class Stopping extends Error {
+  constructor() {
+    super('This process is stopping.');
+    this.name = 'Stopping';
+  }
+}
+
+interface Waiting {
+  readonly delivery: Delivery;
+  readonly admit: () => void;
+  readonly refuse: (why: Error) => void;
 }
 
 /**
- * When to wake again what finds no place in this process: one after another, about as fast as its receivers take messages,
- * and within minutes, should they become faster. The cost of a backlog is bounded, however long it is.
+ * Sends deliveries that this process is woken for, a bounded number at a time. A slow endpoint delays only its own: each
+ * endpoint and each account has a bound of its own below that of the process.
  */
-export class Paces {
-  private readonly paces = new Map<string, Pace>();
+export class DeliveryQueue {
+  private readonly stopped = new AbortSource();
+  private readonly sending = new Set<Delivery>();
+  private readonly waiting: Waiting[] = [];
+  private readonly promises = new Map<string, Promise<void>>();
+  private readonly endpointPaces = new Paces(MAX_SENDING_TO_ENDPOINT);
+  private readonly accountPaces = new Paces(MAX_SENDING_FOR_ACCOUNT);
+  private isStopping = false;
 
-  /** `atOnce`: how many messages are sent to a destination at the same time. */
-  constructor(private readonly atOnce: number) {}
+  constructor(private readonly context: Work & Files & Webhooks & Machine) {}
 
-  /** A message to the destination has been sent, and took so long. */
-  took(destination: string, durationMs: number): void {
-    const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: durationMs, lastAt: 0 };
-    this.keep(destination, { tookMs: tookMs + NEWEST_PART * (durationMs - tookMs), lastAt });
+  get counts(): { readonly sending: number; readonly waiting: number } {
+    return { sending: this.sending.size, waiting: this.waiting.length };
   }
 
-  /** Behind as many as wait for it here, and behind all that were put off before. */
-  nextAt(destination: string, waiting: number, now: number): number {
-    const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: GUESS_MS, lastAt: 0 };
-    const eachMs = Math.ceil(tookMs / this.atOnce);
-    const inTurn = Math.max(now + SOONEST_MS, now + waiting * eachMs, lastAt + eachMs);
-    const early = Math.max(now + EARLY_MS, lastAt + EARLY_EVERY_MS);
-    const at = Math.min(inTurn, early, now + LATEST_MS);
-    this.keep(destination, { tookMs, lastAt: at });
-    return at;
+  /** Rejects when the wake-up should be delivered again later. One that is here already is not taken twice. */
+  deliver(deliveryId: string): Promise<void> {
+    if (this.isStopping) return Promise.reject(new Stopping());
+    const known = this.promises.get(deliveryId);
+    if (known !== undefined) return known;
+    const done = this.take(deliveryId).finally(() => this.promises.delete(deliveryId));
+    this.promises.set(deliveryId, done);
+    return done;
   }
 
-  /** The one that was used longest ago is forgotten first. */
-  private keep(destination: string, pace: Pace): void {
-    this.paces.delete(destination);
-    this.paces.set(destination, pace);
-    if (this.paces.size <= MAX_KNOWN) return;
-    for (const oldest of this.paces.keys()) {
-      this.paces.delete(oldest);
-      return;
+  /** Takes no more, and cuts what is being sent after `graceMs`. Answers whether it ended by itself. */
+  async stop(graceMs: number): Promise<boolean> {
+    this.isStopping = true;
+    for (const { refuse } of this.waiting.splice(0)) refuse(new Stopping());
+    let isCut = false;
+    const cancel = this.context.clock.after(graceMs, () => {
+      isCut = true;
+      this.stopped.abort(new Stopping());
+    });
+    await Promise.allSettled(this.promises.values());
+    cancel();
+    return !isCut;
+  }
+
+  private async take(deliveryId: string): Promise<void> {
+    const delivery = await this.context.deliveries.read(deliveryId);
+    if (delivery === null) return;
+    const putOffTo = this.hasRoomFor(delivery) ? undefined : this.putOffTo(delivery);
+    if (putOffTo !== undefined) return wakeDelivery(this.context, delivery, putOffTo);
+    await this.enter(delivery);
+    try {
+      await this.send(delivery);
+    } finally {
+      this.sending.delete(delivery);
+      this.admit();
     }
   }
+
+  private async send({ deliveryId, accountId, endpointId }: Delivery): Promise<void> {
+    const { clock } = this.context;
+    const begunAt = clock.now();
+    if (!(await sendDelivery(this.context, deliveryId, this.stopped.signal))) return;
+    const durationMs = clock.now() - begunAt;
+    this.endpointPaces.took(endpointId, durationMs);
+    this.accountPaces.took(accountId, durationMs);
+  }
+
+  /**
+   * When it is woken again, where it finds no place to wait: what an account has too much of is put off, and nobody else's.
+   * The addresses of single generations of an App share its id, and a pace: there may be as many as generations.
+   */
+  private putOffTo(delivery: Delivery): number | undefined {
+    const now = this.context.clock.now();
+    const ofAccount = this.waiting.filter((one) => one.delivery.accountId === delivery.accountId);
+    const toEndpoint = ofAccount.filter((one) => isSameEndpoint(one.delivery, delivery));
+    if (toEndpoint.length >= MAX_WAITING_FOR_ENDPOINT)
+      return this.endpointPaces.nextAt(delivery.endpointId, toEndpoint.length, now);
+    if (ofAccount.length >= MAX_WAITING_FOR_ACCOUNT || this.waiting.length >= MAX_WAITING)
+      return this.accountPaces.nextAt(delivery.accountId, ofAccount.length, now);
+    return undefined;
+  }
+
+  private enter(delivery: Delivery): Promise<void> {
+    if (this.isStopping) return Promise.reject(new Stopping());
+    if (this.hasRoomFor(delivery)) {
+      this.sending.add(delivery);
+      return Promise.resolve();
+    }
+    return new Promise((admit, refuse) => this.waiting.push({ delivery, admit, refuse }));
+  }
+
+  /** In the order in which they came, past those whose endpoint or account has no room. */
+  private admit(): void {
+    for (let index = 0; index < this.waiting.length && this.sending.size < MAX_SENDING;) {
+      const next = this.waiting[index] as Waiting;
+      if (!this.hasRoomFor(next.delivery)) {
+        index += 1;
+        continue;
+      }
+      this.waiting.splice(index, 1);
+      this.sending.add(next.delivery);
+      next.admit();
+    }
+  }
+
+  private hasRoomFor(delivery: Delivery): boolean {
+    if (this.sending.size >= MAX_SENDING) return false;
+    const ofAccount = [...this.sending].filter(({ accountId }) => accountId === delivery.accountId);
+    if (ofAccount.length >= MAX_SENDING_FOR_ACCOUNT) return false;
+    return ofAccount.filter((one) => isSameEndpoint(one, delivery)).length < MAX_SENDING_TO_ENDPOINT;
+  }
 }
 
-/** An endpoint that fails for so long without one success is disabled, in milliseconds. */
-export const FAILING_MS = 5 * 86_400_000;
-
-/** A delivery succeeded: an endpoint that was failing when it began is not any more. */
-export async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
-  if (known.failingSince === undefined) return;
-  await note(context, delivery, known.endpointId, (endpoint) => {
-    if (endpoint.failingSince === undefined) return undefined;
-    const { failingSince: _failingSince, ...rest } = endpoint;
-    return rest;
-  });
-}
-
-/**
- * An attempt failed. Disables an endpoint that says that it is gone, and one that has failed for `FAILING_MS`; writes
- * nothing while it is failing and its time is not over.
- */
-export async function noteFailure(
-  context: Webhooks & Machine,
-  delivery: Delivery,
-  { endpointId, failingSince }: Destination,
-  isGone: boolean,
-): Promise<void> {
-  const now = context.clock.now();
-  if (!isGone && failingSince !== undefined && now - failingSince < FAILING_MS) return;
-  await note(context, delivery, endpointId, (endpoint) => {
-    if (endpoint.disabled !== undefined) return undefined;
-    if (isGone) return disabledFor(endpoint, 'gone', now);
-    if (endpoint.failingSince === undefined) return { ...endpoint, failingSince: now };
-    return now - endpoint.failingSince >= FAILING_MS ? disabledFor(endpoint, 'failing', now) : undefined;
-  });
-}
-
-function disabledFor(endpoint: WebhookEndpoint, because: DisabledBecause, at: number): WebhookEndpoint {
-  return { ...endpoint, disabled: { at, because }, updatedAt: at };
-}
-
-async function note(
-  context: Webhooks & Machine,
-  delivery: Delivery,
-  endpointId: string,
-  change: (endpoint: WebhookEndpoint) => WebhookEndpoint | undefined,
-): Promise<void> {
-  let changed: WebhookEndpoint | undefined;
-  await changeWebhooks(context, delivery, (webhooks) => {
-    const endpoint = webhooks.endpoints.find((one) => one.endpointId === endpointId);
-    changed = endpoint && change(endpoint);
-    return changed && withEndpoint(webhooks, changed);
-  });
-  if (changed?.disabled !== undefined)
-    context.log.warn('webhook endpoint disabled', {
-      endpointId,
-      appId: delivery.appId,
-      because: changed.disabled.because,
-    });
+function isSameEndpoint(a: Delivery, b: Delivery): boolean {
+  return a.endpointId === b.endpointId && a.url === b.url;
 }
 
 /** How long a receiver may take for the whole exchange, in milliseconds. */
@@ -286,141 +307,120 @@ function logGivenUp(
   });
 }
 
-/** How many messages one process sends at once: in all, for one account, and to one endpoint. */
-const MAX_SENDING = 128;
-const MAX_SENDING_FOR_ACCOUNT = 16;
-const MAX_SENDING_TO_ENDPOINT = 4;
+/** An endpoint that fails for so long without one success is disabled, in milliseconds. */
+export const FAILING_MS = 5 * 86_400_000;
 
-/** How many wait in one process, for one endpoint, for one account and in all; further ones are woken again later. */
-const MAX_WAITING_FOR_ENDPOINT = 256;
-const MAX_WAITING_FOR_ACCOUNT = 512;
-const MAX_WAITING = 2_000;
-
-class Stopping extends Error {
-  constructor() {
-    super('This process is stopping.');
-    this.name = 'Stopping';
-  }
-}
-
-interface Waiting {
-  readonly delivery: Delivery;
-  readonly admit: () => void;
-  readonly refuse: (why: Error) => void;
+/** A delivery succeeded: an endpoint that was failing when it began is not any more. */
+export async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
+  if (known.failingSince === undefined) return;
+  await note(context, delivery, known.endpointId, (endpoint) => {
+    if (endpoint.failingSince === undefined) return undefined;
+    const { failingSince: _failingSince, ...rest } = endpoint;
+    return rest;
+  });
 }
 
 /**
- * Sends deliveries that this process is woken for, a bounded number at a time. A slow endpoint delays only its own: each
- * endpoint and each account has a bound of its own below that of the process.
+ * An attempt failed. Disables an endpoint that says that it is gone, and one that has failed for `FAILING_MS`; writes
+ * nothing while it is failing and its time is not over.
  */
-export class DeliveryQueue {
-  private readonly stopped = new AbortSource();
-  private readonly sending = new Set<Delivery>();
-  private readonly waiting: Waiting[] = [];
-  private readonly promises = new Map<string, Promise<void>>();
-  private readonly endpointPaces = new Paces(MAX_SENDING_TO_ENDPOINT);
-  private readonly accountPaces = new Paces(MAX_SENDING_FOR_ACCOUNT);
-  private isStopping = false;
-
-  constructor(private readonly context: Work & Files & Webhooks & Machine) {}
-
-  get counts(): { readonly sending: number; readonly waiting: number } {
-    return { sending: this.sending.size, waiting: this.waiting.length };
-  }
-
-  /** Rejects when the wake-up should be delivered again later. One that is here already is not taken twice. */
-  deliver(deliveryId: string): Promise<void> {
-    if (this.isStopping) return Promise.reject(new Stopping());
-    const known = this.promises.get(deliveryId);
-    if (known !== undefined) return known;
-    const done = this.take(deliveryId).finally(() => this.promises.delete(deliveryId));
-    this.promises.set(deliveryId, done);
-    return done;
-  }
-
-  /** Takes no more, and cuts what is being sent after `graceMs`. Answers whether it ended by itself. */
-  async stop(graceMs: number): Promise<boolean> {
-    this.isStopping = true;
-    for (const { refuse } of this.waiting.splice(0)) refuse(new Stopping());
-    let isCut = false;
-    const cancel = this.context.clock.after(graceMs, () => {
-      isCut = true;
-      this.stopped.abort(new Stopping());
-    });
-    await Promise.allSettled(this.promises.values());
-    cancel();
-    return !isCut;
-  }
-
-  private async take(deliveryId: string): Promise<void> {
-    const delivery = await this.context.deliveries.read(deliveryId);
-    if (delivery === null) return;
-    const putOffTo = this.hasRoomFor(delivery) ? undefined : this.putOffTo(delivery);
-    if (putOffTo !== undefined) return wakeDelivery(this.context, delivery, putOffTo);
-    await this.enter(delivery);
-    try {
-      await this.send(delivery);
-    } finally {
-      this.sending.delete(delivery);
-      this.admit();
-    }
-  }
-
-  private async send({ deliveryId, accountId, endpointId }: Delivery): Promise<void> {
-    const { clock } = this.context;
-    const begunAt = clock.now();
-    if (!(await sendDelivery(this.context, deliveryId, this.stopped.signal))) return;
-    const durationMs = clock.now() - begunAt;
-    this.endpointPaces.took(endpointId, durationMs);
-    this.accountPaces.took(accountId, durationMs);
-  }
-
-  /**
-   * When it is woken again, where it finds no place to wait: what an account has too much of is put off, and nobody else's.
-   * The addresses of single generations of an App share its id, and a pace: there may be as many as generations.
-   */
-  private putOffTo(delivery: Delivery): number | undefined {
-    const now = this.context.clock.now();
-    const ofAccount = this.waiting.filter((one) => one.delivery.accountId === delivery.accountId);
-    const toEndpoint = ofAccount.filter((one) => isSameEndpoint(one.delivery, delivery));
-    if (toEndpoint.length >= MAX_WAITING_FOR_ENDPOINT)
-      return this.endpointPaces.nextAt(delivery.endpointId, toEndpoint.length, now);
-    if (ofAccount.length >= MAX_WAITING_FOR_ACCOUNT || this.waiting.length >= MAX_WAITING)
-      return this.accountPaces.nextAt(delivery.accountId, ofAccount.length, now);
-    return undefined;
-  }
-
-  private enter(delivery: Delivery): Promise<void> {
-    if (this.isStopping) return Promise.reject(new Stopping());
-    if (this.hasRoomFor(delivery)) {
-      this.sending.add(delivery);
-      return Promise.resolve();
-    }
-    return new Promise((admit, refuse) => this.waiting.push({ delivery, admit, refuse }));
-  }
-
-  /** In the order in which they came, past those whose endpoint or account has no room. */
-  private admit(): void {
-    for (let index = 0; index < this.waiting.length && this.sending.size < MAX_SENDING;) {
-      const next = this.waiting[index] as Waiting;
-      if (!this.hasRoomFor(next.delivery)) {
-        index += 1;
-        continue;
-      }
-      this.waiting.splice(index, 1);
-      this.sending.add(next.delivery);
-      next.admit();
-    }
-  }
-
-  private hasRoomFor(delivery: Delivery): boolean {
-    if (this.sending.size >= MAX_SENDING) return false;
-    const ofAccount = [...this.sending].filter(({ accountId }) => accountId === delivery.accountId);
-    if (ofAccount.length >= MAX_SENDING_FOR_ACCOUNT) return false;
-    return ofAccount.filter((one) => isSameEndpoint(one, delivery)).length < MAX_SENDING_TO_ENDPOINT;
-  }
+export async function noteFailure(
+  context: Webhooks & Machine,
+  delivery: Delivery,
+  { endpointId, failingSince }: Destination,
+  isGone: boolean,
+): Promise<void> {
+  const now = context.clock.now();
+  if (!isGone && failingSince !== undefined && now - failingSince < FAILING_MS) return;
+  await note(context, delivery, endpointId, (endpoint) => {
+    if (endpoint.disabled !== undefined) return undefined;
+    if (isGone) return disabledFor(endpoint, 'gone', now);
+    if (endpoint.failingSince === undefined) return { ...endpoint, failingSince: now };
+    return now - endpoint.failingSince >= FAILING_MS ? disabledFor(endpoint, 'failing', now) : undefined;
+  });
 }
 
-function isSameEndpoint(a: Delivery, b: Delivery): boolean {
-  return a.endpointId === b.endpointId && a.url === b.url;
+function disabledFor(endpoint: WebhookEndpoint, because: DisabledBecause, at: number): WebhookEndpoint {
+  return { ...endpoint, disabled: { at, because }, updatedAt: at };
+}
+
+async function note(
+  context: Webhooks & Machine,
+  delivery: Delivery,
+  endpointId: string,
+  change: (endpoint: WebhookEndpoint) => WebhookEndpoint | undefined,
+): Promise<void> {
+  let changed: WebhookEndpoint | undefined;
+  await changeWebhooks(context, delivery, (webhooks) => {
+    const endpoint = webhooks.endpoints.find((one) => one.endpointId === endpointId);
+    changed = endpoint && change(endpoint);
+    return changed && withEndpoint(webhooks, changed);
+  });
+  if (changed?.disabled !== undefined)
+    context.log.warn('webhook endpoint disabled', {
+      endpointId,
+      appId: delivery.appId,
+      because: changed.disabled.because,
+    });
+}
+
+/** How many destinations of one process are remembered. */
+const MAX_KNOWN = 10_000;
+/** How long a message takes until one has been sent, in milliseconds. */
+const GUESS_MS = 200;
+/** How soon something is woken again, in milliseconds. */
+const SOONEST_MS = 1_000;
+/** What would wait longer is woken after so long, in milliseconds: its receivers may have become faster. */
+const EARLY_MS = 300_000;
+/** Of what is woken earlier than its turn, one at most in so many milliseconds: that costs something, and sends nothing. */
+const EARLY_EVERY_MS = 50;
+/** However many are before it, a message is woken after so long, in milliseconds. */
+const LATEST_MS = 3_600_000;
+/** How much the newest message counts. */
+const NEWEST_PART = 0.2;
+
+interface Pace {
+  /** How long a message takes, in milliseconds. */
+  readonly tookMs: number;
+  /** When the last one that found no place is woken again. */
+  readonly lastAt: number;
+}
+
+/**
+ * When to wake again what finds no place in this process: one after another, about as fast as its receivers take messages,
+ * and within minutes, should they become faster. The cost of a backlog is bounded, however long it is.
+ */
+export class Paces {
+  private readonly paces = new Map<string, Pace>();
+
+  /** `atOnce`: how many messages are sent to a destination at the same time. */
+  constructor(private readonly atOnce: number) {}
+
+  /** A message to the destination has been sent, and took so long. */
+  took(destination: string, durationMs: number): void {
+    const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: durationMs, lastAt: 0 };
+    this.keep(destination, { tookMs: tookMs + NEWEST_PART * (durationMs - tookMs), lastAt });
+  }
+
+  /** Behind as many as wait for it here, and behind all that were put off before. */
+  nextAt(destination: string, waiting: number, now: number): number {
+    const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: GUESS_MS, lastAt: 0 };
+    const eachMs = Math.ceil(tookMs / this.atOnce);
+    const inTurn = Math.max(now + SOONEST_MS, now + waiting * eachMs, lastAt + eachMs);
+    const early = Math.max(now + EARLY_MS, lastAt + EARLY_EVERY_MS);
+    const at = Math.min(inTurn, early, now + LATEST_MS);
+    this.keep(destination, { tookMs, lastAt: at });
+    return at;
+  }
+
+  /** The one that was used longest ago is forgotten first. */
+  private keep(destination: string, pace: Pace): void {
+    this.paces.delete(destination);
+    this.paces.set(destination, pace);
+    if (this.paces.size <= MAX_KNOWN) return;
+    for (const oldest of this.paces.keys()) {
+      this.paces.delete(oldest);
+      return;
+    }
+  }
 }

@@ -33,7 +33,7 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
     ],
   ],
   'core/credits/account-writer.ts': [
-    ['needs ten thousand accounts in one process', ['this.forgetIdleLane()', 'forgetIdleLane()']],
+    ['needs ten thousand accounts in one process', ['this.forgetIdleQueue()', 'forgetIdleQueue()']],
     ['needs twelve lost races in a row', ["return new ServiceError('SERVICE_UNAVAILABLE'", '? reject(outcome)']],
     [
       'an assertion failed: the checker ends the run there',

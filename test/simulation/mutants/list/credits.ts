@@ -107,7 +107,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     replace:
       'paid.catch(() => undefined); await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
-      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
+      "const changed = await tryChange(context, generation, { event: 'settle', ...retention }); " +
       'await paid;',
     why: 'The generation says that it is settled while its hold is still open.',
   },

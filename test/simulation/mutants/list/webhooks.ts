@@ -14,7 +14,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
       "const changed = await tryChange(context, generation, { event: 'settle', ...retention });",
     replace:
       'await paid; const retention = retentionOf(generation, context.settings); ' +
-      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
+      "const changed = await tryChange(context, generation, { event: 'settle', ...retention }); " +
       'await announceState(context, generation);',
     why: 'Recovery looks at what lacks the mark: an end that is not announced before it is lost with the process.',
   },
