@@ -14,15 +14,15 @@ const RULES = `^core/(${[
   'media/(ai-mark|image-header|media-types)',
   'people/person',
   'providers/(provider-report|provider-use)',
-  'uploads/(upload|usage)',
+  'uploads/upload',
   'usage/usage',
   'webhooks/(decide|delivery|endpoint)',
 ].join('|')})\\.ts$`;
 const PORTS = '^core/ports/';
 const STATE = `^core/(${[
-  '(context|memory-budget|repetition|waiting)',
+  '(context|memory-budget|waiting)',
   'credits/account-writer',
-  'generation/(lasting-calls|local-runs|queue-positions|stepwise-acceptances|uncharged-sums|watch)',
+  'generation/(lasting-calls|queue-positions|stepwise-acceptances|uncharged-sums|wake|watch)',
   'providers/(provider-gates|provider-shares)',
 ].join('|')})\\.ts$`;
 

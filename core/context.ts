@@ -2,13 +2,13 @@ import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter, SETTLE_WAIT_MS } from './credits/account-writer.js';
 import { LastingCalls } from './generation/lasting-calls.js';
-import { LocalRuns } from './generation/local-runs.js';
 import { QueuePositions } from './generation/queue-positions.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
+import { LocalRuns } from './generation/wake.js';
 import { AppWatch, GenerationWatch, watchedAcceptances, watchedGenerations } from './generation/watch.js';
 import type { Log } from './log.js';
-import type { GenerationChanges } from './ports/stores.js';
 import type { Ports } from './ports/ports.js';
+import type { GenerationChanges } from './ports/stores.js';
 import { ProviderGates } from './providers/provider-gates.js';
 import type { Settings } from './settings.js';
 

@@ -1,8 +1,7 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Insertion, UploadStore } from '../../core/ports/stores.js';
-import type { UploadRecord } from '../../core/uploads/upload.js';
-import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
+import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import type { MongoConnection } from './connection.js';
 import { type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 

@@ -1,8 +1,7 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Insertion, UploadStore } from '../../core/ports/stores.js';
-import type { UploadRecord } from '../../core/uploads/upload.js';
-import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
+import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { isUuid } from './database.js';
 import type { Query, SqliteReader } from './reader.js';

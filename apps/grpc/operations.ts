@@ -2,18 +2,14 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { fieldInvalid } from '../../core/fields.js';
+import { cancelAnyGeneration } from '../../core/generation/end-generation.js';
 import {
   type AttemptCost,
   type Generation,
   type GenerationStatus,
   STATUSES,
 } from '../../core/generation/generation.js';
-import {
-  cancelAnyGeneration,
-  findGeneration,
-  type GenerationFilter,
-  searchGenerations,
-} from '../../core/generation/operators-generations.js';
+import { findGeneration, type GenerationFilter, searchGenerations } from '../../core/generation/read-generations.js';
 import type { ProviderCapabilities } from '../../core/ports/provider.js';
 import { type ConnectedProvider, listProviders, type ProviderWorker } from '../../core/providers/list-providers.js';
 import type { ProviderHealth } from '../../core/providers/provider-use.js';

@@ -19,7 +19,7 @@ import type { Provider, Providers } from '../../core/ports/provider.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
 import { DATABASE_PORTS, type DatabasePort, pickPorts, type Ports, TOKENS } from '../../core/ports/ports.js';
-import { takesBytes } from '../../core/uploads/takes-bytes.js';
+import { takesBytes } from '../../core/uploads/manage-uploads.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { renderWebhookMessage } from '../http/render/webhook.js';
 import { type Metrics, observedPorts } from '../metrics/metrics.js';

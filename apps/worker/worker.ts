@@ -4,8 +4,8 @@ import { GENERATION } from '../../core/generation/wake.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { OrphanedTasks } from '../../core/recovery/orphaned-tasks.js';
 import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
-import { Repetition } from '../../core/repetition.js';
 import { type CatchUpBounds, UsageCatchUp } from '../../core/usage/project-usage.js';
+import { Repetition } from '../../core/waiting.js';
 import { DELIVERY } from '../../core/webhooks/deliveries.js';
 import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 

@@ -5,7 +5,7 @@ import { orThrow, ServiceError } from '../errors.js';
 import { cancelDeliveries } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
 import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
-import { findOwn } from './read-generations.js';
+import { findGeneration, findOwn } from './read-generations.js';
 import { outputKey } from './run/collect-outputs.js';
 import {
   type Changed,
@@ -53,6 +53,19 @@ async function tryCancel(
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
   if (generation.status !== 'cancelled') return generation;
   return settleNowOrSoon(context, generation);
+}
+
+/**
+ * Does what a cancel by its client would do. Throws as `findGeneration` does, and `CallOver` before it writes for a
+ * call that is over.
+ */
+export async function cancelAnyGeneration(
+  context: Money & Work & Webhooks & Machine & Call,
+  generationId: string,
+): Promise<Generation> {
+  const found = await findGeneration(context, generationId);
+  throwIfAborted(context.call);
+  return cancelFound(context, found);
 }
 
 /** How many are cancelled concurrently; their settlements are then written together. */

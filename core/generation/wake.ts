@@ -1,5 +1,31 @@
-import type { Machine, Work } from '../context.js';
+import type { Log } from '../log.js';
+import type { Ports } from '../ports/ports.js';
 import type { Generation } from './generation.js';
+
+/** Takes a generation, or answers undefined. Rejects when somebody should be woken for it after all. */
+export type TakeHere = (generation: Generation) => Promise<void> | undefined;
+
+/**
+ * The worker of this process, where there is one: a generation that it takes at once needs no stored wake-up, as recovery
+ * finds those of a process that has died.
+ */
+export class LocalRuns {
+  private takeHere: TakeHere = () => undefined;
+
+  /** From now on, until the function is called that it answers. */
+  serve(takeHere: TakeHere): () => void {
+    this.takeHere = takeHere;
+    return () => {
+      this.takeHere = () => undefined;
+    };
+  }
+
+  take(generation: Generation): Promise<void> | undefined {
+    return this.takeHere(generation);
+  }
+}
+
+type Waking = Pick<Ports, 'wakeUps'> & { readonly log: Log };
 
 /** The kind of wake-ups that are about generations. */
 export const GENERATION = 'generation';
@@ -8,14 +34,14 @@ export const GENERATION = 'generation';
  * Schedules a wake-up for a generation. The caller does not wait for it: the generation carries the time at which
  * recovery examines it anyway.
  */
-export function wake(context: Work & Machine, generationId: string, at: number): void {
+export function wake(context: Waking, generationId: string, at: number): void {
   context.wakeUps
     .schedule({ kind: GENERATION, id: generationId }, at)
     .catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
 /** Has the worker of this process begin a generation that was just accepted, or schedules a wake-up for it. */
-export function wakeAccepted(context: Work & Machine, generation: Generation): void {
+export function wakeAccepted(context: Waking & { readonly localRuns: LocalRuns }, generation: Generation): void {
   const { generationId, createdAt } = generation;
   const taken = context.localRuns.take(generation);
   if (taken === undefined) wake(context, generationId, createdAt);
@@ -27,7 +53,7 @@ export function wakeAccepted(context: Work & Machine, generation: Generation): v
  * that among many that are due it is not delivered after those of younger ones.
  */
 export function wakeAgain(
-  context: Work & Machine,
+  context: Waking & Pick<Ports, 'clock'>,
   { generationId, createdAt }: Pick<Generation, 'generationId' | 'createdAt'>,
 ): void {
   wake(context, generationId, Math.min(createdAt, context.clock.now()));

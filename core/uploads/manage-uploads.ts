@@ -3,6 +3,7 @@ import type { Files, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
+import type { Ports } from '../ports/ports.js';
 import { isUnfinished, sweepAt, type Upload, withAttention } from './upload.js';
 
 /** `prepared`: its bytes may be sent and it may be completed. `expired`: it was not completed in time. */
@@ -152,4 +153,16 @@ async function markOne(
   return new ServiceError('SERVICE_UNAVAILABLE', 'An upload is being changed by too many requests; try again.', {
     retryAfterMs: 1_000,
   });
+}
+
+const STAGING_KEY = /^staging\/([^/]+)\//;
+
+/**
+ * Whether bytes sent to this key are still needed: the upload whose target it is exists and is not completed. For
+ * object stores whose signed addresses we serve ourselves; the expiry of the address is checked separately.
+ */
+export async function takesBytes({ uploads }: Pick<Ports, 'uploads'>, key: string): Promise<boolean> {
+  const uploadId = STAGING_KEY.exec(key)?.[1] ?? '';
+  const record = isUuid(uploadId) ? await uploads.read(uploadId) : null;
+  return record?.kind === 'upload' && record.stagingKey === key && isUnfinished(record);
 }

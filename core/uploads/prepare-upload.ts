@@ -9,8 +9,7 @@ import type { Json, JsonObject } from '../json.js';
 import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import { inFlight } from '../waiting.js';
-import { type Upload, type UploadRecord, withAttention } from './upload.js';
-import { roomRefusal } from './usage.js';
+import { roomRefusal, type Upload, type UploadRecord, withAttention } from './upload.js';
 
 export interface Prepared {
   readonly upload: Upload;

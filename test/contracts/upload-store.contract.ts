@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { UploadStore } from '../../core/ports/stores.js';
 import type { Upload, UploadRecord, UploadTombstone } from '../../core/uploads/upload.js';
-import type { UploadUsage } from '../../core/uploads/usage.js';
+import type { UploadUsage } from '../../core/uploads/upload.js';
 import { anUpload, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';

@@ -2,7 +2,7 @@
 // and stops.
 // Method: a manual clock.
 import { expect } from 'chai';
-import { Repetition } from '../../core/repetition.js';
+import { Repetition } from '../../core/waiting.js';
 import { ManualClock } from '../fixtures/clocks.js';
 
 /** A task whose runs end when the test says so. */

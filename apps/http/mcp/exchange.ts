@@ -4,7 +4,7 @@ import type { Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { Repetition } from '../../../core/repetition.js';
+import { Repetition } from '../../../core/waiting.js';
 import type { HttpState } from '../host/http-context.js';
 import { canShowForms, type PostedResponse } from './elicitation.js';
 

@@ -12,8 +12,7 @@ import type {
   UsageChange,
   UsageStore,
 } from '../../../core/ports/stores.js';
-import type { UploadRecord } from '../../../core/uploads/upload.js';
-import { type UploadUsage, usageOf } from '../../../core/uploads/usage.js';
+import { type UploadRecord, type UploadUsage, usageOf } from '../../../core/uploads/upload.js';
 import {
   isTrace,
   textOfKey,

@@ -3,15 +3,15 @@ import fc from 'fast-check';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
+import { cancelAnyGeneration, cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
 import { type Generation, type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
 import {
-  cancelAnyGeneration,
   findGeneration,
   type GenerationFilter,
+  getGeneration,
+  listGenerations,
   searchGenerations,
-} from '../../../core/generation/operators-generations.js';
-import { getGeneration, listGenerations } from '../../../core/generation/read-generations.js';
+} from '../../../core/generation/read-generations.js';
 import { changeGeneration, settleGeneration } from '../../../core/generation/settle-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { allPages } from '../../contracts/versioned-records.js';

@@ -23,7 +23,7 @@ describe('the branches that a long run need not take', () => {
     const named = branch('core/uploads/manage-uploads.ts:36', 'return undefined;');
     const others = [
       branch('core/uploads/manage-uploads.ts:40', 'throw 1;'),
-      branch('core/uploads/usage.ts:9', 'return;'),
+      branch('core/uploads/upload.ts:9', 'return;'),
     ];
     expect(unexpected([named])).to.deep.equal([]);
     expect(unexpected([named, ...others])).to.deep.equal(others);

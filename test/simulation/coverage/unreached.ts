@@ -283,7 +283,7 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
     ],
     ['settings that were changed after the upload was written', ['await context.uploads.replace(withAttention(']],
   ],
-  'core/repetition.ts': [['recovery catches what fails within it', ['catch { // Reported by the task']]],
+  'core/waiting.ts': [['recovery catches what fails within it', ['catch { // Reported by the task']]],
   'core/uploads/complete-upload.ts': [
     ['no client of a run sends a faulty body with a completion', ['return request;']],
     [
@@ -309,7 +309,7 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
       ['return takenOver()'],
     ],
   ],
-  'core/uploads/usage.ts': [
+  'core/uploads/upload.ts': [
     ['the bounds are out of reach, and a property of its own holds them', ["{ return full('", 'function full('], 4],
   ],
   'core/usage/project-usage.ts': [
