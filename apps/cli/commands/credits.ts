@@ -19,22 +19,22 @@ import {
 import { isoTime, show, table } from '../terminal.js';
 import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
 
-type OptionsCredits = ConnectionOptions & { readonly json?: boolean };
+type BalanceOptions = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom credits`: the balance of the key's account. */
 export function addCredits(program: Command, io: CliIo): void {
   clientCommand(program, 'credits')
     .description("show the account's balance")
     .addHelpText('after', examples(['darkroom credits', 'darkroom credits --json']))
-    .action((options: OptionsCredits) => showBalance(io, options));
+    .action((options: BalanceOptions) => showBalance(io, options));
 }
 
-async function showBalance(io: CliIo, options: OptionsCredits): Promise<void> {
+async function showBalance(io: CliIo, options: BalanceOptions): Promise<void> {
   const data = await connect(io, options).credits();
   show(io, { json: data, text: amountText(data.balance_credits, data.currency) }, options);
 }
 
-interface OptionsCreditOperations extends OperatorOptions {
+interface CreditOperationOptions extends OperatorOptions {
   readonly operationId?: string;
   readonly reason: string;
 }
@@ -47,7 +47,7 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .option('--reason <text>', 'why', 'Grant')
     .option('--operation-id <id>', 'names the grant, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
-    .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
+    .action((accountId: string, credits: string, options: CreditOperationOptions) =>
       operate(io, 'grantCredits', accountId, credits, options),
     );
 
@@ -57,7 +57,7 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .requiredOption('--reason <text>', 'why')
     .option('--operation-id <id>', 'names the adjustment, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
-    .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
+    .action((accountId: string, credits: string, options: CreditOperationOptions) =>
       operate(io, 'adjustCredits', accountId, credits, options),
     );
 }
@@ -67,7 +67,7 @@ function operate(
   make: 'grantCredits' | 'adjustCredits',
   accountId: string,
   credits: string,
-  options: OptionsCreditOperations,
+  options: CreditOperationOptions,
 ): Promise<void> {
   if (!/^-?[0-9]+$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
   if (!Number.isSafeInteger(Number(credits)))

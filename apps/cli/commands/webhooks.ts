@@ -15,14 +15,14 @@ import { counted, facts, say, show, table } from '../terminal.js';
 import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
 import type { ListenOptions } from './listen.js';
 
-interface OptionsWebhookDeliveries extends ConnectionOptions {
+interface DeliveryOptions extends ConnectionOptions {
   readonly json?: boolean;
   readonly state?: DeliveryState;
   readonly since?: string;
   readonly until?: string;
 }
 
-interface ListOptions extends OptionsWebhookDeliveries {
+interface ListOptions extends DeliveryOptions {
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -46,7 +46,7 @@ export function addDeliveries(webhooks: Command, io: CliIo): void {
         `darkroom webhooks replay ${EXAMPLE_ID} --since 2026-03-14T00:00:00Z`,
       ]),
     )
-    .action((id: string, deliveryId: string | undefined, options: OptionsWebhookDeliveries) =>
+    .action((id: string, deliveryId: string | undefined, options: DeliveryOptions) =>
       replay(io, id, deliveryId, options),
     );
 }
@@ -75,12 +75,7 @@ async function listWebhookDeliveries(io: CliIo, id: string, { limit, cursor, ...
   show(io, { json: page, text: table(titles, rows) + more }, options);
 }
 
-async function replay(
-  io: CliIo,
-  id: string,
-  deliveryId: string | undefined,
-  options: OptionsWebhookDeliveries,
-): Promise<void> {
+async function replay(io: CliIo, id: string, deliveryId: string | undefined, options: DeliveryOptions): Promise<void> {
   const { webhooks } = connect(io, options);
   if (deliveryId !== undefined) {
     if (Object.keys(rangeOf(options)).length > 0)
@@ -96,7 +91,7 @@ async function replay(
   show(io, { json: { replayed }, text }, options);
 }
 
-function rangeOf({ state, since, until }: OptionsWebhookDeliveries): {
+function rangeOf({ state, since, until }: DeliveryOptions): {
   readonly state?: DeliveryState;
   readonly created_after?: string;
   readonly created_before?: string;
@@ -126,11 +121,11 @@ function readMoment(text: string): string {
   return new Date(at).toISOString();
 }
 
-interface OptionsWebhooks extends ConnectionOptions {
+interface WebhookOptions extends ConnectionOptions {
   readonly json?: boolean;
 }
 
-interface EndpointOptions extends OptionsWebhooks {
+interface EndpointOptions extends WebhookOptions {
   readonly event?: readonly WebhookEvent[];
   readonly description?: string;
 }
@@ -157,7 +152,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
   clientCommand(webhooks, 'list')
     .description('list the webhooks')
     .addHelpText('after', examples(['darkroom webhooks list']))
-    .action((options: OptionsWebhooks) => listWebhooks(io, options));
+    .action((options: WebhookOptions) => listWebhooks(io, options));
   clientCommand(webhooks, 'update <webhook_id>')
     .description('change a webhook, or enable it again')
     .option('--address <address>', 'its new address')
@@ -170,7 +165,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
   clientCommand(webhooks, 'delete <webhook_id>')
     .description('remove a webhook')
     .addHelpText('after', examples([`darkroom webhooks delete ${EXAMPLE_ID}`]))
-    .action(async (id: string, options: OptionsWebhooks) => {
+    .action(async (id: string, options: WebhookOptions) => {
       await connect(io, options).webhooks.delete(id);
       show(io, { json: { webhook_id: id, deleted: true }, text: `Webhook ${id} is deleted.` }, options);
     });
@@ -183,18 +178,18 @@ export function addWebhooks(program: Command, io: CliIo): void {
         `${DEFAULT_WEBHOOK} is the secret for addresses of single generations.`,
       ),
     )
-    .action((id: string, options: OptionsWebhooks) => rotate(io, id, options));
+    .action((id: string, options: WebhookOptions) => rotate(io, id, options));
   addDeliveries(webhooks, io);
   addListen(webhooks, io);
 }
 
-async function create(io: CliIo, request: CreateWebhookRequest, options: OptionsWebhooks): Promise<void> {
+async function create(io: CliIo, request: CreateWebhookRequest, options: WebhookOptions): Promise<void> {
   const created = await connect(io, options).webhooks.create(request);
   show(io, { json: created, text: `${webhookText(created)}\n${facts([['secret', created.secret]])}` }, options);
   if (!options.json) say(io, 'The secret cannot be shown again.');
 }
 
-async function listWebhooks(io: CliIo, options: OptionsWebhooks): Promise<void> {
+async function listWebhooks(io: CliIo, options: WebhookOptions): Promise<void> {
   const webhooks = await connect(io, options).webhooks.list();
   const rows = webhooks.map((one) => [one.webhook_id, stateOf(one), one.url, one.description]);
   show(io, { json: { webhooks }, text: table(['webhook', 'state', 'address', 'description'], rows) }, options);
@@ -215,7 +210,7 @@ async function update(io: CliIo, id: string, options: UpdateOptions): Promise<vo
   show(io, { json: webhook, text: webhookText(webhook) }, options);
 }
 
-async function rotate(io: CliIo, id: string, options: OptionsWebhooks): Promise<void> {
+async function rotate(io: CliIo, id: string, options: WebhookOptions): Promise<void> {
   const rotated = await connect(io, options).webhooks.rotateSecret(id);
   const text = facts([
     ['secret', rotated.secret],
