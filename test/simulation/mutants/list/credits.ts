@@ -12,7 +12,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     find: 'if (!open) return { done: true }; const { charge } = command;',
     replace:
       'const { charge } = command; if (!open) return charge === 0 ? { done: true } ' +
-      ": { moves: [{ kind: 'charge', from: 'available', to: 'spent', credits: charge }] };",
+      ": { moves: [moveOf('charge', 'available', 'spent', charge)] };",
     why: 'A charge that finds no hold is taken from the balance, so that it cannot be lost.',
   },
   {
