@@ -60,8 +60,8 @@ export interface Machine extends Pick<Ports, 'clock' | 'ids' | 'digests' | 'json
 /** The call that a use case runs for. */
 export interface Call {
   /**
-   * Set where the call can be cancelled. Reads end with the call. Work that has begun to write is completed: a claim or
-   * a hold left halfway would keep the key, or the credits, until recovery runs.
+   * Set if the call can be cancelled. Reads end with the call. Writes that have started are completed: a half-finished
+   * claim or hold would keep the key, or the credits, until recovery runs.
    */
   readonly call?: Cancellation | undefined;
 }

@@ -61,7 +61,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What is bounded for each account or App. */
+/** Limits that apply to each account or App. */
 export type Bound =
   | 'open_generations'
   | 'uncharged_content_bytes'
@@ -79,13 +79,13 @@ export interface ErrorDetails {
   readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Of DEVELOPER_SCOPE_INSUFFICIENT: the scope that the credential lacks. */
+  /** For DEVELOPER_SCOPE_INSUFFICIENT: the scope that the credential lacks. */
   readonly scope?: string;
-  /** Of QUEUE_FULL: the bound that is reached. */
+  /** For QUEUE_FULL: the limit that is reached. */
   readonly bound?: Bound;
-  /** Of CREDITS_INSUFFICIENT, for callers that may read the balance: what the account has available. */
+  /** For CREDITS_INSUFFICIENT, if the caller may read the balance: the account's available credits. */
   readonly availableCredits?: number;
-  /** Of SPENDING_NOT_CONFIRMED: the credits that the request would reserve. */
+  /** For SPENDING_NOT_CONFIRMED: the credits that the request would reserve. */
   readonly credits?: number;
 }
 

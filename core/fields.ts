@@ -11,7 +11,9 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Of several faults the first one is reported: a missing field comes before an invalid one, then in document order. */
+/**
+ * If there are several faults, the first is reported: a missing field before an invalid one, then in document order.
+ */
 export function faultRefusal({ kind, message, pointer, field }: Fault): ServiceError {
   return new ServiceError(kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', message, { pointer, field });
 }
@@ -22,7 +24,7 @@ export function fieldInvalid(pointer: string, message: string, field?: string): 
 }
 
 /**
- * What a field must be, as a sentence, by its pointer: for fields whose message would otherwise show a regular
+ * Sentences that state what a field must be, by its pointer, for fields whose message would otherwise show a regular
  * expression.
  */
 export type Wording = Readonly<Record<string, string>>;

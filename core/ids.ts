@@ -24,7 +24,7 @@ export function isDerivedUuid(id: string): boolean {
   return id[14] === '8';
 }
 
-/** What a wake-up is for: a kind of work and an id. Core defines the kinds; an adapter accepts any. */
+/** The subject of a wake-up: a kind of work and an id. Core defines the kinds; an adapter accepts any. */
 export interface WakeUpSubject {
   /** 1 to 32 lower-case letters and dashes. */
   readonly kind: string;

@@ -14,8 +14,8 @@ export function isFarAhead(time: number, now: number): boolean {
 }
 
 /**
- * The wait that was asked for, within bounds and in whole milliseconds, as stores keep times; the least where none was
- * asked for, or one that is no wait.
+ * The requested wait, within bounds and in whole milliseconds, as stores keep times; the minimum if none was requested,
+ * or if the value is not a valid wait.
  */
 export function boundedWaitMs(askedMs: number | undefined, leastMs: number, mostMs: number): number {
   return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(Math.ceil(askedMs), mostMs)) : leastMs;
@@ -123,7 +123,7 @@ export const DEFAULT_SETTINGS: Settings = {
   grantIdleMs: 90 * DAY,
 };
 
-/** What is wrong between settings, each as a sentence for the operator; empty when all is right. */
+/** Conflicts between settings, each as a sentence for the operator; empty if there are none. */
 export function settingsFaults(settings: Settings): string[] {
   const faults: string[] = [];
   const need = (holds: boolean, sentence: string) => {

@@ -11,17 +11,14 @@ import {
   scopeRefusal,
 } from './credential.js';
 
-/**
- * How long a process may go on trusting what it read of a credential: revocation reaches it within this, in
- * milliseconds.
- */
+/** How long a process may trust a cached credential, in milliseconds. A revocation takes effect within this time. */
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
-/** What is read of a credential, and whether its account may spend. */
+/** A credential as it was read, and whether its account may spend. */
 interface Found {
   readonly caller: Caller;
-  /** What a token is for; absent for an API key, which is for all. */
+  /** The audience of a token; absent for an API key, which is valid for all. */
   readonly audience?: Audience;
   readonly expiresAt?: number | undefined;
   readonly isRevoked: boolean;
@@ -35,7 +32,7 @@ interface Cached {
   readonly cancelTimer: () => void;
 }
 
-/** Tells who is calling. One a process, since it remembers credentials for a few seconds. */
+/** Identifies callers. Create one per process, because it caches credentials for a few seconds. */
 export class Authenticator {
   private readonly cache = new Map<string, Cached>();
 

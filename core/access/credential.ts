@@ -10,10 +10,13 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a credential may do unless more is asked for by name. Who manages webhooks decides where data is sent. */
+/**
+ * The scopes of a credential unless others are requested by name. Managing webhooks is excluded, because it decides
+ * where data is sent.
+ */
 export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'webhooks:manage');
 
-/** What a token is for: the REST API and gRPC, or the MCP server. An API key is for all. */
+/** The interface a token is valid for: the REST API and gRPC, or the MCP server. An API key is valid for all. */
 export const AUDIENCES = ['rest', 'mcp'] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
@@ -42,13 +45,13 @@ export interface ApiKey {
   readonly lastUsedAt?: number;
 }
 
-/** Who is calling: one account, one App, and what the credential may do. */
+/** The authenticated caller: one account, one App, and the credential's permissions. */
 export interface Caller {
   readonly accountId: string;
   readonly appId: string;
   readonly credentialId: string;
   readonly scopes: readonly Scope[];
-  /** What the credential may spend, besides what the account has; absent for one without a cap. */
+  /** The credential's spending limit, in addition to the account's balance; absent for a credential without a cap. */
   readonly cap?: Cap;
 }
 

@@ -216,7 +216,7 @@ export async function findAccounts(
   );
 }
 
-/** Whose id it is. No two things have one. */
+/** Finds the account that an id belongs to. An id is unique across all kinds of records. */
 async function accountOf(
   { accounts, credentials, people, generations, call }: Money & Work & Identity & Call,
   id: string,

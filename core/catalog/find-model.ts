@@ -3,8 +3,8 @@ import type { Catalog } from '../ports/catalog.js';
 import type { Model, RouteEntry } from './model.js';
 
 /**
- * The providers of a model in the order in which one generation tries them: it begins at one that its id draws by weight
- * and goes on with the others in the catalog's order. The same id gives the same order everywhere.
+ * The providers of a model in the order in which one generation tries them: the first is drawn by weight from the
+ * generation's id, the others follow in the catalog's order. The same id gives the same order everywhere.
  */
 export function routeOf({ route }: Pick<Model, 'route'>, generationId: string): readonly RouteEntry[] {
   const first = drawn(route, generationId);
@@ -51,7 +51,10 @@ export function nearKeys(key: string, keys: readonly string[]): readonly string[
     .map(({ candidate }) => candidate);
 }
 
-/** What a refusal of an unknown key says after its first clause: the keys that are spelt like it, if there are any. */
+/**
+ * The second clause of the message that refuses an unknown key: the keys with a similar spelling. Empty if there are
+ * none.
+ */
 export function similarKeys(catalog: Catalog, key: string): string {
   const near = nearKeys(
     key,

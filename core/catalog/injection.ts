@@ -44,10 +44,10 @@ const PLACES: readonly string[] = [
 ];
 const PLACE = new RegExp(`^${BLANK}*(?:${PLACES.join('|')})`, 'imu');
 
-/** A URL of any scheme, and a path that climbs, wherever they stand. */
+/** A URL of any scheme or a path that climbs, anywhere in the text. */
 const WITHIN = new RegExp(`://|(?:^|[/\\\\])${DOT}{2}(?:[/\\\\]|$)`, 'mu');
 
-/** What is escaped more often than this is refused unread. */
+/** Text that is escaped more often than this is refused without being decoded further. */
 const MAX_DECODINGS = 3;
 const ASCII_ESCAPE = /%[0-7][0-9a-f]/i;
 
@@ -93,7 +93,7 @@ function isPlace(text: string): boolean {
   return true;
 }
 
-/** What is not shown, such as a soft hyphen or a zero-width space: readers of addresses leave it out. */
+/** Invisible characters, such as a soft hyphen or a zero-width space. URL parsers drop them. */
 const NOT_SHOWN = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Compatibility forms of letters, dots and slashes lead to the same place. */

@@ -3,11 +3,11 @@ import type { JsonObject } from '../json.js';
 import type { ModelMark } from '../media/ai-mark.js';
 import type { PriceTerms } from './price.js';
 
-/** What happens to an attempt that cannot be completed: it is submitted again, or the generation fails. */
+/** How to handle an attempt that cannot be completed: resubmit it, or fail the generation. */
 export const FAULT_POLICIES = ['resubmit', 'fail'] as const;
 export type FaultPolicy = (typeof FAULT_POLICIES)[number];
 
-/** What happens to a usable output of another size or duration than was requested. */
+/** How to handle a usable output whose size or duration differs from the request. */
 export const OTHER_SIZE_POLICIES = ['deliver', 'refuse'] as const;
 export type OtherSizePolicy = (typeof OTHER_SIZE_POLICIES)[number];
 
@@ -15,7 +15,7 @@ export type OtherSizePolicy = (typeof OTHER_SIZE_POLICIES)[number];
 export interface RouteEntry {
   /** Name of the connected provider. */
   readonly provider: string;
-  /** What the provider needs to know of this model. */
+  /** The provider's settings for this model. */
   readonly settings: JsonObject;
   /**
    * The share of generations that begin here, relative to the others' weights; an integer of at least 0. One with 0 takes
@@ -56,18 +56,19 @@ export interface Model {
   readonly concurrencyPerAccount: number;
   readonly cancelFloorCredits: number;
   /**
-   * What to do with an attempt of unknown acceptance where the provider cannot tell us about it: submit it again, or fail.
-   * Where it can, `resubmit` believes the first answer that it has no such task; `fail` waits for it to be certain.
+   * How to handle an attempt if it is unknown whether the provider accepted it, and the provider cannot look it up:
+   * resubmit it, or fail. If the provider can, `resubmit` trusts its first report that it has no such task, while
+   * `fail` waits until that is certain.
    */
   readonly onUnknownAcceptance: FaultPolicy;
   /**
-   * What to do when a provider delivered complete files that are all unusable: make it again, or fail. Absent: fail where
-   * the provider is paid for each task, else make it again.
+   * How to handle complete files from a provider that are all unusable: make them again, or fail. If absent: fail where
+   * the provider is paid for each task, otherwise make them again.
    */
   readonly onInvalidOutput?: FaultPolicy;
-  /** What to do with a usable output of another size or duration than was asked for. */
+  /** How to handle a usable output whose size or duration differs from the request. */
   readonly onOtherSize: OtherSizePolicy;
-  /** The mark of its outputs; without a name, and with the source type by the references, when absent. */
+  /** The mark of its outputs. If absent, the mark has no name, and its source type depends on the references. */
   readonly mark?: ModelMark;
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;

@@ -58,8 +58,8 @@ export type MeasuredUnit = {
 const RULES: Readonly<Record<PriceUnit, UnitRule>> = PRICE_UNITS;
 
 /**
- * What a generation costs, as a bounded function of its parameters. Rates are whole millionths of a credit, so that the
- * only rounding is the one up to whole credits at the end.
+ * The price of a generation, as a bounded function of its parameters. Rates are whole millionths of a credit, so that
+ * the only rounding is the one up to whole credits at the end.
  */
 export interface PriceTerms {
   readonly version: string;
@@ -82,7 +82,7 @@ export interface PriceTerms {
   readonly maximumCredits: number;
 }
 
-/** What a price by a measured unit needs to price what was delivered. Rates are millionths of a credit. */
+/** The terms that price delivered outputs by a measured unit. Rates are millionths of a credit. */
 export interface MeasuredRate {
   readonly unit: MeasuredUnit;
   readonly microcreditsPerUnit: number;

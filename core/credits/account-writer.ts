@@ -34,7 +34,7 @@ export type WriterOutcome =
   | { readonly refused: AccountRefusal; readonly availableCredits: number }
   | { readonly refused?: undefined };
 
-/** What became of a generation that was to be accepted. */
+/** The outcome of accepting a generation. */
 export type AcceptedOutcome =
   | WriterOutcome
   /** Another request has claimed the key; nothing was held. */
@@ -239,8 +239,8 @@ export class AccountWriter {
   }
 
   /**
-   * What was done before under the ids of these operations. Sound because the write that follows succeeds only if no
-   * entry was added since the account was read.
+   * Finds operations already done under the ids of this batch. This is sound because the following write succeeds only
+   * if no entry was added since the account was read.
    */
   private async doneBefore(accountId: string, batch: readonly Pending[]): Promise<Map<string, DoneOperation>> {
     const found = new Map<string, DoneOperation>();
@@ -263,9 +263,9 @@ interface AccountQueue {
 
 export interface Pending {
   readonly command: AccountCommand;
-  /** Of a hold that is written in one step with its claim and its generation. */
+  /** Set for a hold that is written in one step with its claim and its generation. */
   readonly acceptance?: Acceptance;
-  /** Whether it may wait a little for others to be written with. */
+  /** Whether the command may wait briefly, so that others are written with it. */
   readonly mayWait?: boolean;
   /** With a `ServiceError` where nothing was written for the command. */
   readonly resolve: (outcome: AcceptedOutcome | ServiceError) => void;
@@ -337,7 +337,7 @@ export function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void
   waiting.push(...others);
 }
 
-/** Of what the batch accepts: nothing is claimed for a refusal. */
+/** The acceptances in the batch. A refused command claims nothing. */
 export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
   return batch.flatMap(({ acceptance }, index) => {
     const outcome = outcomes[index] ?? {};
@@ -345,7 +345,7 @@ export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Deci
   });
 }
 
-/** Answers those whose keys have other claims. The others remain, to be decided again without them. */
+/** Resolves commands whose keys have other claims, and returns the rest, to be decided again without them. */
 export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
   const byKey = new Map(taken.map((claim) => [nameOf(claim), claim]));
   const others: Pending[] = [];

@@ -8,8 +8,8 @@ export interface Cap {
 }
 
 /**
- * What a capped credential has used in its newest period: charges, and holds that are open. This is no book: it counts
- * credits that the books move, and the sum of the books does not include it.
+ * Credits that a capped credential has used in its newest period: charges and open holds. This is not a book: it counts
+ * credits that move between the books, and the sum of the books does not include it.
  */
 export interface CapUse {
   readonly credentialId: string;
@@ -24,8 +24,8 @@ export const MAX_CAP_USES = 1_000;
 const LIFE = 'life';
 
 /**
- * The period that credits count for: the later one of what is stored and now. Clocks differ between processes, and a
- * month that has begun for one of them does not end again for another.
+ * The period that credits count towards: the later of the stored period and the current one. Clocks differ between
+ * processes, so a month that has started for one of them must not end again for another.
  */
 export function periodOf({ per }: Cap, stored: CapUse | undefined, now: number): string {
   if (per === 'life') return LIFE;
@@ -33,7 +33,7 @@ export function periodOf({ per }: Cap, stored: CapUse | undefined, now: number):
   return stored !== undefined && stored.period !== LIFE && stored.period > month ? stored.period : month;
 }
 
-/** What the credential has used of this period. */
+/** Credits that the credential has used in this period. */
 export function usedIn(period: string, stored: CapUse | undefined): number {
   return stored?.period === period ? stored.used : 0;
 }
@@ -56,7 +56,7 @@ export type EntryKind = (typeof ENTRY_KINDS)[number];
 /** The reason in the entry that ends the hold of a generation that failed. */
 export const FAILED = 'failed';
 
-/** What a generation's credits are used for, and by whom: usage and caps are counted by it. */
+/** The purpose of a generation's credits, and the credential that spends them. Usage and caps are counted by it. */
 export interface Attribution {
   /** The key, or `service:` and the name of an internal service. */
   readonly credentialId: string;
@@ -93,7 +93,7 @@ export interface Account {
   readonly lastSequence: number;
   /** Open holds by generation id. */
   readonly holds: ReadonlyMap<string, Hold>;
-  /** What capped credentials have used, by credential id; absent while there is none. At most `MAX_CAP_USES`. */
+  /** Usage of capped credentials, by credential id; absent while there is none. At most `MAX_CAP_USES`. */
   readonly capUses?: ReadonlyMap<string, CapUse>;
 }
 
@@ -112,7 +112,7 @@ export interface Entry {
   /** The available book after this entry. */
   readonly availableAfter: number;
   readonly generationId?: string;
-  /** That of the hold it belongs to; absent in entries of grants and adjustments, and of holds without one. */
+  /** Attribution of the hold it belongs to; absent in entries of grants and adjustments, and of holds without one. */
   readonly attribution?: Attribution;
   /** The operator's id of a grant or adjustment; at most one entry of an account carries it. */
   readonly operationId?: string;
@@ -120,7 +120,7 @@ export interface Entry {
   readonly reason?: string;
 }
 
-/** What operators can change about an account other than its credits. */
+/** Properties of an account, other than its credits, that operators can change. */
 export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
 
 /** One write onto an account: its new totals, the holds that opened and closed, and the entries that say why. */
@@ -135,7 +135,7 @@ export interface AccountChange {
   readonly lastSequence: number;
   readonly holdsOpened: readonly Hold[];
   readonly holdsClosed: readonly string[];
-  /** What capped credentials have used after the change; those that it does not name stay as they are. */
+  /** Usage of capped credentials after the change. Credentials that are not listed keep theirs. */
   readonly capUses?: readonly CapUse[];
   /** Credentials whose use is dropped. */
   readonly capUsesDropped?: readonly string[];

@@ -27,10 +27,13 @@ export type AccountCommand =
       readonly credits: number;
       readonly maxOpenHolds: number;
       readonly attribution: Omit<Attribution, 'capPeriod'>;
-      /** That of the credential in `attribution`; absent for one without. */
+      /** Cap of the credential in `attribution`; absent for a credential without one. */
       readonly cap?: Cap;
     }
-  /** Ends the hold: `charge` is spent, the rest is available again. `failed`: the generation did, and usage counts it. */
+  /**
+   * Ends the hold: `charge` is spent, the rest is available again. `failed`: the generation failed, and usage counts
+   * that.
+   */
   | {
       readonly kind: 'settle';
       readonly generationId: string;
@@ -49,7 +52,7 @@ export type HoldCommand = Extract<AccountCommand, { kind: 'hold' }>;
 /** An operator's command, which has its own id: given twice, it takes effect once. */
 export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
 
-/** What was done under an operation's id. */
+/** The operation done under an operation id. */
 export type DoneOperation = Pick<OperatorCommand, 'kind' | 'credits'>;
 
 /** `OPERATION_DIFFERS`: the operation id was used before, for something else. */
@@ -75,7 +78,7 @@ export interface Move {
   readonly kind: EntryKind;
   readonly postings: readonly [from: Posting, to: Posting];
   readonly attribution?: Attribution;
-  /** Of the move that ends the hold of a failed generation. */
+  /** Set on the move that ends the hold of a failed generation. */
   readonly reason?: typeof FAILED;
 }
 
@@ -84,7 +87,7 @@ export interface AccountView extends Pick<Account, 'issued' | 'available' | 'nam
   readonly suspendedAt?: number | undefined;
   readonly holds: Pick<Account['holds'], 'get' | 'size'>;
   readonly capUses: Pick<ReadonlyMap<string, CapUse>, 'get' | 'size' | 'values'>;
-  /** What was done before under the ids of the operations that are to be decided. */
+  /** Operations already done under the ids of the commands to be decided. */
   readonly operations: Pick<ReadonlyMap<string, DoneOperation>, 'get'>;
 }
 
@@ -176,7 +179,7 @@ function decideHold(account: AccountView, command: HoldCommand, now: number): Ac
 
 type Counted = Pick<Extract<AccountDecision, { moves: unknown }>, 'dropsCapUses'> & { readonly capUse: CapUse };
 
-/** What the hold adds to its credential's use; `over` where the cap does not allow it. */
+/** Adds the hold to its credential's usage. Returns `over` if the cap does not allow it. */
 function countHold(
   { capUses }: AccountView,
   { credits, cap, attribution: { credentialId } }: HoldCommand,
@@ -193,7 +196,7 @@ function countHold(
   return dropsCapUses.length === 0 ? 'over' : { capUse, dropsCapUses };
 }
 
-/** What ending a hold gives back to its credential's use: to the period that the hold counted for, if it is still kept. */
+/** Returns the rest of an ended hold to its credential's usage, if the period it counted towards is still stored. */
 function countRelease({ capUses }: AccountView, { attribution }: Hold, rest: number): { readonly capUse?: CapUse } {
   if (attribution?.capPeriod === undefined || rest === 0) return {};
   const stored = capUses.get(attribution.credentialId);
@@ -285,7 +288,7 @@ export function entryOf(
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What an entry says was done under its operation's id. */
+/** The operation that an entry records. */
 export function operationOf({ kind, from, credits }: Entry): DoneOperation {
   return { kind: kind === 'grant' ? 'grant' : 'adjust', credits: from === 'issued' ? credits : -credits };
 }
@@ -302,13 +305,13 @@ export class AccountDraft implements AccountView {
   private readonly opened = new Map<string, Hold>();
   private readonly closed = new Set<string>();
   private readonly entries: Entry[] = [];
-  /** What the batch changed of the use of caps; undefined is dropped. */
+  /** Cap usage changed by the batch; undefined marks a dropped one. */
   private readonly changedUses = new Map<string, CapUse | undefined>();
   private readonly books: Record<Book, number>;
-  /** What commands of this batch made of the profile; absent when none changed it. */
+  /** The profile after the batch's commands; absent if none changed it. */
   private profile: AccountProfile | undefined;
 
-  /** What the next decision sees of the holds. */
+  /** The holds as the next decision sees them. */
   readonly holds: AccountView['holds'];
   readonly capUses: AccountView['capUses'];
 

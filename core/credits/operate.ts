@@ -74,7 +74,7 @@ export interface Balance {
   readonly currency: string;
 }
 
-/** What the account can still reserve. */
+/** Returns the credits that the account can still reserve. */
 export async function getBalance(context: Money & Call, caller: Caller): Promise<Balance> {
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
@@ -84,7 +84,7 @@ export async function getBalance(context: Money & Call, caller: Caller): Promise
 /** An entry of the ledger, as its account sees it. */
 export interface StatementEntry {
   readonly entry: Entry;
-  /** What it changed the available credits by. */
+  /** The change of the available credits. */
   readonly availableChange: number;
   /** Name of the credential whose use it is; absent in grants and adjustments, and for a credential that is gone. */
   readonly credentialName?: string;
@@ -148,7 +148,7 @@ async function namesOf(ports: Money & Identity & Machine & Call, accountId: stri
   };
 }
 
-/** That of a key, of an internal service, of the program that a person has allowed to act for them, or of the person. */
+/** Returns the name of a key, of an internal service, of the program that a person has authorized, or of the person. */
 export async function nameOfCredential(
   ports: Identity & Machine & Call,
   accountId: string,

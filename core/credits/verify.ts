@@ -10,7 +10,7 @@ import { type Account, type Book, BOOKS, type Entry, type Hold } from './account
 const PAGE = 500;
 const MAX_LOOKS = 3;
 
-/** What is kept of what is wrong with entries: no more is shown in all. */
+/** The most findings that are kept of entries, which is also the most that are reported in total. */
 const MAX_FINDINGS = 1_000;
 
 export interface Verification {
@@ -21,10 +21,10 @@ export interface Verification {
   readonly findings: readonly string[];
 }
 
-/** What a check has examined so far. */
+/** A check's progress: the records examined so far. */
 export type VerifyProgress = Omit<Verification, 'findings'>;
 
-/** Told after each page of what is read, and after every 500 items of what is compared; the check goes on once it has resolved. */
+/** Called after each page read, and after every 500 items compared. The check continues once the promise resolves. */
 export type OnVerified = (so: VerifyProgress) => Promise<void>;
 
 /**
@@ -69,7 +69,7 @@ interface Look {
   readonly yieldNow: Yield;
 }
 
-/** What is kept of each generation of an account while its books are checked. */
+/** The parts of each generation that are kept while its account's books are checked. */
 interface Seen extends Pick<
   Generation,
   'generationId' | 'status' | 'estimatedCredits' | 'reservedCredits' | 'chargedCredits'
@@ -80,9 +80,9 @@ interface Seen extends Pick<
 interface AccountResult {
   readonly entries: number;
   readonly generations: number;
-  /** What is wrong with the account itself. */
+  /** Inconsistencies within the account itself. */
   readonly ledger: Iterable<string>;
-  /** What looks wrong between a generation and the account, and may be between two writes. */
+  /** Apparent inconsistencies between a generation and the account, which may only be seen between two writes. */
   readonly suspicions: ReadonlySet<string>;
 }
 
@@ -164,7 +164,7 @@ async function usageCheck(look: Look, list: UsageList): Promise<UsageCheck> {
   return new UsageCheck({ accountId, list, whole, rows, entries: (behind) => entriesOf(look, behind), yieldNow });
 }
 
-/** Their list goes on behind a row, and has no cursors. */
+/** Traces are listed from a row onwards, without cursors. */
 function tracesOf({ usage, call }: Money & Call, accountId: string, range: DayRange): Read<TraceRow> {
   let after: TraceRow | undefined;
   return async ({ limit }) => {
@@ -296,8 +296,8 @@ export class Replay {
   }
 
   /**
-   * What differs between the sums and the account as it is stored. Something for each hold, so that its caller may yield in
-   * between: undefined where they agree.
+   * Compares the sums with the stored account. Yields for each hold, so that the caller can yield to other work: a
+   * finding, or undefined where they agree.
    */
   *compare(account: Account): Generator<string | undefined> {
     const finding = (holds: boolean, what: string) => (holds ? undefined : `Account ${this.accountId} ${what}.`);

@@ -34,23 +34,23 @@ export interface Created {
 export interface CreateOptions {
   /** The most that may be reserved. A replay reserves nothing, and is never refused for it. */
   readonly approvedCredits?: number;
-  /** URL that is told of the end, besides the webhooks of the App. The idempotency key covers it. */
+  /** URL that is notified of the end, in addition to the App's webhooks. The idempotency key covers it. */
   readonly webhookUrl?: string | undefined;
 }
 
 /**
  * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
- * next, or all at once where the store can. What is refused is refused before the key is claimed, unless the store
- * claims it in a step of its own and the refusal is decided after that. A create that is interrupted in between is
- * completed or undone by a retry with the key or by recovery. Only the process that minted the generation's id ever
- * holds or inserts under it. A replay answers with the generation as it is now.
+ * next, or all at once where the store can. Requests are refused before the key is claimed, unless the store claims it
+ * in a separate step and the refusal is decided after that. A create that is interrupted in between is completed or
+ * undone by a retry with the key or by recovery. Only the process that minted the generation's id ever holds or inserts
+ * under it. A replay returns the generation as it is now.
  *
- * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), of a webhook URL DEVELOPER_SCOPE_INSUFFICIENT,
- * FIELD_INVALID and CONFLICT (while the App has no default secret that signs for it), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
- * upload that was deleted meanwhile),
- * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
- * leaves the key free. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
+ * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), DEVELOPER_SCOPE_INSUFFICIENT, FIELD_INVALID and
+ * CONFLICT (of a webhook URL; CONFLICT while the App has no default secret that signs for it), the three idempotency
+ * codes, FIELD_INVALID (of model, uploads and parameters), QUEUE_FULL (of content kept uncharged),
+ * SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an upload that was deleted in the meantime), DEVELOPER_TOKEN_REVOKED for a
+ * suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal leaves the key free.
+ * `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
   context: Creating,
@@ -269,7 +269,7 @@ function holdRefusal(
   return new ServiceError('INTERNAL_ERROR');
 }
 
-/** Only callers that may read the balance are told what is available. */
+/** Only callers that may read the balance receive the available credits. */
 export function insufficientCredits(caller: Caller, credits: number, availableCredits: number): ServiceError {
   const told = toldTo(caller, availableCredits);
   const available =
@@ -363,8 +363,8 @@ export interface Estimate {
 }
 
 /**
- * What `createGeneration` would reserve for this request. Throws what it would throw, except the idempotency codes and
- * QUEUE_FULL; stores nothing.
+ * Returns the credits that `createGeneration` would reserve for this request, without storing anything. Throws the same
+ * errors, except the idempotency codes and QUEUE_FULL.
  */
 export async function estimateGeneration(
   context: Money & Files & Models & Machine & Call,

@@ -17,7 +17,7 @@ import {
   type TaskError,
 } from './generation.js';
 
-/** What a generation with nothing in it counts: about what its record, its key and its ledger entries take. */
+/** Bytes counted for a generation without content: about the size of its record, its key and its ledger entries. */
 const MIN_CONTENT_BYTES = 2_048;
 
 /** Until when the parts of a generation that has ended are kept. */
@@ -27,7 +27,7 @@ export interface Retention {
   readonly taskExpiresAt: number;
 }
 
-/** What is kept of an account's generations that ended without charge and still have their content. */
+/** Stored content of an account's generations that ended without charge. */
 export interface UnchargedContent {
   readonly generations: number;
   readonly bytes: number;
@@ -68,15 +68,15 @@ export function contentBytes({ prompt, negativePrompt, parameters, references }:
   return Math.max(MIN_CONTENT_BYTES, utf8ByteLength(JSON.stringify([prompt, negativePrompt, parameters, references])));
 }
 
-/** The generation without what only its run needed. What clients are shown of it stays. */
+/** Removes the content that only the generation's run needed. Everything that clients are shown remains. */
 export function withoutContent(g: Generation): Generation {
   const { negativePrompt: _negativePrompt, unchargedBytes: _unchargedBytes, ...rest } = g;
   return { ...rest, prompt: '', parameters: {}, references: [] };
 }
 
 /**
- * The same of one that its client deletes. One without charge goes on counting for its account: creating and deleting
- * would have no bound else.
+ * The same for a generation that its client deletes. One without charge still counts towards its account's limit,
+ * because otherwise creating and deleting would be unbounded.
  */
 export function emptied(g: Generation): Generation {
   const { webhookUrl: _webhookUrl, ...rest } = withoutContent(g);
@@ -271,7 +271,7 @@ export function withoutLastSubmission(g: Generation): Generation {
   return submissionsMade === undefined ? g : { ...g, submissionsMade: Math.max(0, submissionsMade - 1) };
 }
 
-/** Everything that can happen to a generation. Who may cause it, and when, is for `decide`. */
+/** Everything that can happen to a generation. `decide` checks who may cause it, and when. */
 export type GenerationEvent =
   | 'start'
   | 'take-over'
@@ -299,8 +299,8 @@ export type GenerationEvent =
   | 'delete';
 
 /**
- * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
- * nothing a client sees changes any more.
+ * Maps status and event to the next status. Transitions that are not listed are refused. After the end only bookkeeping
+ * is left: nothing that a client sees changes any more.
  */
 export const TRANSITIONS: {
   readonly [S in GenerationStatus]: Partial<Readonly<Record<GenerationEvent, GenerationStatus>>>;
@@ -567,7 +567,7 @@ function removeContent(
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
 }
 
-/** Of one that is not settled the charge is still due. */
+/** Marks the generation as deleted. One that is not settled is refused, because its charge is still due. */
 function remove(g: Generation, at: number): Changed {
   if (g.deletedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
@@ -578,7 +578,7 @@ function untilNextRemoval(g: Generation, retention: Retention): Generation {
   return { ...g, dueAt: nextRemovalAt(g, retention) };
 }
 
-/** What a generation that reaches its end loses and gains, whichever way it ends. */
+/** Applies the changes that every end of a generation has in common, whatever its outcome. */
 function conclude(before: Generation, next: Generation, { now, at }: Occasion): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
   const uncharged = next.chargedCredits === 0 ? { unchargedBytes: contentBytes(next) } : {};

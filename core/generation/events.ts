@@ -25,7 +25,7 @@ export interface GenerationEvent {
 /** Nothing has happened for a while. */
 export interface Beat {
   readonly type: 'beat';
-  /** Of a place behind the last event from which the events can be resumed, where there is one. */
+  /** Id of a position after the last event, from which the events can be resumed; absent if there is none. */
   readonly id?: string;
 }
 
@@ -54,10 +54,10 @@ export function isLastEvent(id: string | undefined): boolean {
 }
 
 /**
- * What happened and happens to the caller's own generation, in order, until it has ended or is removed. Events follow
- * from the record and not from who writes it, so that none is lost with a process; of several changes between two looks
- * each has its event, but of several reports of progress only the last. Throws as `getGeneration` does, and RATE_LIMITED
- * where too many follow, before the first event.
+ * Yields past and new events of the caller's own generation in order, until it has ended or is removed. Events follow
+ * from the record and not from the process that writes it, so that none is lost with a process. Each of several changes
+ * between two reads has its event; of several progress reports only the last one does. Throws the same errors as
+ * `getGeneration`, and RATE_LIMITED if too many streams are open, before the first event.
  */
 export async function* generationEvents(
   context: Work & Machine & Call,
@@ -128,14 +128,16 @@ export function isAfter(a: Place, b: Place): boolean {
   return a.rank > b.rank || (a.rank === b.rank && a.progress > b.progress);
 }
 
-/** Where a client of an App's events was: up to when it had everything, and what it was told of last. */
+/**
+ * The resume position of a client of an App's events: the time up to which it received everything, and the last event.
+ */
 export interface ResumedAt {
   readonly completeTo: number;
-  /** Absent where it was told of none. */
+  /** Absent if it received no event. */
   readonly last?: { readonly generationId: string; readonly place: Place };
 }
 
-/** The id of a place behind no event: everything from before `completeTo` was told. */
+/** Id of a position that follows no event. Everything from before `completeTo` has been sent. */
 export function placeMark(completeTo: number): string {
   return `${Math.max(0, completeTo).toString(36)}_`;
 }
@@ -145,7 +147,7 @@ export function eventIdOf(completeTo: number, { id, generation }: GenerationEven
   return `${placeMark(completeTo)}${generation.generationId}_${id}`;
 }
 
-/** Whether a stream can be resumed behind an event with this id. */
+/** Whether a stream can be resumed after an event with this id. */
 export function isEventId(text: string): boolean {
   return readEventId(text) !== undefined;
 }
@@ -165,15 +167,18 @@ export function readEventId(text: string | undefined): ResumedAt | undefined {
 export const RESUMED_FOR_MS = 86_400_000;
 
 /**
- * How much earlier a resumed stream begins than its last id says, in milliseconds: what another process wrote with a clock
- * that was behind, or was still writing, may have come later.
+ * How much earlier a resumed stream starts than its last id indicates, in milliseconds: writes of another process whose
+ * clock was behind, or that was still writing, may have arrived later.
  */
 export const REACH_MS = 2 * 60_000;
 
-/** How long one that has ended is remembered at least, so that a later change of its record is not taken for its end. */
+/**
+ * How long an ended generation is remembered at least, in milliseconds, so that a later change of its record is not
+ * mistaken for its end.
+ */
 const REMEMBERED_MS = 10 * 60_000;
 
-/** How many generations may have changed that a client was not told of before its stream ends. */
+/** The most generations with changes that a client has not received. Its stream ends beyond that. */
 const MAX_WAITING = 10_000;
 
 interface Known {
@@ -183,19 +188,19 @@ interface Known {
 }
 
 /**
- * What a client has been told of an App's generations, and what it has not. First the past is told, which remembers only
- * what may still change; then what waits, over and over. What is remembered grows with what ends in ten minutes, and
- * what waits has a bound.
+ * Tracks which events of an App's generations a client has received, and which are waiting. Past events come first, and
+ * only generations that may still change are remembered for them; then the waiting ones are sent, repeatedly. Memory
+ * grows with the generations that end within ten minutes, and the number of waiting ones is bounded.
  */
 export class AppChanges {
   private readonly known = new Map<string, Known>();
   private readonly waiting = new Map<string, Generation>();
   private forgetAbove = 2 * MAX_WAITING;
-  /** What happened earlier to a generation that is not known is not told. */
+  /** Events from before this time are not sent for a generation that is not remembered. */
   private floor: number;
-  /** Of a resumed stream: since when it tells. */
+  /** Start of the events of a resumed stream; undefined for a new one. */
   readonly from: number | undefined;
-  /** Whether there were changes that could not be kept for a client that is too slow. */
+  /** Whether changes were dropped because the client is too slow. */
   isOverrun = false;
 
   constructor(
@@ -212,7 +217,9 @@ export class AppChanges {
       this.known.set(resumed.last.generationId, { version: 0, place: resumed.last.place });
   }
 
-  /** What had happened to it when the stream began is not told; what came while that was looked for is. */
+  /**
+   * Notes a generation found at the start of a new stream. Its earlier events are not sent; events since the start are.
+   */
   isKnown(generation: Generation): void {
     const { generationId, version } = generation;
     if (this.known.has(generationId)) return;
@@ -223,7 +230,7 @@ export class AppChanges {
     if (isNews) this.note(generation);
   }
 
-  /** A version that was written or read, the newest or not. */
+  /** Notes a version that was written or read, which need not be the newest. */
   note(record: GenerationRecord): void {
     if (record.kind !== 'generation' || record.deletedAt !== undefined) return;
     const { generationId, version } = record;
@@ -233,7 +240,7 @@ export class AppChanges {
     else this.waiting.set(generationId, withoutContent(record));
   }
 
-  /** Of one that a resumed stream has found; its ids lead back to where the stream began. */
+  /** Events of a generation that a resumed stream has found. Their ids resume from where the stream started. */
   eventsOfPast(generation: Generation): readonly GenerationEvent[] {
     return this.untold(generation).map((event) => ({
       ...event,
@@ -246,14 +253,17 @@ export class AppChanges {
     return this.known.size;
   }
 
-  /** From here on only what waits is told. What ended long before the stream began is not remembered. */
+  /**
+   * Marks past events as sent: only waiting changes are sent from now on. Generations that ended long before the stream
+   * started are not remembered.
+   */
   pastIsTold(): void {
     this.floor = Math.max(this.floor, this.startedAt - REMEMBERED_MS);
   }
 
   /**
-   * Of all that wait. `toldTo`: every change from before this time has been told, so that the ids lead back to there. It
-   * must not move while some wait, which may be older than what is told.
+   * Events of all waiting generations. Every change from before `toldTo` has been sent, so that the ids resume from
+   * there. It must not advance while some are waiting, because they may be older than events already sent.
    */
   *events(toldTo: number): Generator<GenerationEvent> {
     for (const [generationId, generation] of this.waiting) {
@@ -263,8 +273,8 @@ export class AppChanges {
   }
 
   /**
-   * Forgets what has ended long before `completeTo`, now and then. To be called when nothing waits: what is older than
-   * what is forgotten is not told any more.
+   * Forgets, now and then, generations that ended long before `completeTo`. Call it when nothing is waiting, because
+   * events older than the forgotten ones are no longer sent.
    */
   forgetEnded(completeTo: number): void {
     if (this.known.size < this.forgetAbove) return;
@@ -291,7 +301,7 @@ export class AppChanges {
   }
 }
 
-/** No event shows what was asked for, and a hundred thousand characters of it are not kept for a client that is slow. */
+/** Events do not show the request, and its hundred thousand characters are not kept in memory for a slow client. */
 function withoutContent({ negativePrompt: _negativePrompt, ...generation }: Generation): Generation {
   return { ...generation, prompt: '', parameters: {}, references: [] };
 }
@@ -300,20 +310,23 @@ function lastPlaceOf(events: readonly GenerationEvent[]): Place {
   return placeOf(events.at(-1)?.id);
 }
 
-/** The longest that a generation takes beyond its queue and its run: to be cancelled, stored and settled. */
+/**
+ * The longest time that a generation takes besides its queue and its run, in milliseconds: to be cancelled, stored and
+ * settled.
+ */
 const BEYOND_RUN_MS = 3_600_000;
 
 const PAGE = 500;
-/** How long a stream rests between two pages at most, in milliseconds. */
+/** The longest pause of a stream between two pages, in milliseconds. */
 const MAX_REST_MS = 1_000;
 
 /**
- * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has
- * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
- * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now.
- * Once there is nothing of the past to be told a beat comes, whose id leads back to here; one without an id says only
- * that the past is still looked through. Throws RATE_LIMITED where too many follow, and `StoreUnavailable` before and
- * among the events of what has happened.
+ * Yields the events of all generations of the caller's App, in order for each generation, until `until` is over, or
+ * until more changes are waiting than are kept for a slow client. With the id of an event from the last day, it first
+ * sends the events since then, and those of the two minutes before: events may be repeated, and none is missed. Without
+ * an id it starts now. Once all past events are sent, a beat follows whose id resumes from there; a beat without an id
+ * only means that the past is still being searched. Throws RATE_LIMITED if too many streams are open, and
+ * `StoreUnavailable` before and among past events.
  */
 export async function* appEvents(
   context: Work & Models & Machine & Call,
@@ -331,7 +344,7 @@ export async function* appEvents(
   });
   const listenNoMore = until.onOver(() => rest.wake());
   const isOver = (): boolean => until.isOver || changes.isOverrun;
-  // What changes from here on waits until the past was told: no id may lead past it before.
+  // Changes from now on wait until past events are sent. Until then, an id must not resume after this position.
   let toldTo = appWatch.completeTo(appId);
   let beatAt = clock.now() + beatMs;
   try {
@@ -370,9 +383,9 @@ export async function* appEvents(
 }
 
 /**
- * A new stream knows what is open and what was created just before, and tells nothing of it; a resumed one looks through all
- * that may have changed, and tells what each page has, in the order of creation. One page of an App is read at a time, with
- * as long a rest behind it, so that streams that are resumed together leave the store to others.
+ * A new stream notes open and recently created generations, and sends nothing for them. A resumed stream searches all
+ * generations that may have changed, and sends the events of each page in the order of creation. One page of an App is
+ * read at a time, followed by an equally long pause, so that streams that resume together leave the store to others.
  */
 async function* pagesBefore(
   { generations, appWatch, catalog, clock, call }: Work & Models & Machine & Call,

@@ -2,7 +2,7 @@ import type { MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { AiMark } from '../media/ai-mark.js';
 
-/** Why a generation failed, as the task's own `error.code`. None of them is charged. */
+/** Reasons for a failed generation, reported as the task's own `error.code`. A failed generation is not charged. */
 export const TASK_ERRORS = {
   CONTENT_REJECTED_INPUT: { retryable: false, message: 'The prompt or a reference was refused by the content policy.' },
   CONTENT_REJECTED_OUTPUT: { retryable: false, message: 'The result was withheld by the content policy.' },
@@ -93,7 +93,7 @@ export interface Lease {
   /** When its holder last renewed it, by the holder's clock. */
   readonly renewedAt: number;
   readonly expiresAt: number;
-  /** Of the process that took it; absent in what releases before this one wrote. */
+  /** Boot id of the process that took the lease; absent in records of earlier releases. */
   readonly bootId?: string;
 }
 
@@ -107,8 +107,8 @@ export interface DeliveredObject {
 }
 
 /**
- * What a task has cost the operator, as far as the provider says. Whole numbers of at least 0; what it does not say is
- * absent.
+ * The operator's cost of a task, as far as the provider reports it. Values are whole numbers of at least 0, and absent
+ * if they are not reported.
  */
 export interface ProviderCost {
   readonly inputTokens?: number;
@@ -125,26 +125,26 @@ export interface Attempt {
   readonly phase: 'submitting' | 'submitted';
   /** The connected provider that it was made at; the first of the model's route in what earlier releases wrote. */
   readonly provider?: string;
-  /** The idempotency token the provider is given, and asked by afterwards. */
+  /** The idempotency token that is passed to the provider, and later used to look up the task. */
   readonly token: string;
-  /** Of a submitted one, either the provider's name for it or what it delivered at once. */
+  /** For a submitted attempt, either the provider's name for the task or the outputs it delivered at once. */
   readonly reference?: string;
   readonly delivered?: readonly DeliveredObject[];
-  /** When its submission began at the earliest; none lasts longer than the longest provider call from then. */
+  /** The earliest time at which its submission started; it lasts no longer than the longest provider call from then. */
   readonly startedAt: number;
   /** When our own call is known to have ended without an answer. */
   readonly endedAt?: number;
-  /** Of the process that submits it; absent in what earlier releases wrote. */
+  /** Boot id of the process that submits it; absent in records of earlier releases. */
   readonly bootId?: string;
 }
 
-/** What one attempt has cost the operator, as its provider reported it. */
+/** The operator's cost of one attempt, as its provider reported it. */
 export interface AttemptCost extends ProviderCost {
   readonly attempt: number;
   readonly provider: string;
 }
 
-/** What the model promised when the generation was accepted; a later catalog changes none of it. */
+/** The model's terms when the generation was accepted; a later catalog does not change them. */
 export interface FrozenTerms {
   readonly priceVersion: string;
   /** Credits for 0, 1, … n delivered outputs; never decreasing. The last one is the price that was reserved. */
@@ -185,7 +185,7 @@ export interface Generation {
   readonly parameters: JsonObject;
   readonly references: readonly Reference[];
   readonly clientTraceId?: string;
-  /** Where its end is told, besides the endpoints of its App. */
+  /** URL that is notified of the end, in addition to the App's endpoints. */
   readonly webhookUrl?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -225,15 +225,15 @@ export interface Generation {
   readonly settledAt?: number;
   readonly outputsRemovedAt?: number;
   /**
-   * What its content counts, from an end without charge until the content is removed: the field an account's content is
-   * summed by.
+   * Bytes that its content counts, from an end without charge until the content is removed. The store sums this field
+   * for each account.
    */
   readonly unchargedBytes?: number;
-  /** When prompts, parameters and references were removed, as nothing was charged; they are empty since. */
+  /** When prompts, parameters and references were removed because nothing was charged; they are empty since then. */
   readonly contentRemovedAt?: number;
-  /** When its client deleted it. From then on nobody is shown it, and recovery completes the deletion. */
+  /** When its client deleted it. From then on it is not shown to anybody, and recovery completes the deletion. */
   readonly deletedAt?: number;
-  /** What a provider reported after the end. It changes neither status nor credits. */
+  /** A provider's report after the end. It changes neither status nor credits. */
   readonly lateReport?: { readonly state: string; readonly at: number };
   /** When recovery should examine it, unless a worker has done so before: the one field that recovery searches by. */
   readonly dueAt: number;
@@ -251,8 +251,8 @@ export interface Tombstone {
   readonly version: number;
   readonly createdAt: number;
   /**
-   * Of a deleted one: up to which fence workers may have written how many outputs. What one wrote after the deletion is
-   * removed when the tombstone is due for the first time.
+   * For a deleted generation: the last fence under which workers may have written outputs, and how many. Outputs
+   * written after the deletion are removed when the tombstone first becomes due.
    */
   readonly written?: { readonly fence: number; readonly outputs: number };
   readonly dueAt: number;

@@ -12,10 +12,10 @@ const MAX_APP_STREAMS = 1_000;
 /** When a refused client may try again: streams end when generations do, and with their clients. */
 const RETRY_AFTER_MS = 5_000;
 
-/** Whose call it is. */
+/** The owner of a call. */
 type Owner = Pick<Caller, 'accountId' | 'appId' | 'credentialId'>;
 
-/** Counts the calls of this process that last, so that no client takes its memory, however many it opens. */
+/** Counts the long-lasting calls of this process, so that a client cannot exhaust its memory by opening many. */
 export class LastingCalls {
   private readonly calls = new Bounds(CALL, MAX_IN_ALL);
   private readonly appStreams = new Bounds(APP_STREAM, MAX_APP_STREAMS);
@@ -35,7 +35,7 @@ export class LastingCalls {
     refuseUnless(this.calls.hasRoom(owner) && this.appStreams.hasRoom(owner));
   }
 
-  /** Takes a place for a stream until the returned function is called. Throws RATE_LIMITED. */
+  /** Reserves a place for a stream until the returned function is called. Throws RATE_LIMITED. */
   follow(owner: Owner): () => void {
     this.requireRoom(owner);
     return this.calls.take(owner);
@@ -49,7 +49,7 @@ export class LastingCalls {
   }
 }
 
-/** What a call counts for, each with its bound. */
+/** The owners that a call counts towards, each with its limit. */
 type Counted = readonly (readonly [of: 'credentialId' | 'appId' | 'accountId', most: number])[];
 
 const CALL: Counted = [
@@ -68,9 +68,12 @@ function refuseUnless(hasRoom: boolean): void {
   });
 }
 
-/** Counts by ids of owners, each with a bound of its own, and one for all. */
+/** Counts for each owner id, with a limit for each, and one limit for all. */
 class Bounds {
-  /** By the kind of an id and the id: a call that has no credential counts as one whose credential has the id of its App. */
+  /**
+   * Keyed by the kind of an id and the id. A call without a credential counts as if its credential had the id of its
+   * App.
+   */
   private readonly counts = new Map<string, number>();
   private all = 0;
 

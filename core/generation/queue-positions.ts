@@ -1,36 +1,39 @@
 import type { Ports } from '../ports/ports.js';
 import type { Generation, GenerationRecord } from './generation.js';
 
-/** How long what was listed of an App counts, in milliseconds: others may have begun or created some since. */
+/** How long an App's listed queue is valid, in milliseconds: generations may have started or been created since. */
 const KEPT_MS = 2_000;
-/** Lines that are longer are not counted. */
+/** Longer queues are not counted. */
 const MAX_LISTED = 1_000;
 const MAX_APPS = 1_000;
 
-/** All that is kept of a generation, whose prompt alone may take thousands of characters. */
+/** The parts of a generation that are kept; its prompt alone may have thousands of characters. */
 type Queued = Pick<Generation, 'modelKey' | 'createdAt'>;
 
 interface Line {
   readonly readAt: number;
-  /** By id; undefined where there are more than are counted. */
+  /** Queued generations by id; undefined if there are more than are counted. */
   readonly queued: Promise<ReadonlyMap<string, Queued> | undefined>;
-  /** What this process has written since it was read; undefined for what is not queued any more. */
+  /**
+   * Records that this process has written since the queue was read; undefined for a generation that is no longer
+   * queued.
+   */
   readonly written: Map<string, Queued | undefined>;
 }
 
 /**
- * How many of an App's generations of the same model were created before one and are queued still. Workers begin those of
- * one account in order of arrival, and take accounts in turn: so this is the line that a client can know, whatever others
- * have queued. An App's line is listed once in two seconds, and only when somebody asks. Lines older than that are dropped
- * when any App's is asked for or written to.
+ * Counts the generations of an App and model that were created before one and are still queued. Workers start those of
+ * one account in order of arrival, and take accounts in turn, so this is the queue that a client can know, whatever
+ * others have queued. An App's queue is listed once in two seconds, and only on request. Older lists are dropped when
+ * any App's is requested or written to.
  */
 export class QueuePositions {
-  /** In the order of their reading. */
+  /** In the order in which they were read. */
   private readonly lines = new Map<string, Line>();
 
   constructor(private readonly ports: Pick<Ports, 'generations' | 'clock'>) {}
 
-  /** Undefined for one that is not queued, where the line is too long, and where the store does not answer. */
+  /** Undefined for a generation that is not queued, if the queue is too long, and if the store is unavailable. */
   async before(generation: Generation): Promise<number | undefined> {
     const { appId, generationId, modelKey, createdAt, status } = generation;
     if (status !== 'queued') return undefined;
@@ -55,7 +58,7 @@ export class QueuePositions {
     else line.written.set(record.generationId, isQueued(record) ? kept(record) : undefined);
   }
 
-  /** How many Apps' lines are kept, and how many generations that were written since. */
+  /** The number of Apps whose queues are kept, and of generations written since. */
   get counts(): { readonly apps: number; readonly written: number } {
     const written = [...this.lines.values()].reduce((sum, line) => sum + line.written.size, 0);
     return { apps: this.lines.size, written };

@@ -13,7 +13,7 @@ import { type Operation, OPERATIONS } from './generation.js';
 
 export const MAX_REFERENCE_UPLOADS = 8;
 
-/** The body of create and estimate. What a model itself accepts is checked later, against the catalog. */
+/** The body of create and estimate. Restrictions of the model itself are checked later, against the catalog. */
 export const GENERATION_REQUEST_SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -91,8 +91,7 @@ interface Body {
 type RequestPorts = Pick<Ports, 'jsonSchemas'> & Partial<Pick<Ports, 'catalog'>>;
 
 /**
- * What is said of fields that need words of their own: of an unknown one that is a parameter of the model that was asked
- * for, too.
+ * Messages for fields that need custom wording, including an unknown field that is a parameter of the requested model.
  */
 export function requestWording(ports: RequestPorts, body: Json): Wording {
   return { ...WORDING, ...misplacedParameters(ports, body) };

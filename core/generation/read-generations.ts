@@ -33,7 +33,7 @@ export async function findOwn(
   return record.kind === 'generation' ? record : new ServiceError('GENERATION_JOB_NOT_FOUND');
 }
 
-/** Which of an App's generations are listed: those that match all that is given. */
+/** A filter for an App's generations. All given conditions must match. */
 export interface ListFilter {
   readonly status?: GenerationStatus;
   readonly modelKey?: string;
@@ -58,8 +58,8 @@ export interface SentFilter {
 }
 
 /**
- * Throws FIELD_INVALID for a word that is no status and for texts that are empty or too long. A model that the catalog
- * lacks is none: it may have made generations while it was there.
+ * Throws FIELD_INVALID for an unknown status and for texts that are empty or too long. A model that is not in the
+ * catalog is accepted, because it may have made generations while it was there.
  */
 export function readListFilter({
   status,
@@ -134,16 +134,16 @@ export async function viewGeneration(context: Files & Machine, generation: Gener
   return { generation, outputs, ...(isOpen ? { pollAfterMs: context.settings.pollAfterMs } : {}) };
 }
 
-/** A hold, and the generation that it is for. */
+/** A hold and its generation. */
 export interface OpenWork {
   readonly hold: Hold & { readonly accountId: string };
-  /** Null where there is none to be seen: its create is under way or was interrupted. */
+  /** Null if there is none: its create is under way or was interrupted. */
   readonly generation: Generation | null;
 }
 
 /**
- * What credits of any account are held for, the oldest first: generations that are queued or running, and those that have
- * ended and are not settled. Holds come from an index, so that no account is scanned.
+ * Lists the generations that credits of any account are held for, the oldest first: those that are queued or running,
+ * and those that have ended and are not settled. Holds come from an index, so that no account is scanned.
  */
 export async function openWork(
   { accounts, generations, clock, call }: Money & Work & Machine & Call,

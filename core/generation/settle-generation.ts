@@ -10,9 +10,10 @@ import { wake } from './wake.js';
 const SETTLE_AGAIN_MS = 1_000;
 
 /**
- * Ends the hold of a generation that has ended: charges what it owes and releases the rest; makes the deliveries of its
- * end, too, then marks it settled. May be repeated by anyone at any time; the hold's presence makes the money move once.
- * Where it `mayWait` and nothing is released, the charge may be written with the next change of the account.
+ * Ends the hold of a generation that has ended: charges what it owes, releases the rest, creates the deliveries of its
+ * end, then marks it settled. May be repeated by anyone at any time; the presence of the hold ensures that the money
+ * moves once. With `mayWait`, and if nothing is released, the charge may be written with the next change of the
+ * account.
  */
 export async function settleGeneration(
   context: Money & Work & Webhooks & Machine,
@@ -119,7 +120,7 @@ export async function tryChange(
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const decision = decide(current, command, clock.now(), boot);
     if ('refused' in decision) {
-      // What was read before may be old; only the newest version may refuse.
+      // The version read before may be stale; only the newest version may refuse.
       const newest = tries === 0 ? await reload(generations, current) : current;
       if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
       if (newest.version === current.version) return { generation: current, refused: decision.refused };

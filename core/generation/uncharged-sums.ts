@@ -16,9 +16,10 @@ interface Sum {
 }
 
 /**
- * What accounts keep of generations that ended without charge, summed by the store. A sum is trusted for a second, and
- * for no more creates than fit below the bound whatever they hold: an account far from its bound costs no sum for each
- * create. One a process; several processes together may pass the bound by what they accept in that second.
+ * Content that accounts keep of generations that ended without charge, summed by the store. A sum is trusted for a
+ * second, and for no more creates than fit below the bound at their largest size, so that an account far from its bound
+ * does not cost a sum for each create. Create one per process; several processes together may exceed the bound by the
+ * creates they accept in that second.
  */
 export class UnchargedSums {
   /** In the order in which they were read. */

@@ -30,7 +30,7 @@ export async function waitForGeneration(
   const read = () => getGeneration(context, caller, generationId);
   if (!isToWait(context, waiting)) return read();
   const leave = context.lastingCalls.tryWait(caller);
-  // Where too many wait already, this one gets what there is.
+  // If too many calls are waiting already, this one returns the current state.
   if (leave === undefined) return read();
   return untilEnded(context, generationId.toLowerCase(), read, waiting).finally(leave);
 }
@@ -74,7 +74,7 @@ async function untilEnded(
   return last;
 }
 
-/** What was seen of a generation: how new, and once it has ended, or is gone, what there is of it. */
+/** The newest version seen of a generation, and its final record once it has ended or is gone. */
 class Seen {
   hasEnded = false;
   end: GenerationRecord | null = null;
@@ -83,7 +83,7 @@ class Seen {
 
   constructor(private readonly onLook: (generation: Generation) => void) {}
 
-  /** What was read may be older than what was written meanwhile. */
+  /** The record may be older than one that was written in the meantime. */
   note(record: GenerationRecord | null): void {
     if (this.hasEnded || (record !== null && record.version < this.version)) return;
     if (record?.kind === 'generation' && !isTerminal(record.status)) {

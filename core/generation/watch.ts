@@ -8,9 +8,11 @@ import type {
 import type { Ports } from '../ports/ports.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
 
-/** How often what is followed is read, in milliseconds, where other processes may change it. */
+/** How often followed generations are read, in milliseconds, if other processes may change them. */
 export const LOOK_EVERY_MS = 500;
-/** The same where every change is made by this process, or the store tells of it: reading finds only what got lost. */
+/**
+ * The same, if every change is made by this process or reported by the store: reads only find changes that got lost.
+ */
 export const LOOK_SELDOM_MS = 5_000;
 
 /** Reads that are under way at the same time. */
@@ -19,14 +21,14 @@ const READS_AT_ONCE = 8;
 type OnRecord = (record: GenerationRecord | null) => void;
 
 /**
- * Tells calls of this process how the generations go that they wait for: at once of what this process writes, and of what
- * others write when the store tells of it, or when it is read. All are read in one loop, each once however many calls
- * wait for it. Nothing is read while nobody waits.
+ * Notifies calls of this process of changes to the generations they wait for: at once for writes of this process, and
+ * for writes of others when the store reports them or a read finds them. All are read in one loop, each once however
+ * many calls wait for it. Nothing is read while no call waits.
  */
 export class GenerationWatch {
   private readonly followers = new Map<string, Set<OnRecord>>();
   private readonly elsewhere: ChangeFeed;
-  /** Since when everything was told as the last look began, if that found everything. */
+  /** The feed's `told` when the last look started; undefined unless that look found everything. */
   private lookedIn: number | undefined;
   private cancelTimer: (() => void) | undefined;
   private isLooking = false;
@@ -52,8 +54,8 @@ export class GenerationWatch {
   }
 
   /**
-   * Tells of the generation each time that it was written by this process or read, until the returned function is
-   * called; an older version may come after a newer one. A read that fails is not told of: the next one may succeed.
+   * Notifies the listener each time the generation was written by this process or read, until the returned function is
+   * called; an older version may follow a newer one. A failed read is not reported, because the next one may succeed.
    * `tell` must not throw.
    */
   follow(generationId: string, tell: OnRecord): () => void {
@@ -134,25 +136,26 @@ const WIDE_EVERY = 20;
 
 interface Followed {
   readonly followers: Set<(record: GenerationRecord) => void>;
-  /** What was open when it was last looked, by id. */
+  /** Ids of the generations that were open at the last look. */
   open: ReadonlySet<string>;
   cancelTimer?: (() => void) | undefined;
-  /** Since when everything was told as the last look began, if that found everything. */
+  /** The feed's `told` when the last look started; undefined unless that look found everything. */
   lookedIn?: number | undefined;
-  /** When the last look began that found everything. */
+  /** When the last look that found everything started. */
   lookedAt: number;
   looks: number;
 }
 
 /**
- * Tells calls of this process of every change of an App's generations: at once of what this process writes, and of what
- * others write when the store tells of it, or when the open ones are listed, which happens once an App however many
- * follow it. What is not open any more is read once again. Nothing is listed while nobody follows.
+ * Notifies calls of this process of every change to an App's generations: at once for writes of this process, and for
+ * writes of others when the store reports them or when the open generations are listed, which happens once per App
+ * however many follow it. A generation that is not open any more is read once again. Nothing is listed while nobody
+ * follows.
  */
 export class AppWatch {
   private readonly apps = new Map<string, Followed>();
   private readonly elsewhere: ChangeFeed;
-  /** By App: the last of those that take turns. */
+  /** The last work in turn, by App. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -173,9 +176,9 @@ export class AppWatch {
   }
 
   /**
-   * Tells of each generation of the App that was written by this process or found to be open or ended, until the returned
-   * function is called; an older version may come after a newer one, and one that did not change again. A look that fails
-   * is repeated. `tell` must not throw.
+   * Notifies the listener of each generation of the App that was written by this process or found open or ended, until
+   * the returned function is called; an older version may follow a newer one, and an unchanged one may be repeated. A
+   * look that fails is repeated. `tell` must not throw.
    */
   follow(appId: string, tell: (record: GenerationRecord) => void): () => void {
     const known = this.apps.get(appId);
@@ -222,12 +225,12 @@ export class AppWatch {
     }
   }
 
-  /** Every change of before this time has been told of, but for what clocks of other processes are behind. */
+  /** The time before which every change has been reported, apart from the clock skew of other processes. */
   completeTo(appId: string): number {
     return this.apps.get(appId)?.lookedAt ?? 0;
   }
 
-  /** Does the work once all that was asked for the same App before is done. */
+  /** Runs the work once all earlier work for the same App is done. */
   async inTurn<T>(appId: string, work: () => Promise<T>): Promise<T> {
     const before = this.turns.get(appId);
     const done = before === undefined ? work() : before.then(work, work);
@@ -239,7 +242,7 @@ export class AppWatch {
     }
   }
 
-  /** All open generations of an App. Where it is followed, they are looked after from now on. */
+  /** Lists all open generations of an App. If the App is followed, they are tracked from now on. */
   async open(appId: string): Promise<Generation[]> {
     const found = await this.listOpen(appId);
     const app = this.apps.get(appId);
@@ -285,7 +288,7 @@ export class AppWatch {
         if (!isTerminal(generation.status)) now.add(generation.generationId);
       };
       for (const generation of await this.listOpen(appId)) seen(generation);
-      // What was created and has ended between two looks was in neither.
+      // A generation that was created and has ended between two looks was in neither.
       const createdFrom = Math.max(0, app.lookedAt - (app.looks % WIDE_EVERY === 0 ? WIDE_MS : NARROW_MS));
       for await (const generation of this.listed({ of: 'app', appId, createdFrom })) seen(generation);
       const gone = [...app.open].filter((id) => !now.has(id)).values();
@@ -357,19 +360,19 @@ export function watchedAcceptances(store: AcceptanceStore, ...watches: readonly 
   };
 }
 
-/** How many of this process's writes are remembered, as the store tells of them too. */
+/** How many writes of this process are remembered, because the store reports them too. */
 const MAX_OWN = 1_000;
 
 export interface WatchOfWrites {
   /** Another process has written. */
   written(change: WrittenGeneration): void;
-  /** The next look is to come sooner. */
+  /** The next look must happen sooner. */
   hurry(): void;
 }
 
 /**
- * How a watch learns what other processes write: from the store, where that tells, and by looking. Looks are seldom once
- * one has found everything that was written before the store began to tell.
+ * Delivers writes of other processes to a watch: from the store, if it reports them, and by looking. Looks become
+ * infrequent once one has found everything that was written before the store started to report.
  */
 export class ChangeFeed {
   private readonly own = new Map<string, number>();
@@ -383,12 +386,18 @@ export class ChangeFeed {
     private readonly isAlone: boolean,
   ) {}
 
-  /** Names the time since when the store has told of every write; undefined while it does not. To be asked before a look. */
+  /**
+   * Identifies the period in which the store has reported every write; undefined while it does not. Read it before a
+   * look.
+   */
   get told(): number | undefined {
     return this.isOpen ? this.openings : undefined;
   }
 
-  /** How long after a look that found everything, and before which this was `told`, the next one is due. */
+  /**
+   * The delay before the next look, in milliseconds. `told` is the value before the last look, if that found
+   * everything.
+   */
   pauseMs(told: number | undefined): number {
     return this.isAlone || (told !== undefined && told === this.told) ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
   }
@@ -416,7 +425,7 @@ export class ChangeFeed {
     this.own.clear();
   }
 
-  /** This process has written the record, and needs not be told. */
+  /** This process has written the record, so the store's report of it is ignored. */
   noteOwn({ generationId, version }: GenerationRecord): void {
     if (this.followNoMore === undefined) return;
     this.own.delete(generationId);

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.js';
 
 export type ClaimedOperation = 'create' | 'prepare' | 'complete';
 
-/** Whose key it is: the same text sent by another App, or for another operation, is another key. */
+/** The scope of a key: the same text sent by another App, or for another operation, is another key. */
 export interface ClaimKey {
   readonly accountId: string;
   readonly appId: string;
@@ -22,9 +22,9 @@ export interface Claim extends ClaimKey {
   /** The id of its effect: a generation id, or an upload id. */
   readonly subjectId: string;
   readonly createdAt: number;
-  /** Until then only the process that took the claim may act on it. 0 once it said that it has succeeded. */
+  /** Until then only the process that took the claim may act on it. 0 once it has reported success. */
   readonly leaseExpiresAt: number;
-  /** Of the process that took the claim; absent in what releases before this one wrote. */
+  /** Boot id of the process that took the claim; absent in records of earlier releases. */
   readonly bootId?: string;
   /** When the record itself is removed, and the key with it. */
   readonly removeAt: number;

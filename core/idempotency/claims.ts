@@ -4,9 +4,9 @@ import { ServiceError } from '../errors.js';
 import { isFarAhead, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
-/** What a claim's subject is to the operation that claims: a generation, or an upload. */
+/** The subject of a claim, as the claiming operation handles it: a generation, or an upload. */
 export interface ClaimTarget {
-  /** A new id for the effect to stand under. */
+  /** Returns a new id for the subject. */
   mint(): string;
   /** Whether the effect of this claim exists. */
   exists(subjectId: string, claim: Claim): Promise<boolean>;
@@ -114,8 +114,8 @@ export async function orFree<T>(
 
 /**
  * Marks a claim as succeeded, for an operation whose subject may also be created under another key: its existence does
- * not prove that this key's request succeeded. As with a refusal, we may give the answer only if this returns
- * `finished`. The key is removed at `removeAt`. Throws `StoreUnavailable`.
+ * not prove that this key's request succeeded. The answer may be given only if this returns `finished`, as with a
+ * refusal. The key is removed at `removeAt`. Throws `StoreUnavailable`.
  */
 export async function finishClaim(
   { claims }: Pick<Work, 'claims'>,

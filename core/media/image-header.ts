@@ -7,7 +7,7 @@ export interface ImageHeader {
   readonly form: ImageForm;
   readonly widthPx: number;
   readonly heightPx: number;
-  /** Of one pixel in the rows it gives; 0 where the decoder shrinks the picture itself. */
+  /** Bytes of one pixel in the rows that the decoder yields; 0 if it shrinks the picture itself. */
   readonly rowPixelBytes: number;
   /**
    * The bytes a decoder holds for the whole picture before it yields its first row; 0 if rows are decoded one after
@@ -89,7 +89,7 @@ function readWebp(view: DataView): HeaderAnswer {
     return webp((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, 1, ((packed >>> 28) & 1) === 1);
   }
   const flags = view.getUint8(20);
-  // Of an animation the canvas is held as well as the frame that is decoded. Its frames need not cover the canvas.
+  // For an animation, the canvas is held as well as the frame that is decoded. Its frames need not cover the canvas.
   const isAnimated = (flags & IS_ANIMATED) !== 0;
   const mayHaveAlpha = isAnimated || (flags & HAS_ALPHA) !== 0;
   return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, isAnimated ? 2 : 1, mayHaveAlpha);
@@ -164,7 +164,7 @@ const BLOCK_PX = 8;
 const BLOCK_BYTES = 128;
 
 /**
- * Where a scan has some of the components only, or refines what others began, all coefficients are held until the last
+ * If a scan has only some of the components, or refines those of other scans, all coefficients are held until the last
  * scan.
  */
 function jpegHeader(
@@ -226,7 +226,7 @@ const OTHER_CODECS = 'h265 x265 hevc hvc1 hev1 vvc h266 vp8 vp08 prores ffv1 mjp
 const OTHER_IMAGES = 'gif avif heic heif jxl jp2 tif tiff bmp svg pdf psd exr tga ico'.split(' ');
 const OTHER_FORMATS = [...OTHER_CONTAINERS, ...OTHER_CODECS, ...OTHER_IMAGES];
 
-/** What an output of each kind is delivered as. */
+/** The formats in which outputs of each kind are delivered. */
 const DELIVERED: Readonly<Record<Modality, string>> = {
   image: 'an image is delivered as PNG, JPEG or WebP',
   video: 'a video is delivered as MP4 with H.264, AV1 or VP9',
@@ -239,10 +239,10 @@ function isDelivered(word: string, modality: Modality | undefined): boolean {
 }
 
 /**
- * What is wrong with a format that a driver's settings name for outputs, as one sentence; undefined where outputs can
- * have it, or where the name says nothing, as `auto` does: then each output shows it. A format is named as people and
- * programs do: `webm`, `.avi`, `video/x-matroska`, `video/mp4; codecs="hvc1"`, `h265-mp4`. Without a modality, only
- * what no output can have is refused.
+ * Checks a format that a driver's settings name for outputs, and returns one sentence that states the problem.
+ * Undefined if outputs can have it, or if the name does not determine it, as with `auto`: then each output shows it. A
+ * format is named as people and programs do: `webm`, `.avi`, `video/x-matroska`, `video/mp4; codecs="hvc1"`,
+ * `h265-mp4`. Without a modality, only formats that no output can have are refused.
  */
 export function formatFault(format: string, modality?: Modality): string | undefined {
   const words = format.toLowerCase().split(/[^a-z0-9]+/);

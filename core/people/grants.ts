@@ -40,7 +40,7 @@ const MAX_NAME = 100;
 
 /**
  * Makes a new grant, and the client's App of this person if this is its first. Throws FIELD_INVALID for unknown scopes,
- * for none, and for a cap that is no whole number of credits.
+ * for an empty list, and for a cap that is not a whole number of credits.
  */
 export async function createGrant(context: Identity & Machine & Call, person: Person, asked: NewGrant): Promise<Grant> {
   const scopes = SCOPES.filter((scope) => asked.scopes.includes(scope));
@@ -88,7 +88,7 @@ async function appOf(
   return app;
 }
 
-/** What a client calls itself, as text that can be a name here. */
+/** The client's own name, cleaned up to be valid here. */
 function shownName(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, ' ').trim();
   return readName(clean === '' ? 'unnamed client' : clean.slice(0, MAX_NAME));
@@ -126,7 +126,7 @@ export async function disconnect(ports: Identity & Machine, personId: string, gr
   await endGrant(ports, grantId);
 }
 
-/** As `disconnect`, for the OAuth server itself. */
+/** Same as `disconnect`, for the OAuth server itself. */
 export async function endGrant({ artefacts, clock, settings }: Identity & Machine, grantId: string): Promise<void> {
   const now = clock.now();
   await artefacts.endGroup(grantId, now, now + settings.grantIdleMs + DAY_MS);

@@ -4,14 +4,14 @@ import { changePerson } from './manage-people.js';
 import type { Person } from './person.js';
 import { requireRecentSignIn, type Session, type SignedIn } from './sessions.js';
 
-/** Who signs in to what operators do, with a passkey alone. */
+/** Whether the person is an operator. Operators sign in with a passkey only. */
 export function isOperator({ operatorSince }: Pick<Person, 'operatorSince'>): boolean {
   return operatorSince !== undefined;
 }
 
 /**
- * Makes a person an operator; again, it changes nothing. It takes a passkey that they have already: from then on they add
- * others only where they have signed in with one. Throws NOT_FOUND, CONFLICT, and `CallOver` before it writes.
+ * Makes a person an operator; repeating it changes nothing. The person must already have a passkey, and can from then
+ * on add others only when signed in with one. Throws NOT_FOUND, CONFLICT, and `CallOver` before it writes.
  */
 export function promotePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
@@ -25,7 +25,9 @@ export function promotePerson(ports: Identity & Machine & Call, personId: string
   });
 }
 
-/** They are an operator no more, in every process at once; again, it changes nothing. Throws as `promotePerson` does. */
+/**
+ * Revokes operator access in every process at once; repeating it changes nothing. Throws the same as `promotePerson`.
+ */
 export function demotePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
     const { operatorSince, ...others } = person;

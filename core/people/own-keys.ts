@@ -101,7 +101,7 @@ export async function createAccountKey(
   return createKey(context, { ...asked, appId: app.appId });
 }
 
-/** As `revokeKey`, for a key of this account. Throws NOT_FOUND for any other. */
+/** Same as `revokeKey`, for a key of this account. Throws NOT_FOUND for any other. */
 export async function revokeAccountKey(
   context: Identity & Machine & Call,
   accountId: string,

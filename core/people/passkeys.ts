@@ -12,10 +12,10 @@ import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
 const REGISTRATION = 'passkey-registration';
 
-/** What a person sends to add a passkey. */
+/** A person's request to add a passkey. */
 export interface NewPasskey {
   readonly challenge: string;
-  /** What they call it: 1 to 100 characters. */
+  /** The name chosen by the person: 1 to 100 characters. */
   readonly name: string;
   readonly attestation: PasskeyAttestation;
 }
@@ -82,7 +82,7 @@ export async function renamePasskey(
   return passkeys.find((one) => one.credentialId === credentialId) as Passkey;
 }
 
-/** It signs nobody in any more; sessions that began with it go on. Throws NOT_FOUND. */
+/** Removes a passkey, which can no longer be used to sign in. Sessions started with it continue. Throws NOT_FOUND. */
 export async function removePasskey(
   ports: Identity & Machine & Call,
   { personId }: Person,
@@ -107,10 +107,10 @@ function requireOwn({ passkeys }: Person, credentialId: string): readonly Passke
 const SIGN_IN = 'passkey-sign-in';
 const DAY_MS = 86_400_000;
 
-/** What comes back from the browser that was given the challenge. */
+/** The browser's response to the challenge. */
 export interface PasskeyAnswer {
   readonly challenge: string;
-  /** Whose passkey it is, as the authenticator was told when it made it. */
+  /** The passkey's owner, as passed to the authenticator at registration. */
   readonly personId: string;
   readonly assertion: PasskeyAssertion;
 }
@@ -156,7 +156,7 @@ async function noteUse(ports: Identity & Machine & Call, personId: string, used:
   return isRefused ? undefined : person;
 }
 
-/** A counter that stands still, or goes back, is that of a copied authenticator; those without a counter say 0. */
+/** A counter that does not increase indicates a copied authenticator. Authenticators without a counter report 0. */
 function hasGrown(before: number, now: number): boolean {
   return now > before || (now === 0 && before === 0);
 }
@@ -187,8 +187,8 @@ export async function createChallenge(
 }
 
 /**
- * Uses a challenge up, whatever comes of it. Of any number of attempts one gets true; false for the others, for one that
- * was never made or is too old, and for one that is somebody else's, which stays.
+ * Consumes a challenge, whatever the result. Only one of several attempts returns true. Returns false for the others,
+ * for a challenge that was never made or is too old, and for another person's challenge, which is kept.
  */
 export async function takeChallenge(
   ports: Identity & Machine,

@@ -67,15 +67,15 @@ export const MAX_IDENTITIES = 10;
  * It is kept under a digest of the secret, never under the secret.
  */
 export interface Artefact {
-  /** What it is: 1 to 32 lower-case letters, digits and hyphens. */
+  /** The kind of artefact: 1 to 32 lower-case letters, digits and hyphens. */
   readonly kind: string;
   /** Digest of its secret, unique among those of the kind: 1 to 128 letters, digits, hyphens and underscores. */
   readonly id: string;
-  /** What it ends with, such as the id of an OAuth grant; as long as an id may be. */
+  /** The group that ends together, such as the id of an OAuth grant; up to the maximum length of an id. */
   readonly group?: string;
-  /** Whose it is, for lists; as long as an id may be. */
+  /** The owner, for lists; up to the maximum length of an id. */
   readonly owner?: string;
-  /** Another digest that it is found by, such as that of a user code; as long as an id may be. */
+  /** Another digest that it is found by, such as that of a user code; up to the maximum length of an id. */
   readonly alias?: string;
   /** Opaque to the store. */
   readonly data: JsonObject;

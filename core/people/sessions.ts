@@ -20,7 +20,7 @@ export interface Session {
   readonly authenticatedAt: number;
   readonly expiresAt: number;
   readonly method: SignInMethod;
-  /** What the browser says it is; shown as text. */
+  /** The browser's own description of itself; shown as text. */
   readonly userAgent: string;
 }
 
@@ -69,8 +69,9 @@ export async function beginSession(
 }
 
 /**
- * Who is signed in with this secret, read from the stores each time: sign-out, another password and disabling count in
- * every process at once. Undefined for a session that has ended. Using a session postpones its end, up to its maximum.
+ * Finds the person who is signed in with this secret. Reads the stores each time, so that sign-out, a new password and
+ * disabling take effect in every process at once. Undefined for a session that has ended. Using a session postpones its
+ * end, up to its maximum.
  */
 export async function findSession(ports: Identity & Machine, secret: string): Promise<SignedIn | undefined> {
   const { artefacts, clock, settings } = ports;
@@ -85,7 +86,7 @@ export async function findSession(ports: Identity & Machine, secret: string): Pr
   return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
 }
 
-/** Whose session this still is, without counting as its use: for what a page leaves open and nobody may be looking at. */
+/** Finds the person of a session without counting as its use, for a page that may be left open and unattended. */
 export async function lookAtSession(ports: Identity & Machine, secret: string): Promise<Person | undefined> {
   return (await readOpen(ports, secret))?.person;
 }
@@ -126,8 +127,8 @@ export async function endSession(
 }
 
 /**
- * Ends all sessions of a person but this one, which goes on in a new epoch. Throws SESSION_REQUIRED if it has ended
- * meanwhile; it ends too if the process does before it has returned.
+ * Ends all other sessions of a person and keeps this one in a new epoch. Throws SESSION_REQUIRED if this one has ended
+ * in the meantime; it also ends if the process does before this returns.
  */
 export async function endOtherSessions(
   ports: Identity & Machine & Call,

@@ -14,8 +14,8 @@ const KEPT_MS = 86_400_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The person with this address and password. Undefined for an unknown address, a wrong password, and a person who is
- * disabled or has no password: after the same work, so that none of these can be told from another.
+ * Finds the person with this address and password. Undefined for an unknown address, a wrong password, and a person who
+ * is disabled or has no password. All of these take the same work, so that they cannot be distinguished.
  */
 export async function personByPassword(
   { people, passwords }: Identity & Machine & Call,
@@ -57,7 +57,10 @@ export async function isLinkUsable(ports: Identity & Machine & Call, secret: str
   return (await personOf(ports, { kind: LINK, id: digestOf(ports, secret) })) !== undefined;
 }
 
-/** Uses a link up. Of any number of attempts one gets the person; undefined for the others, and for a link that is over. */
+/**
+ * Consumes a link. Only one of several attempts returns the person; undefined for the others, and for a link that has
+ * ended.
+ */
 export async function personByLink(ports: Identity & Machine & Call, secret: string): Promise<Person | undefined> {
   const { artefacts, clock } = ports;
   const key = { kind: LINK, id: digestOf(ports, secret) };
@@ -117,13 +120,13 @@ const LIFE_MS = 600_000;
 
 /** Why somebody is sent to the provider. */
 export interface OutsidePurpose {
-  /** Where they go on afterwards. */
+  /** The page to which they return afterwards. */
   readonly returnTo: string;
   /** The session of the person to whom the identity is to be linked; absent for a sign-in. */
   readonly sessionId?: string;
 }
 
-/** Where the browser goes, and the secret that only this browser keeps. */
+/** Returns the browser's destination, and the secret that only this browser keeps. */
 export async function beginOutsideSignIn(
   ports: Identity & Machine,
   provider: OutsideProvider,
@@ -144,8 +147,8 @@ export async function beginOutsideSignIn(
 }
 
 /**
- * Who came back, and why they had gone. Undefined for a browser that was not sent, was sent more than ten minutes ago or
- * has come back already, and for a person who gave up.
+ * Returns the person who came back, and the purpose for which they were sent. Undefined for a browser that was not
+ * sent, was sent more than ten minutes ago or has come back already, and for a person who cancelled.
  */
 export async function finishOutsideSignIn(
   ports: Identity & Machine,

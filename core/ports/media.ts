@@ -52,10 +52,10 @@ export interface ProbeLimits {
 export interface MediaProbe {
   /**
    * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). For anything but
-   * exactly one PNG, JPEG, WebP or MP4 within the limits, and for a video with tracks beside pictures and sound, it returns
-   * one sentence that says what is wrong; it never throws for invalid bytes, and passes on what `read` throws. It waits while
-   * other work has the memory that it needs: `byteSize` for an image. Of a video it reads parts, and holds no more of a long one
-   * than of a short one.
+   * exactly one PNG, JPEG, WebP or MP4 within the limits, and for a video with tracks besides pictures and sound, it
+   * returns one sentence that states the problem. It never throws for invalid bytes, and passes on errors of `read`. It
+   * waits while other work has the memory that it needs: `byteSize` for an image. It reads a video in parts, and holds
+   * no more of a long one than of a short one.
    */
   probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
 }

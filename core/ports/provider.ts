@@ -35,7 +35,7 @@ export interface ProviderReference {
 /** The request to a provider. */
 export interface Submission {
   readonly generationId: string;
-  /** Which attempt of the generation this is, from 1. Submitting the same attempt again does not raise it. */
+  /** The number of this attempt of the generation, from 1. Submitting the same attempt again does not raise it. */
   readonly attempt: number;
   readonly modelKey: string;
   readonly operation: Operation;
@@ -96,8 +96,8 @@ export type SubmitAnswer =
     };
 
 /**
- * What the error of a failed call may say beside its message. Core reads these members from any `Error` that a call
- * throws, whatever its class.
+ * Optional details in the error of a failed call, besides its message. Core reads these members from any `Error` that a
+ * call throws, whatever its class.
  */
 export interface FailedCallHints {
   /** How long the provider asks to wait before the next call, in milliseconds. */
@@ -115,7 +115,7 @@ export function hintsOf(error: unknown): FailedCallHints {
   };
 }
 
-/** What a cancel stops at the provider: nothing, a task that waits, or a running one as well. */
+/** The tasks that a cancel stops at the provider: none, those that wait, or running ones as well. */
 export const CANCELS = ['nothing', 'queued', 'running'] as const;
 export type Cancels = (typeof CANCELS)[number];
 
@@ -126,9 +126,9 @@ export interface ProviderCapabilities {
    * other call takes `providerCallMs` of the settings at most.
    */
   readonly answersWithOutputs: boolean;
-  /** What `recover` can say: whether it has the task of a token, or nothing. */
+  /** Whether `recover` can look up a task by its token, or not at all. */
   readonly isAskedBy: 'token' | 'nothing';
-  /** Whether a token that is submitted again names the task that is there, and makes no other one. */
+  /** Whether submitting a token again returns the existing task instead of creating another one. */
   readonly takesTokenOnce: boolean;
   /**
    * How long after the end of our call its request may still reach the provider and be taken, in milliseconds. 0 for
@@ -153,12 +153,12 @@ export interface ProviderCheck {
 }
 
 /**
- * What makes pictures and videos. No call is atomic with a write of the service: a call may be repeated, its answer may
- * be lost or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call has a
+ * Generates images and videos. No call is atomic with a write of the service: a call may be repeated, and its answer
+ * may be lost or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call has a
  * time limit, and is aborted when it is over.
  */
 export interface Provider {
-  /** What holds for the tasks of a model with these settings. Never throws, and asks nobody. */
+  /** The capabilities for tasks of a model with these settings. Never throws, and makes no requests. */
   capabilities(settings: JsonObject): ProviderCapabilities;
 
   /**

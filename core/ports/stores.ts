@@ -142,7 +142,7 @@ export interface ClaimStore {
 
 /** Generations of one account that are to be accepted together. */
 export interface AcceptanceBatch {
-  /** Of the keys that are not claimed yet, each another one; at most 250. */
+  /** Claims of keys that are not claimed yet, each of a different key; at most 250. */
   readonly claims: readonly Claim[];
   /** Opens a hold for each of the generations, and may hold other changes of the account. */
   readonly change: AccountChange;
@@ -281,16 +281,18 @@ export interface ArtefactStore {
   /** The artefact, also when it has expired, was consumed or was ended; null once it is removed. */
   find(key: ArtefactKey, call?: Cancellation): Promise<Artefact | null>;
 
-  /** Of several with one alias, the newest. */
+  /** Finds the newest of several artefacts with the same alias. */
   findByAlias(kind: string, alias: string): Promise<Artefact | null>;
 
   /**
-   * Marks an artefact as used up. Of any number of callers one gets `consumed`; the others, and those that ask for one
-   * that was ended or is not there, get `refused`. Durable on return.
+   * Marks an artefact as used up. Exactly one of several callers gets `consumed`; the others, and callers for an
+   * artefact that has ended or does not exist, get `refused`. Durable on return.
    */
   consume(key: ArtefactKey, at: number): Promise<'consumed' | 'refused'>;
 
-  /** Ends one artefact, which stays to be found until it is removed. No effect where there is none. Durable on return. */
+  /**
+   * Ends one artefact, which can still be found until it is removed. No effect if it does not exist. Durable on return.
+   */
   end(key: ArtefactKey, at: number): Promise<void>;
 
   /**
@@ -429,11 +431,14 @@ export interface GenerationChangesListener {
   written(change: WrittenGeneration): void;
 }
 
-/** Reports the writes of every process to generations, soon after they are durable. Where a store cannot, it is read instead. */
+/**
+ * Reports the writes of every process to generations, soon after they are durable. If a store cannot report them,
+ * generations are read instead.
+ */
 export interface GenerationChanges {
   /**
-   * Tells the listener until the returned function is called; `opened` may come at once, later or never. Removals are not
-   * told of. Nothing is asked of the store while nobody follows, but for a little while after the last one.
+   * Notifies the listener until the returned function is called; `opened` may come at once, later or never. Removals
+   * are not reported. The store is not used while nobody follows, except shortly after the last one.
    */
   follow(listener: GenerationChangesListener): () => void;
 }

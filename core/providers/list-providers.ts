@@ -16,7 +16,7 @@ export interface ProviderWorker {
   /** The tasks that it may have there. */
   readonly slots: number;
   readonly seenAt: number;
-  /** Whether it was heard from within a minute. What is older is shown, and not counted. */
+  /** Whether it reported within the last minute. Older reports are shown, but not counted. */
   readonly isCurrent: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ProviderWorker {
 export interface RoutedModel {
   readonly modelKey: string;
   readonly weight: number;
-  /** What holds for the tasks of this model. */
+  /** The capabilities for tasks of this model. */
   readonly capabilities: ProviderCapabilities;
 }
 

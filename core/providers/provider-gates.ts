@@ -8,8 +8,8 @@ import type { ProviderFailure } from './provider-report.js';
 import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';
 
 /**
- * What the runs of one process may do at providers: within the limits that all processes share, and as long as a provider
- * seems to work.
+ * Controls the use of providers by the runs of one process: within the limits that all processes share, and as long as
+ * a provider seems to work.
  */
 export class ProviderGates {
   readonly missing: MissingProviders;
@@ -23,7 +23,7 @@ export class ProviderGates {
     this.hasCounted = !ports.boot.isExclusive;
   }
 
-  /** Of those that were used. */
+  /** The providers that were used. */
   get seen(): readonly SeenProvider[] {
     return [...this.gates].map(([provider, { health, tasks, waiters: waiting, slots }]) => ({
       provider,
@@ -136,9 +136,12 @@ export interface Entry {
   readonly provider: string;
   /** Whether it has a slot and a submission now; what it lacks is asked for. */
   maySubmit(): boolean;
-  /** A submission begins, for which it has just had both. One that never begins is given back with the entry. */
+  /**
+   * Called when a submission starts, right after `maySubmit` returned true. One that never starts is given back with
+   * the entry.
+   */
   submitting(): void;
-  /** What came of a call: `submitMs` of a submission that was taken. */
+  /** Reports the result of a call; `submitMs` is the duration of an accepted submission. */
   answered(submitMs?: number): void;
   failed(error: unknown): void;
   full(failure: ProviderFailure): void;
@@ -146,7 +149,7 @@ export interface Entry {
   release(): void;
 }
 
-/** What a process has seen of one provider. */
+/** One process's view of one provider. */
 export interface SeenProvider extends ProviderHealth {
   readonly provider: string;
   readonly tasks: number;
@@ -156,7 +159,7 @@ export interface SeenProvider extends ProviderHealth {
   readonly slots: number | undefined;
 }
 
-/** What a gate works with. */
+/** The dependencies of a gate. */
 export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
   readonly settings: Settings;
   readonly log: Log;
@@ -175,7 +178,7 @@ const OVERTAKEN_MS = 100;
 /** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
 const TRY_MS = 5_000;
 
-/** What one process may do at one connected provider, and what it has seen of it. */
+/** One process's access to a connected provider, and its view of that provider. */
 export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
@@ -238,14 +241,14 @@ export class InstanceGate {
   /** Counts the holder's task, which is at the provider already, though the limit may be exceeded. */
   adopt(holder: object): void {
     this.inUse += 1;
-    // Where processes share the provider, the slot of a task that was taken over is in the share that its worker has left.
+    // If processes share the provider, the slot of a task that was taken over is in the share of its previous worker.
     if (this.options.isExclusive) this.share.occupy(holder);
     this.beatLater();
   }
 
   /**
-   * Whether the holder, which was let in or adopted, may submit now; asks for what it lacks. What it was given when it was
-   * let in may have lapsed since.
+   * Whether the holder, which was let in or adopted, may submit now; requests what it lacks. A slot or submission from
+   * when it was let in may have lapsed since.
    */
   maySubmit(holder: object): boolean {
     if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
@@ -444,8 +447,8 @@ const LONGEST_PAUSE_MS = 60_000;
 const REMEMBERED_TIMES = 32;
 
 /**
- * What one process has seen of a provider: whether it answers, has capacity, and how long it takes. After a pause one task
- * at a time is submitted, until one is taken.
+ * One process's view of a provider: whether it responds, has capacity, and how long it takes. After a pause one task at
+ * a time is submitted, until one is taken.
  */
 export class Circuit {
   private failures = 0;

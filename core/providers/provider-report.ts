@@ -28,7 +28,7 @@ export interface ProviderFailure {
  */
 export type RefusedBecause = 'capacity' | 'not-here';
 
-/** What a provider knows of a token. */
+/** A provider's answer about a token. */
 export type RecoverAnswer =
   | { readonly found: true; readonly reference: string }
   /**
@@ -46,7 +46,7 @@ export type RecoverAnswer =
 
 export interface ProviderOutput {
   readonly kind: Modality;
-  /** As the provider declares; core checks it. */
+  /** The media type declared by the provider; core checks it. */
   readonly mediaType: string;
 }
 

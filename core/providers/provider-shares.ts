@@ -13,16 +13,16 @@ import {
 } from './provider-use.js';
 
 /**
- * What this process may use of a provider with limits until its share expires, and who in it uses what. A holder is one
- * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago than a
- * share is valid: by the monotonic clock, as the wall clock may be set back, and by the wall clock, as the other one may stand
- * still while the machine sleeps.
+ * This process's share of a provider with limits, until the share expires, and the holders that use it. A holder is one
+ * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago
+ * than a share is valid. This is checked by the monotonic clock, as the wall clock may be set back, and by the wall
+ * clock, as the monotonic clock may stop while the machine sleeps.
  */
 export class OwnShare {
   private given = NOTHING;
-  /** What is left of what was given, the oldest first. */
+  /** Submissions that were given and not yet taken, the oldest first. */
   private lots: readonly Lot[] = [];
-  /** Holders with a submission that has not begun, and what it was taken from. */
+  /** Holders with a submission that has not started, and the lot it was taken from. */
   private readonly unused = new Map<object, Lot>();
   /** Holders that have submitted, or came with a task, each in a slot. */
   private readonly submitted = new Set<object>();
@@ -142,7 +142,7 @@ function isBefore(now: Moment, end: Moment): boolean {
   return now.monotonic < end.monotonic && now.wall < end.wall;
 }
 
-/** What one renewal has given to this process. */
+/** The result of one renewal for this process. */
 interface GivenShare {
   readonly slots: number;
   readonly submissions: number;

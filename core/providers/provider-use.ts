@@ -12,7 +12,7 @@ export interface ProviderLimits {
 export const CIRCUITS = ['closed', 'trying', 'paused'] as const;
 export type Circuit = (typeof CIRCUITS)[number];
 
-/** What one worker last saw of a provider. */
+/** The state of a provider as last seen by one worker. */
 export interface ProviderHealth {
   readonly circuit: Circuit;
   readonly pausedUntil?: number;
@@ -27,27 +27,27 @@ export interface WorkerShare {
   readonly worker: string;
   /** Tasks that it may have at the provider. */
   readonly slots: number;
-  /** Of these, the ones it has. */
+  /** The number of these that are in use. */
   readonly inUse: number;
-  /** Those that it has and those that wait in it. */
+  /** Tasks that it has at the provider, and those that wait in it. */
   readonly wanted: number;
   readonly health: ProviderHealth;
   readonly renewedAt: number;
   readonly expiresAt: number;
 }
 
-/** What a worker without a share last saw of a provider: one that uses nothing now, or is gone. */
+/** The state of a provider as last seen by a worker without a share, which uses nothing now or is gone. */
 export interface IdleWorker extends Pick<WorkerShare, 'worker' | 'health'> {
   readonly seenAt: number;
 }
 
-/** What the workers share of one provider. */
+/** The use of one provider, shared by all workers. */
 export interface ProviderUse {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly version: number;
   readonly shares: readonly WorkerShare[];
-  /** Of the last hour, the newest last, at most 32; absent where there is none. */
+  /** Workers idle in the last hour, the newest last, at most 32; absent if there are none. */
   readonly idle?: readonly IdleWorker[];
   /**
    * Submissions that may be given out, in thousandths, as of `refilledAt`: milliseconds that the use has counted, of which
@@ -88,7 +88,7 @@ export interface LastRenewal {
 
 export interface ShareTerms {
   readonly limits: ProviderLimits;
-  /** By the worker's wall clock. */
+  /** The current time, by the worker's wall clock. */
   readonly now: number;
   /** The shares of other workers that are not over: their slots are taken. */
   readonly others: readonly WorkerShare[];
@@ -109,8 +109,9 @@ export interface Given {
 
 /**
  * Renews one worker's share. All shares together never have more slots than the limit, and no 60 seconds see more
- * submissions than the limit: what is left unused is lost. Where workers want more than there is, each gets an equal part,
- * as slots become free. A worker that wants and uses nothing has no share; what it has seen is kept for operators.
+ * submissions than the limit: unused submissions are lost. If workers want more slots than there are, each gets an
+ * equal part, as slots become free. A worker that wants and uses nothing has no share; its view of the provider is kept
+ * for operators.
  */
 export function renewShare(use: ProviderUse, request: ShareRequest, terms: ShareTerms): Given {
   const { now, limits } = terms;
@@ -121,7 +122,7 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
   const counted = countedBy(use, request);
   const { thousandths, refilledAt } = refilled(use.submissions, { limits, now: counted });
   const { worker, inUse, wanted, again, left, isPaused, health } = request;
-  // What is given and not used until the share expires is lost.
+  // Submissions that are given and not used until the share expires are lost.
   const useful = Math.max(0, again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse)) - left);
   const submissions = Math.min(useful, Math.floor(thousandths / 1_000));
   const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
@@ -186,10 +187,10 @@ function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent
 }
 
 /**
- * The time that the use has counted at a worker's renewal: between any two renewals no more than passed between them and
- * `SHARE_MS`. A worker counts what passed by its own monotonic clock since its newest renewal. Where that is longer than a
- * share and another worker has renewed since, and at the first renewal of a process, it counts nothing: only wall clocks
- * could tell how much others have not counted, and any of them may have been set.
+ * The time that the use has counted at a worker's renewal: between any two renewals no more than passed between them
+ * and `SHARE_MS`. A worker counts the time that passed by its own monotonic clock since its newest renewal. If that is
+ * longer than a share and another worker has renewed since, and at the first renewal of a process, it counts nothing:
+ * only wall clocks could show how much others have not counted, and any of them may have been set.
  */
 function countedBy({ submissions, newest }: ProviderUse, { worker, last }: ShareRequest): number {
   if (newest === undefined) return submissions.refilledAt;

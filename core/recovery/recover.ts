@@ -189,8 +189,9 @@ export async function retireGeneration(
 }
 
 /**
- * Removes a tombstone that is due. That of a deleted generation is due a first time when no worker can be writing outputs
- * any more: what one wrote late is removed, and the tombstone stays as long as any other.
+ * Removes a tombstone that is due. The tombstone of a deleted generation first becomes due when no worker can be
+ * writing outputs any more: outputs that were written late are removed, and the tombstone is then kept as long as any
+ * other.
  */
 export async function retireTombstone(
   context: Work & Files & Machine,
@@ -340,7 +341,7 @@ export interface HoldsRecovered {
   released: number;
   settled: number;
   failed: number;
-  /** Where the next pass continues; absent when this one saw the last hold. */
+  /** The cursor at which the next pass continues; absent if this one saw the last hold. */
   nextCursor?: string;
 }
 
@@ -404,17 +405,18 @@ async function recoverHold(
  */
 const MARGIN_MS = 60_000;
 
-/** As many queued generations as are resumed, and held in memory for it, at most; recovery finds the others. */
+/** The most queued generations that are resumed, and held in memory for it. Recovery finds the others. */
 const MAX_QUEUED = 10_000;
 
 /** Makes this process take over a generation; it is queued, or has its place, when the call returns. */
 export type TakeOver = (generation: Generation) => Promise<void>;
 
 /**
- * Hands over the generations that an earlier boot had leased, and then those that it had queued, instead of waiting until
- * recovery examines them: of what a boot begins at once no wake-up is stored. Reads all that are due by the end of a lease
- * given now, page by page, until `shouldContinue` returns false. Longer leases from earlier settings are found when they
- * lapse. Nothing is written: recovery handles those that are not taken over after all.
+ * Hands over the generations that an earlier boot had leased, and then those that it had queued, instead of waiting
+ * until recovery examines them, because no wake-up is stored for generations that a boot starts at once. Reads all that
+ * are due by the end of a lease given now, page by page, until `shouldContinue` returns false. Longer leases from
+ * earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over after
+ * all.
  */
 export async function resumeRuns(
   context: Work & Machine,

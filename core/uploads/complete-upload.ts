@@ -45,7 +45,7 @@ async function complete(
 ): Promise<Completed | ServiceError> {
   const request = readCompleteRequest(context, body);
   if (request instanceof ServiceError) return request;
-  // What is not an id can be no claim's subject either: some stores have no place for it.
+  // An invalid id cannot be the subject of a claim either: some stores have no place for it.
   if (!isUuid(uploadId)) return noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };

@@ -85,8 +85,8 @@ export interface DeletedUpload {
 }
 
 /**
- * Removes the caller's own upload and its bytes, unless a create has used it. Of a deletion and a create at the same
- * time, the one that writes the upload first wins, and the other is refused. May be repeated.
+ * Removes the caller's own upload and its bytes, unless a create has used it. If a deletion and a create run at the
+ * same time, the one that writes the upload first wins, and the other is refused. May be repeated.
  *
  * Throws NOT_FOUND as `getUpload` does, and CONFLICT for one that was used.
  */

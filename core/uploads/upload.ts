@@ -17,7 +17,7 @@ export interface Upload {
   /** Lower-case hex, when the client declared it. */
   readonly declaredSha256?: string;
   readonly role: ReferenceRole;
-  /** Where the signed PUT lands. Clients can write here until the target expires. */
+  /** The object key that the signed PUT writes. Clients can write here until the target expires. */
   readonly stagingKey: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -97,16 +97,16 @@ export function withAttention(upload: TimedUpload, settings: UploadSettings): Up
   };
 }
 
-/** What an App's uploads take. */
+/** The storage used by an App's uploads. */
 export interface UploadUsage {
   readonly uploads: number;
-  /** Those that may still be completed, or whose bytes have not been removed since their target expired. */
+  /** Uploads that may still be completed, or whose bytes have not been removed since their target expired. */
   readonly unfinished: number;
-  /** Of the unfinished ones as many as they declared, of the others as many as are stored. */
+  /** Declared bytes of the unfinished uploads, and stored bytes of the others. */
   readonly bytes: number;
 }
 
-/** What one record adds to it; null for the tombstone of an upload. */
+/** The usage that one record adds; null for the tombstone of an upload. */
 export function usageOf(record: UploadRecord): { readonly unfinished: 0 | 1; readonly bytes: number } | null {
   if (record.kind !== 'upload') return null;
   const hasBytes = record.status !== 'prepared' || isUnfinished(record);

@@ -10,7 +10,7 @@ const OPEN_DAYS = 2;
 const MAX_FINDINGS = 1_000;
 const LAST_DAY = '9999-99-99';
 
-/** What there is to check in a list of an account. */
+/** The usage to be checked in one list of an account. */
 export interface CheckedUsage {
   readonly accountId: string;
   readonly list: UsageList;
@@ -131,7 +131,7 @@ export class UsageCheck {
     return `Account ${accountId} counts ${list === 'traces' ? 'usage by trace id' : 'usage'} ${of} as ${stored.join(', ')}, and its entries ${expected.join(', ')}.`;
   }
 
-  /** Of the row that an entry belongs to. */
+  /** The name of the row that an entry belongs to. */
   private nameOf(day: string, { attribution }: Entry): string {
     const { credentialId = '', modelKey = '', clientTraceId = '' } = attribution ?? {};
     return `${day} ${this.checked.list === 'traces' ? clientTraceId : `${credentialId} ${modelKey}`}`;
@@ -142,7 +142,7 @@ export class UsageCheck {
   }
 }
 
-/** Undefined for grants and adjustments, which are no use. */
+/** Undefined for grants and adjustments, which are not usage. */
 function dayOf({ kind, at }: Entry): string | undefined {
   return kind === 'grant' || kind === 'adjustment' ? undefined : new Date(at).toISOString().slice(0, 10);
 }

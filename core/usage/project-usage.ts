@@ -72,7 +72,7 @@ interface Batch {
   readonly keys: ReadonlyMap<string, UsageKey>;
 }
 
-/** The next entries: as many as a batch may have, and as belong to as many rows as one write may have. */
+/** The next batch of entries, bounded by batch size and rows per write. */
 async function batchOf(
   ports: Pick<Money, 'accounts' | 'usage'> & Call,
   { accountId, list, from, through }: Projection & { readonly from: number },
@@ -234,7 +234,10 @@ export class UsageCatchUp {
     private readonly bounds: CatchUpBounds = BOUNDS,
   ) {}
 
-  /** One bounded pass, which the next one goes on from. Throws `StoreUnavailable`; what else fails ends its account's alone. */
+  /**
+   * Runs one bounded pass; the next one continues where it ended. Throws `StoreUnavailable`; any other error ends only
+   * the pass of its account.
+   */
   async pass(): Promise<void> {
     const { cursor, bounds } = this;
     const page = { limit: bounds.accounts, ...(cursor === undefined ? {} : { cursor }) };

@@ -9,17 +9,17 @@ import type { DayRange } from '../ports/stores.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 
-/** What use is added up by. */
+/** The ways to group usage. */
 export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
 /** The days of a range that was not asked for, and the most that can be. */
 export const USUAL_DAYS = 31;
 export const MAX_DAYS = 366;
-/** By trace id, as each of these days is read by itself. */
+/** The limit for grouping by trace id, because each of these days is read by itself. */
 export const MAX_TRACE_DAYS = 31;
 
-/** What of the use is asked for; what was not sent is undefined. */
+/** The requested usage, as sent; fields that were not sent are undefined. */
 export interface SentUsage {
   readonly by?: string | undefined;
   readonly from?: string | undefined;
@@ -34,9 +34,9 @@ const DAY_MS = 86_400_000;
 
 /** The use of one day, model, credential or trace id. */
 export interface UsageGroup extends UsageSums {
-  /** The day, the model's key, the credential's id or the trace id; empty for entries that do not say. */
+  /** The day, the model's key, the credential's id or the trace id; empty for entries without one. */
   readonly group: string;
-  /** By credential: absent for one that is gone. */
+  /** Set when grouped by credential; absent for a credential that is gone. */
   readonly credentialName?: string;
 }
 
@@ -44,13 +44,13 @@ export interface Usage {
   readonly request: UsageRequest;
   /** In the order of their text. Days without use are left out. */
   readonly groups: readonly UsageGroup[];
-  /** Of the whole range, and of every page alike. */
+  /** Sums of the whole range, which are the same on every page. */
   readonly total: UsageSums;
   readonly nextCursor?: string;
 }
 
 const ROWS = 1_000;
-/** Of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
+/** Rows read of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
 const ROWS_A_DAY = { page: 32, all: 500 };
 
 /**
@@ -122,7 +122,7 @@ async function* sortedAfter(
     if (after === undefined || group > after) yield { group, ...(groups.get(group) ?? NO_USAGE) };
 }
 
-/** By day for trace ids, too: traces are read from the days with use. */
+/** Reads trace ids by day, too: traces are read only from the days with usage. */
 async function sumUp(ports: Money & Identity & Machine & Call, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
@@ -261,7 +261,7 @@ class DayOfTraces {
   }
 }
 
-/** What the generations of a model earned in credits, and what they cost the operator. */
+/** The credits earned by the generations of a model, and their cost to the operator. */
 export interface ModelCosts {
   readonly modelKey: string;
   readonly generations: number;
@@ -381,7 +381,7 @@ function sum(a: number, b: number): number {
   return Math.min(a + b, Number.MAX_SAFE_INTEGER);
 }
 
-/** What the operator takes for one credit; only they know it. */
+/** The operator's price of one credit, which only the operator knows. */
 export interface CreditValue {
   /** In millionths of one unit of the currency. */
   readonly micros: number;
@@ -390,7 +390,7 @@ export interface CreditValue {
 
 /** In millionths of one unit of the currency of the credit's value. */
 export interface Margin {
-  /** What the charged credits are worth. */
+  /** The value of the charged credits. */
   readonly incomeMicros: number;
   /** Below 0 where more was paid than taken. */
   readonly marginMicros: number;

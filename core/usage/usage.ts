@@ -1,7 +1,7 @@
 import { assert } from '../assert.js';
 import { type Entry, FAILED } from '../credits/account.js';
 
-/** What the entries of a ledger add up to. */
+/** Sums of the entries of a ledger. */
 export interface UsageSums {
   /** Holds: one for each generation that was accepted. */
   readonly generations: number;
@@ -35,7 +35,7 @@ export interface TraceKey extends DayKey {
   readonly clientTraceId: string;
 }
 
-/** Which entries a row is about. */
+/** The entries that a row covers. */
 export type UsageKey = UseKey | TraceKey;
 
 /** The sums of all entries of a key up to number `lastSequence`, which is the last one that it took in. */
@@ -61,7 +61,7 @@ export function wholeAccount(accountId: string, list: UsageList): UsageKey {
   return list === 'traces' ? { ...key, clientTraceId: '' } : { ...key, modelKey: '', credentialId: '' };
 }
 
-/** The key of the row that an entry belongs to; undefined for grants and adjustments, which are no use. */
+/** The key of the row that an entry belongs to; undefined for grants and adjustments, which are not usage. */
 export function usageKeyOf({ accountId, kind, at, attribution }: Entry, list: UsageList): UsageKey | undefined {
   if (kind === 'grant' || kind === 'adjustment') return undefined;
   const key = { accountId, day: utcDay(at) };

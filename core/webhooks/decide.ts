@@ -37,8 +37,8 @@ export type DeliveryCommand =
   | { readonly event: 'postpone'; readonly until: number };
 
 /**
- * `NOTHING_TO_DO`: it is as the command wants it. `LEASED`: somebody may be sending it. `NOT_DUE`: it waits for its next
- * attempt. `STALE`: somebody else has begun another attempt.
+ * `NOTHING_TO_DO`: the delivery already is as the command wants it. `LEASED`: a process may be sending it. `NOT_DUE`:
+ * it waits for its next attempt. `STALE`: another process has started another attempt.
  */
 export type DeliveryRefusal = 'NOT_ALLOWED' | 'NOTHING_TO_DO' | 'LEASED' | 'NOT_DUE' | 'STALE';
 
@@ -107,7 +107,7 @@ function announce(
   return { next: { ...told, state: 'pending', nextAttemptAt: now } };
 }
 
-/** What is being sent at that moment was not asked for by the replay: it is sent once more. */
+/** A message that is being sent does not satisfy the replay, so it is sent once more. */
 function replay({ lease, ...rest }: Delivery, now: number): DeliveryDecision {
   const kept = lease === undefined ? {} : { lease: { ...lease, isReplayed: true as const } };
   return { next: { ...rest, ...kept, state: 'pending', attemptsMade: 0, nextAttemptAt: now } };
@@ -136,7 +136,7 @@ function endAttempt(
   const { event, startedAt } = lease;
   const attempt = { event, startedAt, durationMs: Math.max(0, now - startedAt), ...end };
   const ended = { ...rest, attempts: logged(d, attempt) };
-  // What it told is not the newest any more, or is to be told again: that comes next.
+  // The event that was sent is not the newest any more, or is to be replayed, so another attempt follows.
   if (event !== d.event || lease.isReplayed) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
   if (end.result === 'delivered') return { next: closed(ended, 'delivered') };
   if (!isOpen(d)) return { next: ended };
@@ -150,7 +150,7 @@ function closed(d: Delivery, state: DeliveryState): Delivery {
   return { ...rest, state };
 }
 
-/** What a process that ended has left is logged once its lease is over. */
+/** The unfinished attempt of a process that ended is logged once its lease is over. */
 function withAbandoned(d: Delivery): readonly DeliveryAttempt[] {
   if (d.lease === undefined) return d.attempts;
   const { event, startedAt } = d.lease;
@@ -162,8 +162,8 @@ function logged(d: Delivery, attempt: DeliveryAttempt): readonly DeliveryAttempt
 }
 
 /**
- * Whether a process may be sending it. What a process has sent may still be on its way when it is known to be dead, so the
- * lease holds until its time.
+ * Whether a process may be sending it. A message may still be in transit when its process is known to be dead, so the
+ * lease holds until it expires.
  */
 function isLeased({ lease }: Delivery, now: number): boolean {
   return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
@@ -202,13 +202,13 @@ const DELAYS_MS = [
   23 * HOUR + 25 * MINUTE,
 ] as const;
 
-/** How often a message is sent before its delivery is given up. */
+/** How often a message is sent before its delivery fails. */
 export const MAX_ATTEMPTS = DELAYS_MS.length + 1;
 
 /** The longest wait that an endpoint may ask for, in milliseconds. */
 const RETRY_AFTER_CAP_MS = 24 * HOUR;
 
-/** By how much a delay may be shorter or longer, as a part of it: so that what failed together is not tried together. */
+/** Jitter, as a fraction of the delay, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
 
 /**
@@ -225,7 +225,7 @@ export function retryDelayMs(
   return Math.max(jittered, Math.min(askedMs, RETRY_AFTER_CAP_MS));
 }
 
-/** Where in an id digits begin that have no pattern: ids of deliveries are digests, but for their version and variant. */
+/** Positions of random digits in an id: ids of deliveries are digests, except for their version and variant. */
 const FREE_DIGITS = [0, 4, 20] as const;
 
 /** At least 0 and below 1. */

@@ -17,7 +17,7 @@ import { deliveredTo } from './manage-endpoints.js';
 
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
 
-/** Which of an endpoint's deliveries: those that match all that is given. Times are milliseconds. */
+/** A filter for an endpoint's deliveries. All given conditions must match. Times are milliseconds. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
   readonly createdFrom?: number | undefined;
@@ -25,8 +25,8 @@ export interface DeliveryFilter {
 }
 
 /**
- * Makes a delivery of the generation's newest event for each destination that is told of it, durable on return. May be
- * repeated by anyone: it finds what it has made. An App without endpoints costs one read and no write.
+ * Makes a delivery of the generation's newest event for each destination that subscribes to it, durable on return. May
+ * be repeated by anyone: it finds the deliveries it has made. An App without endpoints costs one read and no write.
  *
  * Called between the end of a generation and the mark that it is settled: until that mark is written, recovery calls it
  * again. So no end is lost, and none is announced before it is durable.
@@ -86,8 +86,8 @@ function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): voi
 }
 
 /**
- * Cancels what is open of a generation that was deleted: there is nothing to tell any more. What it misses is cancelled
- * when it is next tried.
+ * Cancels the open deliveries of a deleted generation, because there is nothing to announce any more. Any that it
+ * misses are cancelled when they are next tried.
  */
 export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Generation): Promise<void> {
   const endedAt = g.completedAt ?? g.updatedAt;
@@ -110,8 +110,9 @@ export interface Replayed {
 }
 
 /**
- * A page of what one of the App's endpoints was told in the last 30 days, newest first; a filter by state may give one
- * with fewer than asked for, or none, although there are more. Throws NOT_FOUND for an endpoint that the App does not have.
+ * Lists the deliveries of one of the App's endpoints in the last 30 days, newest first. With a filter by state, a page
+ * may have fewer than requested, or none, although there are more. Throws NOT_FOUND for an endpoint that the App does
+ * not have.
  */
 export async function listDeliveries(
   context: Webhooks & Call,
@@ -222,7 +223,7 @@ export async function changeDelivery(
       return { delivery: decision.next };
     const newest: Delivery | null = await deliveries.read(current.deliveryId);
     if (newest === null) return null;
-    // What was read before may be old; only the newest version may refuse.
+    // The version read before may be stale; only the newest version may refuse.
     if ('refused' in decision && newest.version === current.version)
       return { delivery: current, refused: decision.refused };
     current = newest;

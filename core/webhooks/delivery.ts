@@ -9,7 +9,7 @@ export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted',
  */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What became of an attempt. `unknown`: the process that made it ended first. */
+/** The result of an attempt. `unknown`: the process that made it ended first. */
 export const ATTEMPT_RESULTS = ['delivered', 'failed', 'unknown'] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
@@ -22,7 +22,7 @@ export interface DeliveryAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly result: AttemptResult;
-  /** Of the answer, if there was one. */
+  /** The status of the answer, if there was one. */
   readonly status?: number;
   readonly fault?: AttemptFault;
 }
@@ -39,8 +39,8 @@ export interface SendingLease {
 }
 
 /**
- * What one destination is told of one generation: the newest event, so that an older one is never sent after it. All
- * times are milliseconds since the epoch.
+ * The delivery of one generation to one destination. It carries the newest event, so that an older one is never sent
+ * after it. All times are milliseconds since the epoch.
  */
 export interface Delivery {
   readonly deliveryId: string;
@@ -58,9 +58,9 @@ export interface Delivery {
   readonly occurredAt: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Of this event, since it was announced or replayed. */
+  /** Attempts made for this event since it was announced or replayed. */
   readonly attemptsMade: number;
-  /** While it is open. */
+  /** Set while the delivery is open. */
   readonly nextAttemptAt?: number;
   readonly lease?: SendingLease;
   /** The last ones, of all events, the oldest first. */
@@ -90,8 +90,8 @@ export function messageIdOf({ digests }: JsonDigests, { deliveryId, event }: Del
 export type DeliveryCommandName = 'announce' | 'begin' | 'end-attempt' | 'disable' | 'cancel' | 'replay' | 'postpone';
 
 /**
- * Which commands each state allows, and where they may lead. A command that is missing is refused as NOT_ALLOWED. What is
- * cancelled stays so: there is nothing left to tell, or nobody to tell it to.
+ * The commands that each state allows, and the states they may lead to. A command that is missing is refused as
+ * NOT_ALLOWED. A cancelled delivery stays cancelled: there is nothing left to send, or nobody to send it to.
  */
 export const DELIVERY_TRANSITIONS: Readonly<
   Record<DeliveryState, Readonly<Partial<Record<DeliveryCommandName, readonly DeliveryState[]>>>>

@@ -1,6 +1,6 @@
 import type { GenerationStatus } from '../generation/generation.js';
 
-/** What endpoints can be told of. */
+/** The events that endpoints can subscribe to. */
 export const WEBHOOK_EVENTS = [
   'generation.running',
   'generation.succeeded',
@@ -9,7 +9,7 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** What an endpoint is told of unless its client chooses. */
+/** The events that an endpoint receives unless its client chooses others. */
 export const END_EVENTS: readonly WebhookEvent[] = WEBHOOK_EVENTS.filter((event) => event !== 'generation.running');
 
 /** The event of a generation's newest state; undefined for one that is queued. */
@@ -28,11 +28,11 @@ export const MAX_ENDPOINTS_PER_APP = 10;
 export const PREVIOUS_SECRET_MS = 86_400_000;
 
 /**
- * Which secret signs the messages of an endpoint. Secrets are derived from the installation's own secret, the endpoint's id
- * and a number, so that none is stored.
+ * The secret that signs the messages of an endpoint. Secrets are derived from the installation's own secret, the
+ * endpoint's id and a number, so that none is stored.
  */
 export interface SigningSecret {
-  /** From 1, higher by one with each rotation. */
+  /** Starts at 1 and increases by one with each rotation. */
   readonly number: number;
   readonly madeAt: number;
 }
@@ -41,7 +41,7 @@ export interface SigningSecret {
 export const DISABLED_BECAUSE = ['client', 'gone', 'failing'] as const;
 export type DisabledBecause = (typeof DISABLED_BECAUSE)[number];
 
-/** An address of an App that is told of events. All times are milliseconds since the epoch. */
+/** A URL of an App that receives events. All times are milliseconds since the epoch. */
 export interface WebhookEndpoint {
   readonly endpointId: string;
   readonly url: string;
@@ -55,7 +55,7 @@ export interface WebhookEndpoint {
   readonly failingSince?: number;
 }
 
-/** All endpoints of one App: one record, so that one read says who is told of an event. */
+/** All endpoints of one App, in one record, so that one read finds all receivers of an event. */
 export interface AppWebhooks {
   readonly appId: string;
   readonly accountId: string;
@@ -66,9 +66,9 @@ export interface AppWebhooks {
   readonly defaultSecret?: SigningSecret;
 }
 
-/** Where a delivery goes: to an endpoint, or to the address that one generation was created with. */
+/** The destination of a delivery: an endpoint, or the URL that one generation was created with. */
 export interface Destination {
-  /** Of the latter, the App's. */
+  /** The endpoint's id; for the URL of one generation, the App's id. */
   readonly endpointId: string;
   readonly url: string;
   readonly events: readonly WebhookEvent[];

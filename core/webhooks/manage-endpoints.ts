@@ -121,7 +121,7 @@ function updated(endpoint: WebhookEndpoint, change: EndpointChange, now: number)
   };
 }
 
-/** What is open of it is cancelled when it is next tried. Throws as get does. */
+/** Deletes an endpoint. Its open deliveries are cancelled when they are next tried. Throws as get does. */
 export async function deleteEndpoint(context: Webhooks & Machine, caller: Owner, endpointId: string): Promise<void> {
   await changeWebhooks(context, caller, (current) => {
     const { endpointId: id } = found(current.endpoints, endpointId);
@@ -187,15 +187,16 @@ export async function webhookUrlRefusal(
 
 const MAX_TRIES = 10;
 
-/** Whose record it is. */
+/** The owner of the record. */
 export interface WebhooksOwner {
   readonly accountId: string;
   readonly appId: string;
 }
 
 /**
- * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Tries again when
- * another process was faster, a bounded number of times. Answers the record as it is then. What `change` throws is thrown.
+ * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Retries a bounded
+ * number of times if another process was faster. Returns the record after the change. Passes on errors that `change`
+ * throws.
  */
 export async function changeWebhooks(
   { webhookEndpoints }: Webhooks,
@@ -250,7 +251,7 @@ export const CREATE_WEBHOOK_SCHEMA = {
   properties: PROPERTIES,
 } as const satisfies JsonObject;
 
-/** What is absent stays as it is. */
+/** Absent fields keep their values. */
 export const UPDATE_WEBHOOK_SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -304,7 +305,7 @@ function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
   return WEBHOOK_EVENTS.filter((event) => events.includes(event));
 }
 
-/** Throws FIELD_INVALID for a word that is no state of a delivery. */
+/** Throws FIELD_INVALID for an unknown state of a delivery. */
 export function readDeliveryState(text: string | undefined): DeliveryState | undefined {
   const known = DELIVERY_STATES.find((state) => state === text);
   if (text !== undefined && known === undefined)

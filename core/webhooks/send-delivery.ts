@@ -163,8 +163,8 @@ export const SEND_MS = 15_000;
 const LEASE_MS = SEND_MS + 75_000;
 
 /**
- * How long after its lease has begun a message may leave, in milliseconds: together with its sending, and with clocks a
- * minute apart, that is within the lease.
+ * How long after the start of its lease a message may leave, in milliseconds. Even with its sending time, and with
+ * clocks a minute apart, it is then sent within the lease.
  */
 const LATEST_START_MS = SEND_MS;
 
@@ -219,7 +219,7 @@ async function attempt(
   destination: Destination,
   signal: AbortSignalLike,
 ): Promise<boolean> {
-  // Read once the lease is there: what is sent is then at least as new as the event that it tells of.
+  // Read after the lease is taken, so that the message is at least as new as the event that it reports.
   const generation = await context.generations.read(begun.generationId);
   if (generation?.kind !== 'generation' || generation.deletedAt !== undefined)
     return close(context, begun, { event: 'cancel' });
@@ -370,13 +370,13 @@ const MAX_KNOWN = 10_000;
 const GUESS_MS = 200;
 /** How soon something is woken again, in milliseconds. */
 const SOONEST_MS = 1_000;
-/** What would wait longer is woken after so long, in milliseconds: its receivers may have become faster. */
+/** The longest wait before an early wake-up, in milliseconds: receivers may have become faster. */
 const EARLY_MS = 300_000;
-/** Of what is woken earlier than its turn, one at most in so many milliseconds: that costs something, and sends nothing. */
+/** The least time between two early wake-ups, in milliseconds, because each costs something and sends nothing. */
 const EARLY_EVERY_MS = 50;
-/** However many are before it, a message is woken after so long, in milliseconds. */
+/** The longest wait of a message, in milliseconds, however many are before it. */
 const LATEST_MS = 3_600_000;
-/** How much the newest message counts. */
+/** The weight of the newest message in the average. */
 const NEWEST_PART = 0.2;
 
 interface Pace {
@@ -387,8 +387,9 @@ interface Pace {
 }
 
 /**
- * When to wake again what finds no place in this process: one after another, about as fast as its receivers take messages,
- * and within minutes, should they become faster. The cost of a backlog is bounded, however long it is.
+ * Decides when to wake messages again that find no place in this process: one after another, about as fast as their
+ * receivers take messages, and within minutes, in case they become faster. The cost of a backlog is bounded, however
+ * long it is.
  */
 export class Paces {
   private readonly paces = new Map<string, Pace>();
@@ -402,7 +403,7 @@ export class Paces {
     this.keep(destination, { tookMs: tookMs + NEWEST_PART * (durationMs - tookMs), lastAt });
   }
 
-  /** Behind as many as wait for it here, and behind all that were put off before. */
+  /** Schedules a message after all that wait for its destination here, and after all that were put off before. */
   nextAt(destination: string, waiting: number, now: number): number {
     const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: GUESS_MS, lastAt: 0 };
     const eachMs = Math.ceil(tookMs / this.atOnce);
@@ -413,7 +414,7 @@ export class Paces {
     return at;
   }
 
-  /** The one that was used longest ago is forgotten first. */
+  /** Evicts the least recently used destination first. */
   private keep(destination: string, pace: Pace): void {
     this.paces.delete(destination);
     this.paces.set(destination, pace);

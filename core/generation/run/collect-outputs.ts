@@ -20,7 +20,7 @@ import { signOutput } from './sign-output.js';
 export class RunOutputs {
   /** The fence under which outputs were written last: its keys are used up. */
   private writtenUnder: number | undefined;
-  /** What has arrived of the task, by the index of the output, under whichever fence. */
+  /** Outputs of the task that have arrived, by index, under any fence. */
   private readonly arrived = new Map<number, Output | Fault>();
 
   constructor(
@@ -28,7 +28,7 @@ export class RunOutputs {
     private readonly of: Execution,
     private readonly holder: LeaseHolder,
     private readonly calls: ProviderCalls,
-    /** What a failed call leaves to be known. */
+    /** Converts the error of a failed call into a silent result. */
     private readonly silenceOf: (error: unknown) => Silence,
   ) {}
 
@@ -38,8 +38,8 @@ export class RunOutputs {
   }
 
   /**
-   * Takes a fence whose keys are unused. What was written before and has not arrived is useless; retention removes what is
-   * left of it.
+   * Takes a fence whose keys are unused. Files that were written before and have not arrived are useless, and retention
+   * removes them.
    */
   async renewKeys(g: Generation): Promise<Generation> {
     const leased = await this.holder.reLease();
@@ -125,7 +125,7 @@ interface Finished {
   readonly isLastTry: boolean;
 }
 
-/** What an output is stored as until it is known what it is. */
+/** The media type under which an output is stored until its real type is known. */
 const RAW = 'application/octet-stream';
 
 export interface Collected {
@@ -134,14 +134,14 @@ export interface Collected {
   readonly faults: readonly string[];
 }
 
-/** What a finished task has. */
+/** The outputs of a finished task. */
 export interface Offered {
   readonly reference: string;
-  /** How many outputs. */
+  /** The number of outputs. */
   readonly offered: number;
-  /** Whether an output that does not arrive is left out, where another one does. */
+  /** Whether a missing output is left out if another one arrives. */
   readonly isLastTry: boolean;
-  /** What arrived before, by the index of the output: it is not fetched again. */
+  /** Outputs that arrived before, by index. They are not fetched again. */
   readonly arrived: Map<number, Output | Fault>;
   readonly call: ProviderCall;
   /** Takes another fence, for a file that has to be written once more. */
@@ -172,7 +172,7 @@ export async function collectOutputs(
   for (let index = 0; index < wanted; index += 1) {
     try {
       const collected = task.arrived.get(index) ?? (await collectOne(context, by, generation, { ...task, index }));
-      // What an abandoned call stored may be removed by now: the next one began with other keys.
+      // Files that an abandoned call stored may have been removed by now, because the next call uses other keys.
       throwIfAborted(task.call.signal);
       task.arrived.set(index, collected);
       if ('fault' in collected) faults.push(collected.fault);
@@ -198,7 +198,7 @@ export async function removeCollected(
     if (!kept.has(index)) await objects.remove(outputKey(g.generationId, fence, index));
 }
 
-/** What storing an answer depends on. */
+/** Dependencies of storing a provider's answer. */
 export interface StoringBy {
   readonly signal: AbortSignalLike;
   /** Takes a fence under which nothing was written. */
@@ -422,7 +422,7 @@ async function inspect(
   };
 }
 
-/** What was stored, which gives as many bytes as are asked for, or throws `StoreUnavailable`. */
+/** Reads a stored file: returns the requested number of bytes, or throws `StoreUnavailable`. */
 function storedFile(objects: ObjectStore, key: string, byteSize: number): ProbedFile {
   return {
     byteSize,

@@ -68,7 +68,9 @@ export class Dispatcher {
     return this.accept(generationId);
   }
 
-  /** As for a wake-up, with a generation that was just read: it is queued, or has its place, when the call returns. */
+  /**
+   * Same as for a wake-up, with a generation that was just read: it is queued, or has its place, when the call returns.
+   */
   takeOver(generation: Generation): Promise<void> {
     return this.accept(generation.generationId, generation);
   }
@@ -182,7 +184,7 @@ export class Dispatcher {
     return undefined;
   }
 
-  /** Nobody waits for it: whoever takes the generation next announces it again, and its end comes in its place. */
+  /** Not awaited: whoever takes the generation next announces it again, and its end replaces this event. */
   private announce(generation: Generation): void {
     announceState(this.context, generation).catch((error: unknown) =>
       this.context.log.warn('start not announced', { generationId: generation.generationId, error }),
@@ -207,8 +209,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stored wake-ups follow the wall clock. Where that was set back meanwhile, the next attempt begins after the time it was
-   * to wait all the same.
+   * Stored wake-ups follow the wall clock. If it was set back in the meantime, the timer still starts the next attempt
+   * after the intended wait.
    */
   private wakeByTimer(generationId: string, at: number): void {
     const { clock } = this.context;
@@ -223,8 +225,8 @@ export class Dispatcher {
   }
 
   /**
-   * What was read may have changed: another process may have started it meanwhile, and died, or it was cancelled. Then its
-   * credits do not wait for its turn.
+   * Reads a waiting generation again: another process may have started it and died, or it may have been cancelled. Its
+   * credits then do not wait for its turn.
    */
   private async updateWaiting(generationId: string): Promise<void> {
     try {

@@ -22,13 +22,14 @@ export interface Execution {
   readonly provider: Provider;
   /** The provider's name in the configuration. */
   readonly providerName: string;
-  /** What the catalog says of this model at this provider. */
+  /** The catalog's settings for this model at this provider. */
   readonly settings: JsonObject;
 }
 
 /**
- * The ways in which this process can run a generation, the first one to be tried first. One with an attempt stays where
- * that was made. None if the catalog lacks the model or no provider of its route is connected.
+ * The ways in which this process can run a generation, in the order in which they are tried. A generation with an
+ * attempt stays at the provider of that attempt. Empty if the catalog lacks the model, or if no provider of its route
+ * is connected.
  */
 export function executionsOf({ catalog, providers }: Models, g: Generation): readonly Execution[] {
   const model = catalog.find(g.modelKey);
@@ -44,8 +45,8 @@ export function executionsOf({ catalog, providers }: Models, g: Generation): rea
 }
 
 /**
- * The names of the providers one of which has to have room before a run goes on, the first one to be tried first; none for
- * a run that submits nothing, as its task is at a provider or is not wanted any more.
+ * Names of the providers, one of which must have room before a run continues, in the order in which they are tried.
+ * Empty for a run that submits nothing, because its task is at a provider or is not wanted any more.
  */
 export function providersNeeded(context: Models, g: Generation): readonly string[] {
   if (g.attempt !== undefined || g.cancelRequestedAt !== undefined || isTerminal(g.status)) return [];
@@ -57,7 +58,7 @@ export function hasOtherProvider(context: Models, g: Generation, { providerName 
   return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);
 }
 
-/** What an undone attempt has to do with where it was made, for its record. */
+/** Names the provider that refused an undone attempt, for the generation's record. */
 export function notHereOf(
   { isNotHere }: { readonly isNotHere: boolean },
   { providerName }: Pick<Execution, 'providerName'>,
@@ -65,7 +66,7 @@ export function notHereOf(
   return isNotHere ? { notHere: providerName } : {};
 }
 
-/** Where an attempt was made; undefined for one of an earlier release whose model has several providers by now. */
+/** The provider of an attempt; undefined for one of an earlier release whose model has several providers by now. */
 function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
   return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);
 }

@@ -33,12 +33,12 @@ const NO_ROOM_MS = 1_000;
 /** Whether the run continues with its next step. */
 type Went = 'on' | 'over';
 
-/** What a run needs to know that the generation itself does not say. */
+/** The context of a run that the generation itself does not contain. */
 export interface RunOf extends Execution {
   readonly entry: Entry;
   /** When the write began that took the lease, by the monotonic clock. */
   readonly leasedAt: number;
-  /** Whether this run has just begun the recorded attempt, so that no worker has handed it over yet. */
+  /** Whether this run has just started the recorded attempt, so that no worker has sent it to the provider yet. */
   readonly isFresh: boolean;
 }
 
@@ -60,7 +60,7 @@ export class GenerationRun {
   private readonly rules: ModelRules;
   private readonly retryBudget: RetryBudget;
   private state: RunState;
-  /** What was logged once and is not logged again for this run. */
+  /** Warnings that were logged once and are not repeated for this run. */
   private readonly hasWarnedOf = new Set<'status' | 'access'>();
 
   constructor(
@@ -281,7 +281,10 @@ export class GenerationRun {
     });
   }
 
-  /** What a failed call leaves to be known. An operator has to act where the provider refuses the credential. */
+  /**
+   * Converts the error of a failed call into a silent result. An operator has to act if the provider refuses the
+   * credential.
+   */
   private silence(error: unknown): Silence {
     const { retryAfterMs, isAccessRefused } = hintsOf(error);
     if (isAccessRefused === true && !this.hasWarnedOf.has('access')) {
@@ -336,7 +339,7 @@ export class GenerationRun {
     return 'over';
   }
 
-  /** What the provider has said that the attempt costs, for the next write. */
+  /** The attempt's cost as reported by the provider, for the next write. */
   private cost(): { readonly cost?: ProviderCost } {
     const { cost } = this.state;
     return cost === undefined ? {} : { cost };

@@ -227,7 +227,7 @@ export interface Taken extends Execution {
   readonly generation: Generation;
   /** When the write began that took the lease, by the monotonic clock: the lease holds from then on. */
   readonly leasedAt: number;
-  /** Whether its first attempt was begun with the lease. */
+  /** Whether taking the lease also started the first attempt. */
   readonly isFresh: boolean;
 }
 
@@ -258,7 +258,7 @@ export async function takeLease(
   const leasedAt = context.clock.monotonic();
 
   if (record.status === 'running') {
-    // The execution is right for this version alone: another worker may have begun an attempt elsewhere since.
+    // The execution is valid for this version only: another worker may have started an attempt elsewhere since.
     const generation = await changeOnce(context, record, { event: 'take-over', worker, leaseMs });
     return generation === undefined
       ? changedSince(context, record)

@@ -6,9 +6,9 @@ import type { Generation } from '../generation.js';
 import { deadlineOf, providersNeeded } from './executions.js';
 
 /**
- * Where the generations of one process wait for a slot of their model and room at a provider. Nobody has the one while
- * waiting for the other. Those that submit nothing need a slot alone. Where queues share a provider, take-overs go by their
- * run deadlines, and new starts are taken from the queues in turn.
+ * Queues the generations of one process for a slot of their model and for room at a provider. No generation holds one
+ * while it waits for the other. Those that submit nothing need only a slot. If queues share a provider, take-overs are
+ * ordered by run deadline, and new starts are taken from the queues in turn.
  */
 export class ModelSlots {
   private readonly queues = new Map<string, SlotQueue<Waiter>>();
@@ -55,7 +55,7 @@ export class ModelSlots {
     this.admitWhoMay();
   }
 
-  /** Nobody gets a slot any more. */
+  /** Rejects all waiters and all later requests. */
   refuseAll(reason: Error): void {
     this.refusal = reason;
     const waiting = [...this.waiters.values()];
@@ -122,7 +122,7 @@ export class ModelSlots {
     return next;
   }
 
-  /** Of the queue whose turn it is; that one comes last then. */
+  /** Selects the next start, from the queue whose turn it is. Admitting it moves that queue to the end. */
   private nextStart(isEligible: (waiter: Waiter) => boolean): Next | undefined {
     for (const queue of this.queues.values()) {
       const waiter = queue.nextStart(isEligible);
@@ -199,13 +199,13 @@ interface Waiter extends SlotRequest {
   readonly refuse: (reason: Error) => void;
 }
 
-/** What waits for a slot of its model. */
+/** A request for a slot of a model. */
 export interface SlotRequest {
   readonly generationId: string;
   readonly accountId: string;
-  /** Of a generation that runs already and lost its worker; absent for one that has yet to start. */
+  /** Run deadline of a generation that is running already and lost its worker; absent for one that has yet to start. */
   readonly runDeadlineAt?: number | undefined;
-  /** Names of the connected providers one of which it needs; empty for one that submits nothing. */
+  /** Names of connected providers, one of which it needs; empty for a generation that submits nothing. */
   readonly providers: readonly string[];
 }
 
@@ -214,7 +214,7 @@ export type SlotLimits = Pick<Model, 'concurrency' | 'concurrencyPerAccount'>;
 /** The slots of a model that the catalog lacks: a generation that takes one frees it immediately. */
 const ONE_AT_A_TIME: SlotLimits = { concurrency: 1, concurrencyPerAccount: 1 };
 
-/** Which waiters may have a slot, apart from the limits of the queue. */
+/** Whether a waiter may have a slot, apart from the limits of the queue. */
 export type Eligible<W> = (waiter: W) => boolean;
 
 /** The waiters of each account, in order of whose turn is next. No list is empty. */
@@ -224,11 +224,11 @@ type Line<W> = Map<string, W[]>;
 const MAX_SKIPPED = 100;
 
 /**
- * The slots one model has in this process, and who waits for them. What submits nothing comes first: its result may be
- * there already. Take-overs come before new starts: their run deadline keeps running while they wait. Among take-overs the
- * earliest run deadline comes first, and accounts with equal deadlines take turns. New starts are taken from the accounts
- * in turn, so that an account with a thousand queued generations does not delay another account's first. An account that
- * has its share is skipped, and delays no other.
+ * The slots that one model has in this process, and the waiters for them. Generations that submit nothing come first,
+ * because their result may be there already. Take-overs come before new starts, because their run deadline keeps
+ * running while they wait. Among take-overs the earliest run deadline comes first, and accounts with equal deadlines
+ * take turns. New starts are taken from the accounts in turn, so that an account with a thousand queued generations
+ * does not delay another account's first. An account that has its share is skipped, and delays no other.
  */
 export class SlotQueue<W extends SlotRequest> {
   private running = 0;

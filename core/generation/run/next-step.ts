@@ -58,7 +58,7 @@ export type RunStep =
   | { readonly do: 'rest'; readonly ms: number }
   | { readonly do: 'finish'; readonly command: Ending; readonly stopping?: string };
 
-/** What of the model and the settings a step depends on. */
+/** The rules of the model and the settings that a step depends on. */
 export interface RunRules extends SettleRules {
   /** Whether an attempt of unknown outcome may be submitted again (the model's `on_unknown_acceptance`). */
   readonly mayResubmit: boolean;
@@ -178,7 +178,7 @@ const WITHOUT_NEWS: readonly Row[] = [
     step: ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
   },
   {
-    // What is delivered already takes no more waiting.
+    // Delivered outputs need no further waiting.
     name: 'delivered outputs are checked',
     serves: [9, 21],
     step: ({ g: { attempt } }) =>
@@ -221,7 +221,7 @@ const WITHOUT_NEWS: readonly Row[] = [
       holdsLease(situation.g, situation.time) ? undefined : rest(situation, backoffMs(situation.rules.settings, 1)),
   },
   {
-    // Nobody may take it for ended before it has begun.
+    // A submission must not be considered ended before it has started.
     name: 'submission begins later than recorded',
     serves: [21],
     step: ({ g: { attempt }, state, time, rules: { longestSubmitMs } }) =>
@@ -537,7 +537,7 @@ function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undef
   return undoneFor(situation, hasOtherProvider ? 0 : waitMs);
 }
 
-/** As long as the run has lasted, within the bounds of a retry. */
+/** The delay before the next try: as long as the run has lasted, within the bounds of a retry. */
 function untilTriedAgainMs({ g, time, rules }: Situation): number {
   const { retryBaseMs, retryCapMs } = rules.settings;
   const lastedMs = time.now - ((g.runDeadlineAt ?? Infinity) - g.terms.runTimeoutMs);

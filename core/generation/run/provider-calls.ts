@@ -15,13 +15,14 @@ import type { Execution } from './executions.js';
 
 type Method = keyof Provider;
 
-/** What ends calls in progress, apart from their time limits. */
+/** Reasons to abort calls in progress, besides their time limits. */
 export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping' | 'out of grace';
 
 /**
- * Which calls each cause aborts. A submission may finish as long as its answer still counts: an aborted one has an
+ * The calls that each cause aborts. A submission may finish as long as its answer still counts: an aborted one has an
  * unknown outcome, and a provider without `recover` may have accepted it. Its answer no longer counts once another
- * worker may have the lease. Outputs that came with the answer are stored all the same: another one is not sent for that.
+ * worker may have the lease. Outputs that came with the answer are stored anyway, so that the task is not submitted
+ * again.
  */
 const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
   'lease lost': ['submit', 'poll', 'output', 'cancel', 'recover'],
@@ -59,7 +60,7 @@ export function isMadeObsolete(error: unknown): boolean {
 }
 
 interface CallUnderWay {
-  /** What is awaited: of a submission that is answered, the outputs. */
+  /** The call that is awaited; once a submission is answered, its outputs. */
   awaits: Method;
   readonly giveUp: (cause: AbortCause) => void;
 }
@@ -109,7 +110,7 @@ export class ProviderCalls {
   }
 
   /**
-   * Asks the provider to stop, unless it was asked just now. That may happen after a deadline, so only the call's own
+   * Asks the provider to stop, unless it was asked just now. This may happen after a deadline, so only the call's own
    * time limit bounds it.
    */
   async askToStop(reference: string): Promise<void> {
@@ -140,7 +141,10 @@ export class ProviderCalls {
     return Math.min(timeLeftMs, this.context.settings.providerCallMs);
   }
 
-  /** Tells the provider's gate what came of the call. What came of an output depends on our own store as well. */
+  /**
+   * Reports the result of the call to the provider's gate. Failed outputs are not reported, because they depend on our
+   * own store as well.
+   */
   private async during<T>(method: Method, limitMs: number, work: Work<T>): Promise<T> {
     try {
       const answer = await this.timed(method, limitMs, work);
@@ -180,7 +184,7 @@ export class ProviderCalls {
         (error: unknown) => {
           end();
           const reason = error instanceof Error ? error : new Error(String(error));
-          // Whatever of the call still goes on is to send nothing more.
+          // Any remaining work of the call must not send anything more.
           source.abort(reason);
           reject(reason);
         },

@@ -19,7 +19,7 @@ export type FinishedReport = Extract<ProviderReport, { state: 'succeeded' | 'can
  * and limits of calls with the monotonic clock, which nobody can set.
  */
 export interface RunTime {
-  /** By the wall clock, in milliseconds since the epoch. */
+  /** Wall clock, in milliseconds since the epoch. */
   readonly now: number;
   readonly monotonic: number;
   /** Until when this process holds the lease by its monotonic clock. */
@@ -33,7 +33,7 @@ export interface Silence {
   readonly retryAfterMs?: number;
 }
 
-/** What the provider or our own store last answered, until it was acted on. */
+/** The last result from the provider or our own store, until it is acted on. */
 export type News =
   | {
       readonly of: 'recover';
@@ -66,14 +66,14 @@ export interface NotFound {
   readonly at: number;
 }
 
-/** What one run knows that the generation's record does not say. Counts are of this run alone, times monotonic. */
+/** The state of one run that is not in the generation's record. Counts cover this run only, and times are monotonic. */
 export interface RunState {
   /** When the run began. */
   readonly begunAt: number;
   readonly isStopping: boolean;
   /** Token of the attempt that we may submit without asking the provider first. */
   readonly unsentToken: string | undefined;
-  /** Token of an attempt that we have begun and not yet submitted. */
+  /** Token of an attempt that we have started and not yet submitted. */
   readonly neverSentToken: string | undefined;
   /** When the record of the attempt says that its submission begins; undefined while another run has recorded it. */
   readonly submittedAt: number | undefined;
@@ -101,7 +101,7 @@ export interface RunState {
   readonly hasPolledLast: boolean;
   /** The last report of a finished task, with outputs to collect. */
   readonly finished: { readonly reference: string; readonly report: FinishedReport } | undefined;
-  /** What the provider last said that the attempt costs. */
+  /** The attempt's cost, as last reported by the provider. */
   readonly cost: ProviderCost | undefined;
   readonly news: News | undefined;
 }
@@ -150,7 +150,7 @@ export function withUnsent(state: RunState, token: string, monotonic: number): R
   return { ...state, unsentToken: token, submittedAt: monotonic };
 }
 
-/** The state once a submission has begun. */
+/** The state once a submission has started. */
 export function withSubmission(state: RunState): RunState {
   return {
     ...state,
@@ -215,9 +215,9 @@ function afterReport(
  */
 const LEAST_FORGOTTEN_MS = 3_000;
 
-/** What the time depends on after which a provider is believed that it does not have a task. */
+/** Inputs for the time after which a provider's statement that it does not have a task is trusted. */
 export interface SettleRules {
-  /** Of the provider's promises. */
+  /** The settle time that the provider declares, in milliseconds. */
   readonly settleMs: number;
   /** The longest that a submission may take from its recorded start. */
   readonly longestSubmitMs: number;
@@ -226,9 +226,9 @@ export interface SettleRules {
 }
 
 /**
- * When the provider is believed that it has not taken the attempt, by the monotonic clock: now, or when it has to be asked
- * again. A request of ours that was still on its way may arrive until the settle time after its call is over. From then on
- * the provider has to state it twice, a settle time apart.
+ * When the provider's statement that it has not taken the attempt is trusted, by the monotonic clock: now, or when the
+ * provider has to be polled again. A request of ours that was still in transit may arrive until the settle time after
+ * its call is over. From then on the provider has to state it twice, a settle time apart.
  */
 export function notTakenAt(g: Generation, state: SubmissionTimes, time: RunTime, rules: SettleRules): number {
   const settledAt = submissionOverAt(g, state, time, rules) + rules.settleMs;
@@ -241,8 +241,8 @@ export function notTakenAt(g: Generation, state: SubmissionTimes, time: RunTime,
 }
 
 /**
- * When the provider is believed that it has lost a task that it accepted. The submission has ended by then, so its first
- * statement counts.
+ * When the provider's statement that it has lost an accepted task is trusted. The submission has ended by then, so its
+ * first statement counts.
  */
 export function forgottenAt(
   { forgotten }: Pick<RunState, 'forgotten'>,
@@ -267,9 +267,10 @@ function statedTwiceAt(
 }
 
 /**
- * When the last submission of the attempt was over at the latest, by the monotonic clock. What was recorded before this run
- * began ended before it. A call whose end is not on record ends with the longest call, counted from its record or from the
- * start of this run, and with the lease of its worker, which that worker cannot have renewed since this run began.
+ * The latest time at which the last submission of the attempt was over, by the monotonic clock. An end recorded before
+ * this run started precedes it. A call whose end is not recorded ends with the longest call, counted from its record or
+ * from the start of this run, and with the lease of its worker, which that worker cannot have renewed since this run
+ * started.
  */
 function submissionOverAt(
   { attempt }: Generation,

@@ -12,9 +12,9 @@ import { CallGivenUp, type ProviderCalls } from './provider-calls.js';
 import type { UndoneBecause } from './run-state.js';
 
 /**
- * Submits an attempt. `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the provider
- * has no slot or no submission for it now; those that the run began with may have lapsed. `unknown`: the provider may have
- * accepted it.
+ * Submits an attempt. `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the
+ * provider has no slot or no submission for it now; those that the run started with may have lapsed. `unknown`: the
+ * provider may have accepted it.
  */
 export async function submitAttempt(
   context: Files & Machine,
@@ -146,7 +146,7 @@ export async function handOff(
   }
 }
 
-/** What a submission needs beside the generation. */
+/** The inputs of a submission besides the generation. */
 export interface SubmissionOf {
   readonly attempt: Pick<Attempt, 'number' | 'token'>;
   readonly settings: JsonObject;
@@ -158,7 +158,7 @@ export interface SubmissionOf {
   readonly onUnread: () => void;
 }
 
-/** What the provider is handed for one attempt. It sees the task, never whose it is. */
+/** The request that is passed to the provider for one attempt. It contains the task, but never its owner. */
 export function submissionOf(
   context: Files,
   g: Generation,
