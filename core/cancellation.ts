@@ -16,7 +16,7 @@ export interface Cancellation {
   onOver(tell: () => void): () => void;
 }
 
-/** The waiting caller: only whether its call is over. */
+/** The waiting caller, reduced to whether its call is over. */
 export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
 
 /** Thrown when a call is over before its work has written anything. There is no effect, and no answer is needed. */

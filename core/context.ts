@@ -70,9 +70,9 @@ export interface Call {
 export interface Context extends Money, Work, Files, Identity, Models, Webhooks, Machine, Call {}
 
 /**
- * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for
- * one of several on the same stores; `changes` tells what the others write, where the store can. `settleWaitMs` is how
- * long a charge that releases nothing may wait for another write of its account.
+ * The context that all use cases of a process share, with one account writer. Without a boot the process is treated as
+ * one of several on the same stores; `changes` reports the writes of the others, if the store can. `settleWaitMs` is
+ * how long a charge that releases nothing may wait for another write of its account.
  */
 export function createContext(
   ports: Ports,

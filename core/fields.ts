@@ -7,7 +7,7 @@ export interface Fault {
   readonly pointer: string;
   /** The same as a path: `parameters.size`, `reference_upload_ids[3]`; '' for the whole. Names are not escaped. */
   readonly field: string;
-  /** One sentence: what is wrong and what would be right. */
+  /** One sentence that states the fault and the requirement. */
   readonly message: string;
 }
 
@@ -78,7 +78,7 @@ function withoutNullFields({ properties }: BodySchema, body: Json): Json {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** A value that no field may have: where it is, and what is required there. */
+/** A value that no field may have, with its position and the requirement. */
 interface BadValue {
   readonly tokens: readonly FieldToken[];
   readonly must: string;

@@ -26,8 +26,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Does the work while `byteSize` bytes are reserved for it. Throws `CallOver`, with nothing done, when the call is
-   * over while it waits.
+   * Runs the work while `byteSize` bytes are reserved for it. Throws `CallOver`, without running it, if the call ends
+   * while it waits.
    */
   async during<T>(byteSize: number, work: () => Promise<T>, waits?: Waits): Promise<T> {
     const counted = Math.min(byteSize, this.limitBytes);

@@ -29,8 +29,8 @@ export function pageOf<T>(found: readonly T[], request: PageRequest, cursorOf: (
 const MAX_READS = 100;
 
 /**
- * A page of those that match, of a list. It is made in a bounded number of reads, so it may hold fewer than asked for,
- * or none, although there are more; its cursor continues after the last one that was examined.
+ * A page of matching items of a list. It is made in a bounded number of reads, so it may hold fewer than requested, or
+ * none, although there are more; its cursor continues after the last one that was examined.
  */
 export async function matchingPage<T>(
   list: (page: PageRequest) => Promise<Page<T>>,

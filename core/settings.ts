@@ -66,17 +66,14 @@ export interface Settings {
   readonly providerCallMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
-  /**
-   * The longest wait that a provider may ask for: before another attempt, or before it is asked again whether it has a
-   * task.
-   */
+  /** The longest wait that a provider may request: before another attempt, or before it is polled again for a task. */
   readonly retryAfterCapMs: number;
   /** How long after its due time recovery treats a step as lost. */
   readonly recoveryGraceMs: number;
   readonly recoveryBatch: number;
-  /** A person who does nothing for so long is signed out. */
+  /** A person is signed out after this time without activity. */
   readonly sessionIdleMs: number;
-  /** A session ends so long after the sign-in, whatever is done in it. */
+  /** A session ends this long after the sign-in, regardless of activity. */
   readonly sessionMaxMs: number;
   readonly signInLinkMs: number;
   /** How long an OAuth access token lives, in milliseconds. */

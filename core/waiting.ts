@@ -1,6 +1,6 @@
 import type { Clock } from './ports/machine.js';
 
-/** The longest a clock can be asked to wait at once. */
+/** The longest single wait of a clock, in milliseconds. */
 export const MAX_WAIT_MS = 2 ** 31 - 1;
 
 export function pause(clock: Clock, delayMs: number): Promise<void> {

@@ -131,12 +131,12 @@ export class Authenticator {
     };
   }
 
-  /** Forgets all credentials, and leaves no timer behind. */
+  /** Forgets all credentials and cancels their timers. */
   close(): void {
     for (const credential of this.cache.keys()) this.drop(credential);
   }
 
-  /** Entries stand in the order in which they were read, so that the outdated ones are in front. */
+  /** Entries are in the order in which they were read, so the outdated ones come first. */
   private forget(credential: string, now: number): void {
     this.drop(credential);
     for (const [kept, entry] of this.cache) {

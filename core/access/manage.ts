@@ -191,9 +191,9 @@ async function change(
 const MAX_SEARCH = 254;
 
 /**
- * The accounts that an operator looks for: by their id, or that of an App, a key, a person or a generation of theirs, by
- * the e-mail address of a person, or by a part of their name in any case. Names are looked for in a bounded number of
- * reads, so a page may hold fewer than asked for, or none, although there are more. Throws FIELD_INVALID.
+ * Finds accounts for an operator: by their id, or that of an App, a key, a person or a generation of theirs, by the
+ * e-mail address of a person, or by a part of their name in any case. Names are searched in a bounded number of reads,
+ * so a page may hold fewer than requested, or none, although there are more. Throws FIELD_INVALID.
  */
 export async function findAccounts(
   ports: Money & Work & Identity & Call,

@@ -70,12 +70,12 @@ export interface Model {
   readonly onOtherSize: OtherSizePolicy;
   /** The mark of its outputs. If absent, the mark has no name, and its source type depends on the references. */
   readonly mark?: ModelMark;
-  /** How often to ask the provider, when it does not say, in milliseconds. */
+  /** How often to poll the provider if it does not specify an interval, in milliseconds. */
   readonly pollIntervalMs: number;
 }
 
 /**
- * All places but a quarter of them, and at least one less than all: where nothing else is said, no account can take the
+ * All slots but a quarter of them, and at least one less than all: unless configured otherwise, no account can take the
  * last one.
  */
 export function defaultConcurrencyPerAccount(concurrency: number): number {

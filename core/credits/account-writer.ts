@@ -93,7 +93,7 @@ export class AccountWriter {
     if (!queue.busy) this.begin(accountId, queue);
   }
 
-  /** Writes what waits, or lets it wait if all of it may. */
+  /** Writes the waiting commands, or delays them if all of them may wait. */
   private begin(accountId: string, queue: AccountQueue): void {
     if (this.isUrgent(queue)) return void this.drain(accountId, queue);
     queue.cancelWait ??= this.ports.clock.after(this.waitMs, () => void this.drain(accountId, queue));
@@ -141,7 +141,7 @@ export class AccountWriter {
     if (queue.waiting.length > 0) this.begin(accountId, queue);
   }
 
-  /** Answers every command, or returns why none could be written. */
+  /** Resolves every command, or returns the reason why none could be written. */
   private async commit(
     accountId: string,
     queue: AccountQueue,
@@ -323,8 +323,8 @@ export function nextBatch(waiting: Pending[]): Pending[] {
 }
 
 /**
- * Answers all that wait under keys which others have claimed now, and removes them: they would find that one after the
- * other. One whose own claim is stored waits on.
+ * Resolves all waiting commands whose keys others have claimed now, and removes them, because each would only find that
+ * out in turn. A command whose own claim is stored keeps waiting.
  */
 export function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void {
   if (claims.length === 0 || waiting.length === 0) return;

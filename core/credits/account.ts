@@ -18,7 +18,7 @@ export interface CapUse {
   readonly used: number;
 }
 
-/** An account keeps the use of so many credentials. */
+/** The most credentials whose usage an account keeps. */
 export const MAX_CAP_USES = 1_000;
 
 const LIFE = 'life';
@@ -123,7 +123,7 @@ export interface Entry {
 /** Properties of an account, other than its credits, that operators can change. */
 export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
 
-/** One write onto an account: its new totals, the holds that opened and closed, and the entries that say why. */
+/** One write to an account: its new totals, the holds that opened and closed, and the entries that explain them. */
 export interface AccountChange {
   readonly accountId: string;
   readonly expectedVersion: number;

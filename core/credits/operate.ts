@@ -8,7 +8,7 @@ import { findGrant } from '../people/grants.js';
 import type { Account, Entry } from './account.js';
 import type { AccountCommand } from './decide.js';
 
-/** Both stand in the ledger for ever, and in the account's own record first, which a store may bound. */
+/** Both are stored in the ledger for ever, and in the account's own record first, which a store may bound. */
 const MAX_OPERATION_ID = 255;
 const MAX_REASON = 1_000;
 

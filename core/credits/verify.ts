@@ -174,7 +174,10 @@ function tracesOf({ usage, call }: Money & Call, accountId: string, range: DayRa
   };
 }
 
-/** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */
+/**
+ * A create may be between its hold and its generation. An older hold is not explained by that, and recovery should have
+ * ended it.
+ */
 function oldHolds({ clock, settings }: Machine, { holds }: Account): Map<string, Hold> {
   const oldest = clock.now() - 10 * (settings.claimLeaseMs + settings.recoveryGraceMs);
   return new Map([...holds].filter(([, { heldAt }]) => heldAt < oldest));
@@ -210,7 +213,7 @@ function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
 }
 
 type Read<T> = (page: PageRequest) => Promise<Page<T>>;
-/** The items of all pages of a list, behind a cursor. */
+/** Yields the items of all pages of a list, from after a cursor. */
 type Pages = <T>(read: Read<T>, from?: string) => AsyncGenerator<T>;
 
 async function* pagesOf<T>(read: Read<T>, from: string | undefined): AsyncGenerator<Page<T>> {

@@ -143,7 +143,10 @@ function approvalRefusal(credits: number, approvedCredits: number): ServiceError
  */
 type Accepted = Generation | ServiceError | 'taken' | 'overtaken';
 
-/** Accepts under a key that nobody is known to have claimed. A replay must not mark uploads as used, so it is looked for first. */
+/**
+ * Accepts under a key that is not known to be claimed. A replay must not mark uploads as used, so it is looked up
+ * first.
+ */
 async function acceptUnclaimed(
   context: Money & Work & Files & Machine,
   planned: Planned,

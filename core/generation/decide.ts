@@ -58,7 +58,7 @@ export function mayHaveOutputs(g: Generation): boolean {
   return g.outputsRemovedAt === undefined && g.attemptsMade > 0;
 }
 
-/** Whether an ended generation still has what was asked for, though nothing was paid for keeping it. */
+/** Whether an ended generation still has its request, although its storage was not paid for. */
 export function hasUnchargedContent(g: Generation): boolean {
   return g.contentRemovedAt === undefined && g.chargedCredits === 0;
 }
@@ -88,7 +88,7 @@ interface Fenced {
   readonly fence: number;
 }
 
-/** A change after a provider may have said what the attempt costs. */
+/** A change that follows a call in which the provider may have reported the attempt's cost. */
 interface Costly {
   readonly cost?: ProviderCost;
 }
@@ -111,11 +111,11 @@ export type GenerationCommand =
   | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
   | ({ readonly event: 'begin-attempt'; readonly token: string; readonly provider: string } & Fenced)
   /**
-   * The attempt is about to be submitted once more: the time in which that may arrive begins anew. `isNotTaken`: the
-   * submission before was never sent, or was certainly not taken, so it does not count.
+   * The attempt is about to be submitted once more, so the time in which the submission may arrive starts again.
+   * `isNotTaken`: the previous submission was never sent, or was certainly not taken, so it does not count.
    */
   | ({ readonly event: 'submit-again'; readonly isNotTaken: boolean } & Fenced)
-  /** Our own call has ended, and nobody knows whether the attempt was accepted. */
+  /** Our own call has ended, and it is unknown whether the attempt was accepted. */
   | ({ readonly event: 'submission-ended' } & Fenced)
   /** With a reference to poll by, or with what the provider delivered in its answer. */
   | ({ readonly event: 'accepted' } & (
@@ -152,7 +152,7 @@ export type GenerationCommand =
   | { readonly event: 'expire'; readonly error: TaskError }
   | { readonly event: 'postpone'; readonly until: number }
   | ({ readonly event: 'settle' } & Retention)
-  /** Nothing was charged, and what was asked for is kept no longer. */
+  /** Nothing was charged, and the request is no longer kept. */
   | ({ readonly event: 'content-removed' } & Retention)
   | ({ readonly event: 'outputs-removed' } & Retention)
   | { readonly event: 'late-report'; readonly state: string }
@@ -451,7 +451,7 @@ function waitingForRetry(g: Generation, retryAt: number, at: number): Generation
   return { ...leftUntil(g, retryAt, at), retryAt };
 }
 
-/** Without a lease, and due at `dueAt`: recovery wakes it if nobody else does. */
+/** Without a lease, and due at `dueAt`: recovery wakes it if no other process does. */
 function leftUntil(g: Generation, dueAt: number, at: number): Generation {
   return { ...withoutLease(g), updatedAt: at, dueAt: dueAt + ATTENTION_MARGIN_MS };
 }
@@ -487,8 +487,8 @@ function attentionAfter(g: Generation, expiresAt: number): number {
 }
 
 /**
- * A result that became ready while nobody could collect it is not lost: whoever finds the deadline passed allows one more
- * poll, once.
+ * A result that became ready while no worker could collect it is not lost: whoever finds the deadline passed allows one
+ * more poll, once.
  */
 function allowLastPoll(
   g: Generation,
@@ -606,8 +606,9 @@ export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
 }
 
 /**
- * Whether another worker may continue it: nobody has it, and its next attempt is due. A dead holder may have left a submission in flight: if asked too early, the
- * provider would answer that it has no such task, and get it a second time. So in that case the lease must lapse first.
+ * Whether another worker may continue it: it is not leased, and its next attempt is due. A dead holder may have left a
+ * submission in flight: if polled too early, the provider would report that it has no such task, and receive it a
+ * second time. So in that case the lease must lapse first.
  */
 export function mayBeTakenOver(g: Generation, now: number, boot: Boot): boolean {
   if (hasLiveLease(g, now, boot) || waitsForRetry(g, now)) return false;

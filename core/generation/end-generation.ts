@@ -18,9 +18,9 @@ import {
 import { wake } from './wake.js';
 
 /**
- * Cancels the caller's own generation. A queued one ends immediately and costs nothing; a running one is asked to stop
- * and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
- * its retention: there is nothing left to cancel.
+ * Cancels the caller's own generation. A queued one ends immediately and costs nothing. A running one is asked to stop
+ * and may still be running in the response. One that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
+ * its retention, because there is nothing left to cancel.
  */
 export async function cancelGeneration(
   context: Money & Work & Webhooks & Machine & Call,
@@ -56,7 +56,7 @@ async function tryCancel(
 }
 
 /**
- * Does what a cancel by its client would do. Throws as `findGeneration` does, and `CallOver` before it writes for a
+ * Cancels any generation as its client would. Throws as `findGeneration` does, and `CallOver` before it writes for a
  * call that is over.
  */
 export async function cancelAnyGeneration(
@@ -135,16 +135,19 @@ export async function removeOutputs(
     for (let index = 0; index < outputs; index += 1) await objects.remove(outputKey(generationId, fence, index));
 }
 
-/** After so long no worker can still be writing outputs: those that one wrote late are removed then, in milliseconds. */
+/**
+ * The time after which no worker can still be writing outputs, in milliseconds. Outputs that were written late are then
+ * removed.
+ */
 const SWEPT_AGAIN_MS = 86_400_000;
 const MAX_TRIES = 10;
 
 /**
- * Deletes the caller's own generation that has ended: what was asked for and its outputs. Its ledger entries stay. It is
+ * Deletes the caller's own generation that has ended: its request and its outputs. Its ledger entries stay. It is
  * settled first, as a deletion before its charge would make it free. First the record is marked and loses its content,
- * so that nobody is shown it any more; then the outputs of every fence are removed, and then the record. Recovery
- * completes one that is cut. Throws TASK_NOT_FOUND, GENERATION_JOB_NOT_FOUND for one that was deleted or is past its
- * retention, and CONFLICT for one that has not ended.
+ * so that it is no longer shown to anybody; then the outputs of every fence are removed, and then the record. Recovery
+ * completes an interrupted deletion. Throws TASK_NOT_FOUND, GENERATION_JOB_NOT_FOUND for one that was deleted or is
+ * past its retention, and CONFLICT for one that has not ended.
  */
 export async function deleteGeneration(
   context: Money & Work & Files & Webhooks & Machine & Call,
@@ -172,8 +175,8 @@ async function mark(context: Money & Work & Webhooks & Machine, found: Generatio
 }
 
 /**
- * Removes what is left of a generation that is marked as deleted. May be repeated, and done by several processes. The
- * record of one that was not charged stays as long as it counts for its account; it has no content any more.
+ * Removes the rest of a generation that is marked as deleted. May be repeated, and done by several processes. The
+ * record of one that was not charged is kept while it counts towards its account's limit, without content.
  */
 export async function completeDeletion(context: Work & Files & Webhooks & Machine, marked: Generation): Promise<void> {
   await cancelDeliveries(context, marked);

@@ -42,7 +42,7 @@ const STEPS = 1_000;
 export interface Following {
   /** Id of the last event that was received; all events when absent, or when no event has this id. */
   readonly after?: string | undefined;
-  /** After so long without an event a beat comes in its place, in milliseconds. */
+  /** A beat is sent after this time without an event, in milliseconds. */
   readonly beatMs: number;
   /** Ends the events early. */
   readonly until: Waits;

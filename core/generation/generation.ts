@@ -97,7 +97,7 @@ export interface Lease {
   readonly bootId?: string;
 }
 
-/** An output as a provider gave it in its answer to the submission: stored under a key of its own, not yet checked. */
+/** An output that a provider included in its answer to the submission: stored under a separate key, not yet checked. */
 export interface DeliveredObject {
   readonly objectKey: string;
   readonly byteSize: number;
@@ -204,11 +204,11 @@ export interface Generation {
    * `terms.maxAttempts`. Absent in what earlier releases wrote: as many as attempts.
    */
   readonly submissionsMade?: number;
-  /** When the next attempt may begin, while it waits for that. */
+  /** When the next attempt may start, while the generation waits for it. */
   readonly retryAt?: number;
   /** Providers of the route that cannot make it: they lack the model, or do not serve the operator. */
   readonly notHere?: readonly string[];
-  /** One for each attempt whose provider said what it costs. */
+  /** One entry for each attempt whose provider reported its cost. */
   readonly costs?: readonly AttemptCost[];
   readonly runDeadlineAt?: number;
   /**
@@ -241,7 +241,7 @@ export interface Generation {
 
 /**
  * The record at a generation's id if there is no generation. `void`: none can ever be created there, because a retry or
- * a recovery pass took the id first. `expired`: there was one and its retention is over.
+ * a recovery pass took the id first. `expired`: a generation existed and its retention is over.
  */
 export interface Tombstone {
   readonly kind: 'void' | 'expired';

@@ -20,7 +20,7 @@ export class LastingCalls {
   private readonly calls = new Bounds(CALL, MAX_IN_ALL);
   private readonly appStreams = new Bounds(APP_STREAM, MAX_APP_STREAMS);
 
-  /** Takes a place until the returned function is called; undefined where there is none. */
+  /** Reserves a place until the returned function is called; undefined if there is none. */
   tryWait(owner: Owner): (() => void) | undefined {
     return this.calls.hasRoom(owner) ? this.calls.take(owner) : undefined;
   }

@@ -139,7 +139,7 @@ export interface Quote {
   readonly parameters: JsonObject;
   readonly uploads: readonly Upload[];
   readonly creditsByOutputs: readonly number[];
-  /** The most it can cost; what is estimated and reserved. */
+  /** The most it can cost, which is the amount that is estimated and reserved. */
   readonly credits: number;
 }
 
@@ -180,7 +180,7 @@ function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
   );
 }
 
-/** A size that cannot be read could be neither priced nor checked against what is delivered. */
+/** A size that cannot be parsed could be neither priced nor checked against the delivered output. */
 function sizeRefusal(model: Model, parameters: JsonObject): ServiceError | undefined {
   const name = model.price.sizeParameter;
   if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return undefined;
@@ -256,7 +256,10 @@ function maskFault(
 
 const PROMPT = 'a lighthouse at dusk';
 
-/** A request for a picture that the catalog takes as it is, whatever the account has; undefined if there is none. */
+/**
+ * A request for a picture that the catalog accepts without changes, whatever the account has; undefined if there is
+ * none.
+ */
 export async function exampleRequest(
   context: Files & Models & Machine,
   caller: Caller,

@@ -44,7 +44,7 @@ export interface ListFilter {
   readonly createdBefore?: number;
 }
 
-/** How long a key of a model can be that is asked for. */
+/** The maximum length of a model key in a filter. */
 export const MAX_LISTED_MODEL_KEY = 200;
 export const MAX_LISTED_TRACE_ID = 128;
 
@@ -92,8 +92,8 @@ const INDEXED = ['clientTraceId', 'status', 'modelKey'] as const;
 
 /**
  * A page of the caller's own generations, newest first: those of its App, and not of others of the account. One field
- * and the times are found by an index. A filter by several fields may give a page with fewer than asked for, or none,
- * although there are more.
+ * and the times use an index. A filter by several fields may give a page with fewer than requested, or none, although
+ * there are more.
  */
 export function listGenerations(
   { generations, call }: Work & Call,
@@ -168,7 +168,10 @@ export interface GenerationFilter {
   readonly statuses?: readonly GenerationStatus[];
 }
 
-/** Any account's generation, for operators. Throws NOT_FOUND, and says so of one past its retention. */
+/**
+ * Finds any account's generation, for operators. Throws NOT_FOUND, with a message of its own for one past its
+ * retention.
+ */
 export async function findGeneration({ generations, call }: Work & Call, generationId: string): Promise<Generation> {
   const record = await generations.read(generationId, call);
   if (record?.kind === 'generation') return record;
@@ -177,8 +180,8 @@ export async function findGeneration({ generations, call }: Work & Call, generat
 }
 
 /**
- * A page of generations, newest first. Statuses are looked for in a bounded number of reads, so a page may hold fewer
- * than asked for, or none, although there are more.
+ * A page of generations, newest first. Statuses are searched in a bounded number of reads, so a page may hold fewer
+ * than requested, or none, although there are more.
  */
 export async function searchGenerations(
   { generations, call }: Work & Call,

@@ -144,7 +144,7 @@ export function changedTooOften(): ServiceError {
 }
 
 /**
- * Decides a command on the version that was read, and writes it only if that still is the newest. Answers the resulting
+ * Decides a command on the version that was read, and writes it only if that still is the newest. Returns the resulting
  * generation; undefined if nothing was written.
  */
 export async function changeOnce(

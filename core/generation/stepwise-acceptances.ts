@@ -1,7 +1,7 @@
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../ports/stores.js';
 import type { Ports } from '../ports/ports.js';
 
-/** Accepts by one write after the other, on stores that promise no more than one record at a time. */
+/** Accepts with one write after the other, on stores that are atomic for one record only. */
 export class StepwiseAcceptances implements AcceptanceStore {
   constructor(private readonly stores: Pick<Ports, 'claims' | 'accounts' | 'generations'>) {}
 

@@ -18,8 +18,8 @@ export interface Waiting {
 export const NO_WAIT: Waiting = { waitMs: 0 };
 
 /**
- * The caller's own generation once it has ended, or as it is when the time or the wait is over. Throws TASK_NOT_FOUND
- * and GENERATION_JOB_NOT_FOUND as `getGeneration` does.
+ * Returns the caller's own generation once it has ended, or as it is when the time or the wait is over. Throws
+ * TASK_NOT_FOUND and GENERATION_JOB_NOT_FOUND as `getGeneration` does.
  */
 export async function waitForGeneration(
   context: Work & Machine & Call,

@@ -40,7 +40,7 @@ export function wake(context: Waking, generationId: string, at: number): void {
     .catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
-/** Has the worker of this process begin a generation that was just accepted, or schedules a wake-up for it. */
+/** Lets the worker of this process start a generation that was just accepted, or schedules a wake-up for it. */
 export function wakeAccepted(context: Waking & { readonly localRuns: LocalRuns }, generation: Generation): void {
   const { generationId, createdAt } = generation;
   const taken = context.localRuns.take(generation);

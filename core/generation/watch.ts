@@ -123,12 +123,13 @@ export class GenerationWatch {
 
 const PAGE = 1_000;
 
-/** In this order one that begins to run in between is in one of both lists. */
+/** In this order, a generation that starts to run in between is in one of both lists. */
 const OPEN = ['queued', 'running'] as const;
 
 /**
- * How long before the last look what was created since is listed, in milliseconds: clocks of other processes may be behind.
- * Mostly by a little; now and then as far as they may be, and a client that resumes its stream asks for as much again.
+ * How far before the last look a look lists created generations, in milliseconds, because clocks of other processes may
+ * be behind. Usually they are a little behind; now and then a look covers the maximum skew, and a client that resumes
+ * its stream requests as much again.
  */
 const NARROW_MS = 10_000;
 const WIDE_MS = 2 * 60_000;
@@ -322,7 +323,7 @@ interface Watch {
   written(record: GenerationRecord): void;
 }
 
-/** The store, which tells the watches of this process what is written through it. */
+/** Wraps a store so that the watches of this process are notified of writes through it. */
 export function watchedGenerations(store: GenerationStore, ...watches: readonly Watch[]): GenerationStore {
   const written = (record: GenerationRecord): void => {
     for (const watch of watches) watch.written(record);
@@ -346,7 +347,7 @@ export function watchedGenerations(store: GenerationStore, ...watches: readonly 
   };
 }
 
-/** The same of what is accepted through the store. */
+/** The same for generations that are accepted through the store. */
 export function watchedAcceptances(store: AcceptanceStore, ...watches: readonly Watch[]): AcceptanceStore {
   return {
     async accept(batch) {

@@ -27,9 +27,9 @@ const MAX_ROUNDS = 4;
 
 /**
  * Claims a key before anything else is done under it. The first process mints the subject's id and is the only one that
- * ever acts on it; a duplicate request is answered from what the first one made, or told to wait. When the first one's
- * lease has lapsed, or its process is known to be dead, its subject is precluded before a new id is minted, so that the
- * first one can have no effect, however late it continues.
+ * ever acts on it; a duplicate request receives the first one's result, or has to wait. When the first one's lease has
+ * lapsed, or its process is known to be dead, its subject is precluded before a new id is minted, so that the first one
+ * can have no effect, however late it continues.
  *
  * Refuses with IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
@@ -51,14 +51,14 @@ export async function claim(
     if (isLeased(context, existing, now)) return inProgress(existing.leaseExpiresAt - now);
 
     if ((await target.preclude(existing.subjectId)) === 'exists') return replay(existing, settings, now);
-    // The effect is only now to come, so its answer is replayed for a window that begins now.
+    // The effect is yet to come, so its answer is replayed for a window that starts now.
     const next: Claim = { ...fresh, version: existing.version + 1 };
     if ((await claims.replace(next, existing.version)) === 'applied') return { mine: next };
   }
   return inProgress(1_000);
 }
 
-/** The first claim of a key: its lease begins now. */
+/** The first claim of a key: its lease starts now. */
 export function freshClaim(
   { clock, ids, boot, settings }: Omit<Claiming, 'claims'>,
   { key, digest }: ClaimRequest,
@@ -73,15 +73,15 @@ export function freshClaim(
     leaseExpiresAt: now + settings.claimLeaseMs,
     bootId: boot.id,
     removeAt: now + settings.claimRetentionMs,
-    // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
+    // Placed last, because an object that starts as a copy and then grows is slow to create and to pass on.
     ...key,
   };
 }
 
 /**
  * Frees a key whose request was refused. `taken-over` means that we were so slow that another process has the key now,
- * and may have answered under it: then the refusal is not ours to give. Nor is it when the store does not say: throws
- * `StoreUnavailable` then, and the lease frees the key later.
+ * and may have answered under it: then we must not return the refusal. The same applies if the store does not respond:
+ * it then throws `StoreUnavailable`, and the lease frees the key later.
  */
 export async function freeClaim({ claims }: Pick<Work, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
   return (await claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';

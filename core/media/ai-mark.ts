@@ -29,7 +29,7 @@ export const MAX_MARK_BYTES = 1_024 + 2 * 6 * MAX_SYSTEM_CHARACTERS;
 export interface MarkPolicy {
   /** Whether outputs get a mark. */
   readonly isWritten: boolean;
-  /** Whether a provider's C2PA manifest stays where the file does not change otherwise and the manifest says AI. */
+  /** Whether a provider's C2PA manifest is kept if the file does not change otherwise and the manifest declares AI. */
   readonly manifests: 'keep' | 'drop';
   /** Whether a mark names the model by its public name, where the model's entry names no system. */
   readonly namesModel: boolean;

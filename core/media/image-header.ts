@@ -123,7 +123,7 @@ export function isStartOfFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** Those whose low bits say that coefficients are refined over several scans. */
+/** Frames whose low bits indicate that coefficients are refined over several scans. */
 const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
 
 /** Markers without a length: TEM and the restart markers. */
@@ -197,8 +197,8 @@ const ROWS_HELD = 1_600;
 
 /**
  * The most memory that decoding a picture takes while it is shrunk, in bytes. It follows from the header alone, so that
- * it can be bounded before anything is decoded: the number of pixels alone says little, as a decoder yields most
- * pictures row by row and must hold others completely.
+ * it can be bounded before anything is decoded: the number of pixels is not enough, as a decoder yields most pictures
+ * row by row and must hold others completely.
  */
 export function decodeBytes({ widthPx, heightPx, rowPixelBytes, heldBytes }: ImageHeader): number {
   return heldBytes + widthPx * rowPixelBytes * Math.min(heightPx * 2, ROWS_HELD);

@@ -166,8 +166,8 @@ function grantOf({ id, owner = '', data, createdAt, expiresAt, endedAt }: Artefa
 }
 
 /**
- * The id under which the store keeps a secret: it never has the secret itself. The kind is part of what is digested, so
- * a secret of one kind is none of another.
+ * The id under which the store keeps a secret, which it never has itself. The kind is part of the digest, so a secret
+ * of one kind is not valid for another.
  */
 export function secretDigest({ digests }: Machine, kind: string, secret: string): string {
   return digests.keyed(`${kind} ${secret}`);

@@ -60,8 +60,9 @@ export function enablePerson(ports: Money & Identity & Machine & Call, personId:
 }
 
 /**
- * Takes password, passkeys and outside identities away and ends every session, for a person who has lost them. Programs
- * that they have connected stay connected. An operator is none afterwards: the link must not let in who has got hold of it.
+ * Removes password, passkeys and outside identities and ends every session, for a person who has lost them. Programs
+ * that they have connected stay connected. An operator loses that role: the link must not let in whoever has got hold
+ * of it.
  */
 export async function resetPerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
   const reset = await changePerson(ports, personId, ({ password: _password, operatorSince: _since, ...person }) => ({

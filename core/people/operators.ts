@@ -50,8 +50,8 @@ export function requireOperator(
 }
 
 /**
- * Before a passkey of an operator is added: whoever has their password, or a link, must not get one that lets them in.
- * Throws PASSKEY_SIGN_IN_REQUIRED.
+ * Checked before a passkey of an operator is added: whoever has their password, or a link, must not get one that lets
+ * them in. Throws PASSKEY_SIGN_IN_REQUIRED.
  */
 export function requirePasskeyOfOperator(person: Person, { method }: Pick<Session, 'method'>): void {
   if (isOperator(person) && method !== 'passkey')

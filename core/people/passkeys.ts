@@ -115,7 +115,7 @@ export interface PasskeyAnswer {
   readonly assertion: PasskeyAssertion;
 }
 
-/** The challenge of a sign-in, for five minutes. It must stay with the browser that asked for it. */
+/** Creates the challenge of a sign-in, valid for five minutes. It must stay with the browser that requested it. */
 export function beginPasskeySignIn(ports: Identity & Machine & Call): Promise<string> {
   return createChallenge(ports, SIGN_IN);
 }

@@ -16,7 +16,7 @@ export interface Person {
   /** At most `MAX_PASSKEYS`. */
   readonly passkeys: readonly Passkey[];
   /**
-   * Sessions carry the epoch in which they began, and end with it: another password, a reset and disabling begin a new
+   * Sessions carry the epoch in which they started, and end with it: a new password, a reset and disabling start a new
    * one.
    */
   readonly sessionEpoch: string;
@@ -63,8 +63,8 @@ export const PASSKEY_ALGORITHMS: readonly number[] = [-8, -7, -257];
 export const MAX_IDENTITIES = 10;
 
 /**
- * Something short-lived that a secret in somebody's hands stands for: a session, a sign-in link, an OAuth code or token.
- * It is kept under a digest of the secret, never under the secret.
+ * A short-lived object that a person's secret refers to: a session, a sign-in link, an OAuth code or token. It is
+ * stored under a digest of the secret, never under the secret.
  */
 export interface Artefact {
   /** The kind of artefact: 1 to 32 lower-case letters, digits and hyphens. */

@@ -183,7 +183,8 @@ export interface UsableApp {
 
 /**
  * The Apps of their account that a person may use, that of the account page first: those that keys are made for, which
- * are everybody's, and those of the programs that this person has connected, which are nobody else's.
+ * everybody in the account may use, and those of the programs that this person has connected, which nobody else may
+ * use.
  */
 export async function usableApps(ports: Identity & Machine & Call, person: Person): Promise<readonly UsableApp[]> {
   const own = await consoleApp(ports, person.accountId);
@@ -225,7 +226,7 @@ export async function requireNotSuspended(
   if (account?.suspendedAt !== undefined) throw accountSuspended();
 }
 
-/** Without a list of all Apps where the id alone says whose it is. */
+/** Avoids a list of all Apps if the id alone shows the owner. */
 async function isUsable(ports: Identity & Machine & Call, person: Person, appId: string): Promise<boolean> {
   const app = await ports.credentials.readApp(appId, ports.call);
   if (app?.accountId !== person.accountId) return false;

@@ -81,7 +81,7 @@ async function personOf(
   return person.sessionEpoch === found.data['epoch'] ? person : undefined;
 }
 
-/** Writes the UTC day of the last sign-in on the person, at most once a day. A lost write is of no harm. */
+/** Writes the UTC day of the last sign-in on the person, at most once per day. A lost write does no harm. */
 export async function noteSignIn(
   ports: Identity & Machine & Call,
   { personId, lastSignInAt = -Infinity }: Person,

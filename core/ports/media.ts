@@ -12,7 +12,7 @@ export type MediaFacts =
       readonly heightPx: number;
       /** The length of the picture. Bytes after it, such as a second picture, are ignored. */
       readonly contentBytes: number;
-      /** Whether a pixel is not fully opaque; absent unless `findsTransparency` asks for it. */
+      /** Whether a pixel is not fully opaque; absent unless `findsTransparency` is set. */
       readonly isTransparent?: boolean;
     }
   | {
@@ -64,9 +64,9 @@ export interface CleanOptions {
   /** The mark that the file gets; none when absent. */
   readonly mark?: AiMark;
   /**
-   * `keep`: a C2PA manifest that says AI stays, and the file gets no other mark, if nothing else has to change. `drop`: every
-   * manifest is removed. `restore`: takes back what a first pass wrote for the mark, where the file has a manifest that stays, or
-   * had the mark already; only `secondPass` asks for it.
+   * `keep`: a C2PA manifest that declares AI stays, and the file gets no other mark, if nothing else has to change.
+   * `drop`: every manifest is removed. `restore`: takes back what a first pass wrote for the mark, if the file has a
+   * manifest that stays, or had the mark already; only `secondPass` requests it.
    */
   readonly manifests: 'keep' | 'drop' | 'restore';
 }
@@ -75,15 +75,16 @@ export interface Cleaning {
   /** The cleaned file, to be read once. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /**
-   * With which options the result has to be cleaned once more, because the stream showed too late what it is; undefined
-   * where it is as it should be. To be called once all of `bytes` has been read. After a second pass there is none.
+   * Returns the options with which the result has to be cleaned once more, because the stream showed too late what it
+   * is; undefined if the result is correct. Call it once all of `bytes` has been read. A second pass never needs
+   * another one.
    */
   secondPass(): CleanOptions | undefined;
 }
 
 /**
- * Removes descriptive metadata from media, so that a delivered file does not say with which prompt it was made, and writes
- * the mark that says that AI made it.
+ * Removes descriptive metadata from media, so that a delivered file does not reveal its prompt, and writes the mark
+ * that declares it as made by AI.
  */
 export interface MediaCleaner {
   /**

@@ -13,7 +13,7 @@ export interface ProviderChecks {
 
 /** Whom the provider has signed in. */
 export interface ProvenIdentity extends IdentityKey {
-  /** When the person has proved there who they are; absent where the provider does not say. */
+  /** When the person authenticated there; absent if the provider does not report it. */
   readonly authenticatedAt?: number;
 }
 

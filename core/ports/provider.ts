@@ -85,7 +85,9 @@ export type SubmitAnswer =
       readonly accepted: true;
       readonly outputs: readonly SubmittedOutput[];
       readonly cost?: ProviderCost;
-      /** Frees what the outputs are read from. Called once they are stored, or nobody reads them any more. Never throws. */
+      /**
+       * Frees the source of the outputs. Called once they are stored, or when they are no longer read. Never throws.
+       */
       readonly close?: () => void;
     }
   | {
@@ -100,7 +102,7 @@ export type SubmitAnswer =
  * call throws, whatever its class.
  */
 export interface FailedCallHints {
-  /** How long the provider asks to wait before the next call, in milliseconds. */
+  /** The wait that the provider requests before the next call, in milliseconds. */
   readonly retryAfterMs?: number;
   /** Whether the provider refused the operator's credential for this call, so that an operator has to act. */
   readonly isAccessRefused?: boolean;
@@ -136,7 +138,7 @@ export interface ProviderCapabilities {
    */
   readonly settleMs: number;
   readonly cancels: Cancels;
-  /** How long it keeps results, in milliseconds; absent where it does not say. */
+  /** How long it keeps results, in milliseconds; absent if it is not specified. */
   readonly keepsResultsMs?: number;
   /** How many references with transparent areas one task may have, each of which is a mask; none when absent. */
   readonly maxMaskedReferences?: number;
@@ -146,7 +148,7 @@ export interface ProviderCapabilities {
 
 /** The result of a connection check. */
 export interface ProviderCheck {
-  /** The server that responded, such as a name and a version; absent where it does not say. */
+  /** The server that responded, such as a name and a version; absent if it is not specified. */
   readonly about?: string;
   /** The faults, each as one sentence for the operator; empty when all is right. */
   readonly faults: readonly string[];
@@ -168,9 +170,9 @@ export interface Provider {
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer>;
 
   /**
-   * The state of the task. `settings` is the model's, as in `submit`. Throws for a response that says nothing about the
-   * task, such as a limit of the rate, an error of a gateway, a refused credential, or a page of HTML: core polls again
-   * until the run's deadline. The error may have `FailedCallHints`.
+   * The state of the task. `settings` is the model's, as in `submit`. Throws for a response without a statement about
+   * the task, such as a rate limit, a gateway error, a refused credential, or an HTML page: core polls again until the
+   * run's deadline. The error may have `FailedCallHints`.
    */
   poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport>;
 
@@ -192,8 +194,8 @@ export interface Provider {
   recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer>;
 
   /**
-   * Tries the connection, and whether the models of these settings can be made, without making anything. Never throws
-   * for what is wrong on the other side. Absent where there is nothing to try.
+   * Tests the connection, and whether the models of these settings are available, without generating anything. Never
+   * throws for faults on the other side. Absent if there is nothing to test.
    */
   check?(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck>;
 }

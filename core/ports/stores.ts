@@ -37,8 +37,8 @@ export interface AccountStore {
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 
   /**
-   * The ledger of one account, oldest first. A cursor is the number of an entry as text: the page begins with the one
-   * behind it. Entries have no gaps, so that any stretch of a ledger can be asked for.
+   * The ledger of one account, oldest first. A cursor is the number of an entry as text: the page starts after that
+   * entry. Entries have no gaps, so that any range of a ledger can be requested.
    */
   entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>>;
 
@@ -381,7 +381,7 @@ export interface DayRange {
 export interface TracePage {
   /** 1 to 1,000 rows. */
   readonly limit: number;
-  /** The place behind which the page begins, a row there or not. */
+  /** The position after which the page starts, whether or not a row is there. */
   readonly after?: Pick<TraceKey, 'day' | 'clientTraceId'>;
 }
 

@@ -3,7 +3,7 @@ import { isFarAhead } from '../settings.js';
 import type { ProviderCapabilities } from '../ports/provider.js';
 import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
 
-/** A worker that was not heard from for so long, in milliseconds, may be gone. */
+/** A worker that has not reported for this long, in milliseconds, may be gone. */
 const HEARD_FROM_MS = 60_000;
 
 /** One worker's view of a provider, as it was shared last. */

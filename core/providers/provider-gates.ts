@@ -67,7 +67,7 @@ export class ProviderGates {
     for (const gate of this.gates.values()) gate.counted();
   }
 
-  /** How many would enter each provider if it had room: room is asked for. */
+  /** Sets how many would enter each provider if it had room, and requests room for them. */
   waitFor(counts: ReadonlyMap<string, number>): void {
     for (const [provider, gate] of this.gates) if (!counts.has(provider)) gate.wait(0);
     for (const [provider, count] of counts) this.gate(provider).wait(count);
@@ -134,7 +134,7 @@ export class ProviderGates {
 /** The right of one run to work at a provider. */
 export interface Entry {
   readonly provider: string;
-  /** Whether it has a slot and a submission now; what it lacks is asked for. */
+  /** Whether it has a slot and a submission now; it requests what it lacks. */
   maySubmit(): boolean;
   /**
    * Called when a submission starts, right after `maySubmit` returned true. One that never starts is given back with
@@ -169,7 +169,7 @@ interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
   readonly boot: Boot;
 }
 
-/** How often a worker that waits for a slot asks for one, in milliseconds. */
+/** How often a worker that waits for a slot requests one, in milliseconds. */
 const ASK_AGAIN_MS = 1_000;
 /** How often a share is renewed while it is used, in milliseconds. */
 const RENEW_MS = SHARE_MS / 3;
@@ -232,7 +232,7 @@ export class InstanceGate {
     return true;
   }
 
-  /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
+  /** Whether it may have room, once this process has requested more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
     if (!this.isLimited() || !this.isOpen()) return false;
     return this.share.mayGrow(this.inUse, this.moment);
@@ -256,7 +256,7 @@ export class InstanceGate {
     return false;
   }
 
-  /** A submission of the holder begins. */
+  /** Called when a submission of the holder starts. */
   submitting(holder: object): void {
     this.share.submitting(holder);
   }
@@ -315,7 +315,7 @@ export class InstanceGate {
     await this.once();
   }
 
-  /** Gives back what is not used, and renews nothing any more. Never throws. */
+  /** Gives back what is not used, and stops renewing. Never throws. */
   async leave(): Promise<void> {
     this.hasLeft = true;
     this.cancelTimer?.();
@@ -480,7 +480,7 @@ export class Circuit {
 
   failed({ wall, monotonic }: Moment, error: unknown): void {
     this.lastError = { at: wall, message: messageOf(error) };
-    // A call that was under way when the pause began says nothing new.
+    // A call that was under way when the pause started carries no new information.
     if (this.silentUntil > monotonic) return;
     this.failures += 1;
     if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);

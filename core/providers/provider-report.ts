@@ -1,11 +1,11 @@
 import type { Modality, ProviderCost, TaskErrorCode } from '../generation/generation.js';
 
 /**
- * Why a task was refused or failed. A provider answers `CONTENT_REJECTED_INPUT` or `CONTENT_REJECTED_OUTPUT` for its
+ * Why a task was refused or failed. A provider returns `CONTENT_REJECTED_INPUT` or `CONTENT_REJECTED_OUTPUT` for its
  * content policy, `INPUT_INVALID` for input it cannot use, `PROVIDER_REJECTED` for any other refusal of the task,
- * `MODEL_UNAVAILABLE` where its settings or its model are wrong, `PROVIDER_UNAVAILABLE` when it is full, limits the
- * rate or is down, `PROVIDER_TIMEOUT` when it ran out of its own time, and `INTERNAL_ERROR` when it broke. The other
- * codes are core's own.
+ * `MODEL_UNAVAILABLE` if its settings or its model are wrong, `PROVIDER_UNAVAILABLE` if it is full, limits the rate or
+ * is down, `PROVIDER_TIMEOUT` if it exceeded its own time limit, and `INTERNAL_ERROR` if it broke. The other codes are
+ * core's own.
  */
 export interface ProviderFailure {
   readonly code: TaskErrorCode;
@@ -14,8 +14,8 @@ export interface ProviderFailure {
   /** Whether another attempt can succeed. */
   readonly mayRetry: boolean;
   /**
-   * With `mayRetry`: the next attempt begins so many milliseconds later at the earliest, up to `retryAfterCapMs` of the
-   * settings. No attempt begins past the run's deadline: the generation fails at once instead.
+   * With `mayRetry`: the least delay before the next attempt, in milliseconds, up to `retryAfterCapMs` of the settings.
+   * No attempt starts past the run's deadline: the generation fails at once instead.
    */
   readonly retryAfterMs?: number;
 }
@@ -32,13 +32,14 @@ export type RefusedBecause = 'capacity' | 'not-here';
 export type RecoverAnswer =
   | { readonly found: true; readonly reference: string }
   /**
-   * It has no such task now. One that is still on its way may arrive until `settleMs` after our call has ended, so core
-   * believes it only when it is said again after that time; at once where the model's policy is to resubmit.
+   * It has no such task now. One that is still in transit may arrive until `settleMs` after our call has ended, so core
+   * trusts this only when it is repeated after that time; at once if the model's policy is to resubmit.
    */
   | { readonly found: false }
   /**
-   * Not known yet: a task that was just taken may not be listed, or may still be in flight. It is asked again
-   * `retryAfterMs` later, until it knows or the generation's deadline has passed; the task is not submitted meanwhile.
+   * Not known yet: a task that was just taken may not be listed, or may still be in flight. The provider is polled
+   * again `retryAfterMs` later, until it knows or the generation's deadline has passed; the task is not submitted in
+   * the meantime.
    */
   | { readonly found: 'not-yet'; readonly retryAfterMs?: number }
   /** It cannot look up tokens at all: the model's `on_unknown_acceptance` decides. */

@@ -33,7 +33,7 @@ export class OwnShare {
     return this.given.slots;
   }
 
-  /** How many waited when it was asked for. */
+  /** The number of waiters when the share was requested. */
   get waiting(): number {
     return this.given.waiting;
   }
@@ -48,7 +48,7 @@ export class OwnShare {
     return this.again.size;
   }
 
-  /** How many submissions are left that may begin now. */
+  /** The number of remaining submissions that may start now. */
   submissions(now: Moment): number {
     return this.lots.reduce((sum, { left, expiresAt }) => (isBefore(now, expiresAt) ? sum + left : sum), 0);
   }
@@ -72,7 +72,7 @@ export class OwnShare {
     this.lots = lots.filter((lot) => isBefore(now, lot.expiresAt));
   }
 
-  /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
+  /** Until a renewal is known to be stored, usage is limited to what both the old share and the new one allow. */
   lowerTo(slots: number): void {
     this.given = { ...this.given, slots: Math.min(this.given.slots, slots) };
   }
@@ -93,7 +93,8 @@ export class OwnShare {
    * is another holder's.
    */
   maySubmit(holder: object, now: Moment): boolean {
-    // Whether another holder may have its slot is for the next share to say: an earlier submission of it may have been taken.
+    // The next share decides whether another holder may have its slot, because an earlier submission of it may have
+    // been taken.
     if (!this.isCurrent(now)) return false;
     const isInSlot = this.submitted.has(holder);
     if (this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
@@ -113,7 +114,7 @@ export class OwnShare {
     this.submitted.add(holder);
   }
 
-  /** The holder's submission begins. */
+  /** Called when the holder's submission starts. */
   submitting(holder: object): void {
     this.unused.delete(holder);
     this.submitted.add(holder);
@@ -186,7 +187,7 @@ export interface RenewalOptions {
 
 /** A renewal that is stored. */
 interface Renewed {
-  /** When it began: what was given is valid from then. */
+  /** When the renewal started; what it gave is valid from then. */
   readonly at: Moment;
   readonly given: Given;
   readonly request: ShareRequest;
@@ -195,7 +196,7 @@ interface Renewed {
 /** Renews one process's share of one provider, and keeps what a renewal needs to know of those before. */
 export class ShareRenewals {
   private readonly others = new OtherShares();
-  /** The newest renewal that is known to be stored, and when it began by the monotonic clock. */
+  /** The newest renewal that is known to be stored, and when it started by the monotonic clock. */
   private last: { readonly counted: number; readonly at: number } | undefined;
 
   constructor(

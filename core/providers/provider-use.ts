@@ -187,10 +187,10 @@ function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent
 }
 
 /**
- * The time that the use has counted at a worker's renewal: between any two renewals no more than passed between them
- * and `SHARE_MS`. A worker counts the time that passed by its own monotonic clock since its newest renewal. If that is
- * longer than a share and another worker has renewed since, and at the first renewal of a process, it counts nothing:
- * only wall clocks could show how much others have not counted, and any of them may have been set.
+ * The time that the use has counted at a worker's renewal: between any two renewals at most the time that passed
+ * between them plus `SHARE_MS`. A worker counts the time that passed by its own monotonic clock since its newest
+ * renewal. If that is longer than a share and another worker has renewed since, and at the first renewal of a process,
+ * it counts nothing: only wall clocks could show how much others have not counted, and any of them may have been set.
  */
 function countedBy({ submissions, newest }: ProviderUse, { worker, last }: ShareRequest): number {
   if (newest === undefined) return submissions.refilledAt;
@@ -214,7 +214,7 @@ function refilled(
   const rate = ((limit + 1) * 1_000 - 1 - capacity) / (MINUTE_MS + 2 * SHARE_MS);
   const added = Math.floor((now - refilledAt) * rate);
   if (thousandths + added >= capacity) return { thousandths: capacity, refilledAt: now };
-  // The time of what is less than a thousandth is not lost.
+  // The time that earned less than a thousandth is not lost.
   return { thousandths: thousandths + added, refilledAt: Math.min(now, refilledAt + Math.ceil(added / rate)) };
 }
 

@@ -45,8 +45,8 @@ export class OrphanedTasks {
   }
 
   /**
-   * Every generation that may have a task has an open hold, whatever its lease and its due time say: those depend on earlier
-   * settings and on what the clock was set to. Reads page by page, and all pages again after a failure.
+   * Every generation that may have a task has an open hold, regardless of its lease and its due time, which depend on
+   * earlier settings and on how the clock was set. Reads page by page, and all pages again after a failure.
    */
   private async countAll(): Promise<void> {
     const { accounts, clock, providers, settings } = this.context;

@@ -214,7 +214,9 @@ export async function retireTombstone(
 const GENERATION_AGAIN_MS = 60_000;
 /** A step that failed is tried again after this. */
 const FAILED_AGAIN_MS = 30_000;
-/** After so many in a row that another process changed first, the rest of the list is left to that process as well. */
+/**
+ * After this many in a row that another process changed first, the rest of the list is left to that process as well.
+ */
 const MAX_OVERTAKEN_IN_A_ROW = 10;
 
 export interface GenerationsRecovered {
@@ -534,7 +536,7 @@ export async function recoverUploads(
   return done;
 }
 
-/** Does nothing where the step that failed had put it off before it began. */
+/** Does nothing if the failed step had postponed the upload before it started. */
 async function postponeUpload({ uploads, clock }: Files & Machine, record: UploadRecord): Promise<void> {
   await uploads.replace(
     { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS },

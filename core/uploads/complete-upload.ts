@@ -99,7 +99,7 @@ async function makeReady(
     if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
-    // The copy is what is checked: it cannot change between the check and its use.
+    // The copy is what is checked, because it cannot change between the check and its use.
     const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: Error) => error);
     if (inspected instanceof Error) {
       // The refusal or failure stands unless the upload changed meanwhile.

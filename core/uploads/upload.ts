@@ -48,8 +48,8 @@ export interface Upload {
 
 /**
  * The record at an upload's id if there is no upload. `void`: none can ever be created there, because a retry took the
- * id first. `expired`: there was one and its retention is over; the record prevents its idempotency key from creating
- * another.
+ * id first. `expired`: an upload existed and its retention is over; the record prevents its idempotency key from
+ * creating another.
  */
 export interface UploadTombstone {
   readonly kind: 'void' | 'expired';

@@ -6,7 +6,7 @@ import type { UsageList, UsageRow } from './usage.js';
 
 /** How many days are looked at together: the clocks of processes differ, so that entries of two days mix at midnight. */
 const OPEN_DAYS = 2;
-/** Findings of a day: no more are shown in all. */
+/** The most findings of a day, because no more are reported in total. */
 const MAX_FINDINGS = 1_000;
 const LAST_DAY = '9999-99-99';
 
@@ -18,7 +18,7 @@ export interface CheckedUsage {
   readonly whole: UsageRow | undefined;
   /** Rows in the order of days. */
   rows(range: DayRange): AsyncGenerator<UsageRow>;
-  /** The ledger behind an entry of this number. */
+  /** The ledger's entries after this number. */
   entries(behind: number): AsyncGenerator<Entry>;
   readonly yieldNow: Yield;
 }

@@ -19,9 +19,9 @@ export interface Projection {
   readonly list: UsageList;
   /** The number of the last entry to take in. */
   readonly through: number;
-  /** Entries that it takes in at most. */
+  /** The most entries that one call takes in. */
   readonly maxEntries?: number;
-  /** How often others may be in the way before it gives up. */
+  /** How often other processes may conflict before it fails. */
   readonly maxConflicts?: number;
 }
 
@@ -210,9 +210,9 @@ type Totals = Pick<AccountTotals, 'accountId' | 'lastSequence'>;
 export interface CatchUpBounds {
   /** Accounts that one pass looks at, 1 to 1,000. */
   readonly accounts: number;
-  /** Entries that one pass takes in at most. */
+  /** The most entries that one pass takes in. */
   readonly entries: number;
-  /** A list that lacks fewer entries is left to who asks for it. */
+  /** A list that lacks fewer entries is left to whoever requests it. */
   readonly behind: number;
 }
 
@@ -254,7 +254,7 @@ export class UsageCatchUp {
     this.isStopped = true;
   }
 
-  /** Answers how many entries it took in, of both lists. */
+  /** Returns the number of entries it took in, of both lists. */
   private async takeInAll(account: Totals, most: number): Promise<number> {
     let taken = 0;
     try {
@@ -267,12 +267,12 @@ export class UsageCatchUp {
     return taken;
   }
 
-  /** Answers how many entries it took in. */
+  /** Returns the number of entries it took in. */
   private async takeIn({ accountId, lastSequence }: Totals, list: UsageList, most: number): Promise<number> {
     const { behind } = this.bounds;
     if (lastSequence < behind) return 0;
     const [whole] = await this.ports.usage.read([wholeAccount(accountId, list)]);
-    // Traces are only made for accounts that have asked for them.
+    // Traces are only made for accounts that have requested them.
     if (whole === undefined && list === 'traces') return 0;
     const lacking = lastSequence - (whole?.lastSequence ?? 0);
     if (lacking < behind) return 0;

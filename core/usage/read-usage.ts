@@ -13,7 +13,7 @@ import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type Us
 export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
-/** The days of a range that was not asked for, and the most that can be. */
+/** The default and the maximum number of days in a range. */
 export const USUAL_DAYS = 31;
 export const MAX_DAYS = 366;
 /** The limit for grouping by trace id, because each of these days is read by itself. */
@@ -54,9 +54,9 @@ const ROWS = 1_000;
 const ROWS_A_DAY = { page: 32, all: 500 };
 
 /**
- * A page of the use of the caller's account, by what the request says, from all entries that were in the ledger when it
- * was asked: the sums are those of the entries whose time is in the range. Throws `SERVICE_UNAVAILABLE` while more entries
- * have to be taken in than one request may; each request takes in some.
+ * A page of the usage of the caller's account, grouped as requested, from all entries that were in the ledger at the
+ * time of the request: the sums are those of the entries whose time is in the range. Throws `SERVICE_UNAVAILABLE` while
+ * more entries have to be taken in than one request may; each request takes in some.
  */
 export async function readUsage(
   ports: Money & Identity & Machine & Call,
@@ -196,7 +196,7 @@ export interface TraceGroup extends UsageSums {
 export interface Traces {
   readonly accountId: string;
   readonly days: readonly string[];
-  /** Only trace ids behind this one. */
+  /** Only trace ids after this one. */
   readonly after: string | undefined;
   /** Rows of each day that are read at a time, 1 to 1,000. */
   readonly rowsADay: number;
@@ -206,8 +206,8 @@ export interface Traces {
 const AT_ONCE = 8;
 
 /**
- * The sums of each trace id, in the order of their text. Merges the days, whose rows are in that order each: what it reads
- * and keeps does not grow with the number of trace ids in front of or behind those that its caller takes.
+ * The sums of each trace id, in text order. Merges the days, each of which has its rows in that order: its reads and
+ * its memory do not grow with the number of trace ids before or after those that its caller takes.
  */
 export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<TraceGroup> {
   const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));

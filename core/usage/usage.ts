@@ -13,8 +13,8 @@ export interface UsageSums {
 }
 
 /**
- * The lists of rows that an account has: by model and credential, and by trace id. Each has come as far as its own row of
- * the whole account says.
+ * The lists of rows that an account has: by model and credential, and by trace id. Each has progressed as far as its
+ * own row of the whole account.
  */
 export type UsageList = 'uses' | 'traces';
 
@@ -24,7 +24,7 @@ interface DayKey {
   readonly day: string;
 }
 
-/** The entries of a day that are of a model and a credential; both are empty where the entries do not say. */
+/** The entries of a day for a model and a credential; both are empty if the entries have none. */
 export interface UseKey extends DayKey {
   readonly modelKey: string;
   readonly credentialId: string;
@@ -55,7 +55,7 @@ export const NO_USAGE: UsageSums = {
   releasedCredits: 0,
 };
 
-/** The row of all entries of the account. Its `lastSequence` says how far every row of the list has come. */
+/** The row of all entries of the account. Its `lastSequence` is the progress of every row of the list. */
 export function wholeAccount(accountId: string, list: UsageList): UsageKey {
   const key = { accountId, day: '' };
   return list === 'traces' ? { ...key, clientTraceId: '' } : { ...key, modelKey: '', credentialId: '' };

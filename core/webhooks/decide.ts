@@ -27,7 +27,7 @@ export type DeliveryCommand =
       readonly event: 'end-attempt';
       readonly token: string;
       readonly end: AttemptEnd;
-      /** Sent again so many milliseconds later, or never again. */
+      /** Sent again after this time, in milliseconds, or never again. */
       readonly afterFailure: { readonly retryMs: number } | 'exhausted' | 'disabled';
     }
   | { readonly event: 'disable' }
@@ -144,7 +144,7 @@ function endAttempt(
   return { next: { ...ended, state: 'retrying', nextAttemptAt: now + afterFailure.retryMs } };
 }
 
-/** The lease stays: whoever holds it may be sending, and says how that ended. */
+/** The lease stays: whoever holds it may be sending, and reports how that ended. */
 function closed(d: Delivery, state: DeliveryState): Delivery {
   const { nextAttemptAt: _nextAttemptAt, ...rest } = d;
   return { ...rest, state };
@@ -174,7 +174,7 @@ function isDue({ nextAttemptAt = 0, updatedAt }: Delivery, now: number): boolean
   return nextAttemptAt <= now || isFarAhead(updatedAt, now);
 }
 
-/** When its next attempt may begin. */
+/** The earliest time of its next attempt. */
 export function dueFrom(d: Delivery, now: number): number {
   const from = isDue(d, now) ? now : (d.nextAttemptAt ?? now);
   return isLeased(d, now) ? Math.max(from, d.lease?.expiresAt ?? from) : from;
@@ -189,7 +189,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long after each failed attempt the next one begins, in milliseconds: 75 hours in all. */
+/** The delay after each failed attempt, in milliseconds: 75 hours in total. */
 const DELAYS_MS = [
   5 * SECOND,
   5 * MINUTE,
@@ -212,8 +212,8 @@ const RETRY_AFTER_CAP_MS = 24 * HOUR;
 const JITTER = 0.1;
 
 /**
- * How long to wait before the next attempt, in milliseconds, once `attemptsMade` have failed; undefined if there is none.
- * `askedMs` is what the endpoint's Retry-After asks for.
+ * The delay before the next attempt, in milliseconds, once `attemptsMade` have failed; undefined if there is none.
+ * `askedMs` is the delay that the endpoint's Retry-After requests.
  */
 export function retryDelayMs(
   { deliveryId, attemptsMade }: Pick<Delivery, 'deliveryId' | 'attemptsMade'>,

@@ -145,9 +145,9 @@ function matching(
 }
 
 /**
- * Sends what one generation's delivery tells again, at once and with as many attempts as a new one. Throws NOT_FOUND for
- * an endpoint or a delivery that the App does not have, and CONFLICT for one that was cancelled and while the endpoint is
- * disabled.
+ * Sends the message of one generation's delivery again, at once and with as many attempts as a new one. Throws
+ * NOT_FOUND for an endpoint or a delivery that the App does not have, and CONFLICT for one that was cancelled and while
+ * the endpoint is disabled.
  */
 export async function replayDelivery(
   context: Work & Webhooks & Machine & Call,
@@ -208,8 +208,8 @@ export interface ChangedDelivery {
 }
 
 /**
- * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number of
- * times. Null if there is no such delivery any more.
+ * Decides a command on the newest version and writes it. Retries a bounded number of times if another process was
+ * faster. Null if the delivery no longer exists.
  */
 export async function changeDelivery(
   { deliveries, clock }: Webhooks & Machine,

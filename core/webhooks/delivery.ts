@@ -34,7 +34,7 @@ export interface SendingLease {
   readonly event: WebhookEvent;
   readonly startedAt: number;
   readonly expiresAt: number;
-  /** A replay was asked for meanwhile: it is sent again afterwards. */
+  /** A replay was requested in the meantime: the message is sent again afterwards. */
   readonly isReplayed?: true;
 }
 

@@ -62,7 +62,7 @@ export interface AppWebhooks {
   /** Grows by one with every change; a change applies only onto the version it was decided on. */
   readonly version: number;
   readonly endpoints: readonly WebhookEndpoint[];
-  /** Signs the messages to addresses that were given for one generation; made when its client first asks for it. */
+  /** Signs the messages to URLs of single generations; created on the client's first request. */
   readonly defaultSecret?: SigningSecret;
 }
 
@@ -81,7 +81,7 @@ export function newAppWebhooks(appId: string, accountId: string): AppWebhooks {
   return { appId, accountId, version: 0, endpoints: [] };
 }
 
-/** The destination with this id, if there is one; `url` is that of the one generation it is asked for. */
+/** The destination with this id, if there is one; `url` is that of the one generation that it is used for. */
 export function destinationOf(
   webhooks: AppWebhooks | null,
   { endpointId, url }: { readonly endpointId: string; readonly url?: string | undefined },
@@ -96,7 +96,7 @@ export function nextSecret(current: SigningSecret | undefined, now: number): Sig
   return { number: (current?.number ?? 0) + 1, madeAt: now };
 }
 
-/** Until when the secret before this one is valid; undefined if there is none that is. */
+/** Until when the previous secret is valid; undefined if there is no valid one. */
 export function previousValidUntil({ number, madeAt }: SigningSecret, now: number): number | undefined {
   const until = madeAt + PREVIOUS_SECRET_MS;
   return number > 1 && now < until ? until : undefined;

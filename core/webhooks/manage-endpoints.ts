@@ -23,7 +23,7 @@ import {
 export const DEFAULT_ENDPOINT = 'default';
 
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
-/** A secret, and the key that it stands for: 32 bytes in hex. */
+/** A secret, and the key that it represents: 32 bytes in hex. */
 export interface ShownSecret {
   readonly secret: SigningSecret;
   readonly key: string;
@@ -91,7 +91,9 @@ function found(endpoints: readonly WebhookEndpoint[], endpointId: string): Webho
   return endpoint;
 }
 
-/** Changes what is given. One that is enabled again begins with a clean record. Throws as get and create do. */
+/**
+ * Changes the given fields. An endpoint that is enabled again starts with a clean record. Throws as get and create do.
+ */
 export async function updateEndpoint(
   context: Webhooks & Machine,
   caller: Owner,

@@ -38,8 +38,8 @@ interface Waiting {
 }
 
 /**
- * Sends deliveries that this process is woken for, a bounded number at a time. A slow endpoint delays only its own: each
- * endpoint and each account has a bound of its own below that of the process.
+ * Sends deliveries that this process is woken for, a bounded number at a time. A slow endpoint delays only its own:
+ * each endpoint and each account has a separate limit below that of the process.
  */
 export class DeliveryQueue {
   private readonly stopped = new AbortSource();
@@ -66,7 +66,10 @@ export class DeliveryQueue {
     return done;
   }
 
-  /** Takes no more, and cuts what is being sent after `graceMs`. Answers whether it ended by itself. */
+  /**
+   * Stops accepting deliveries, and aborts those that are being sent after `graceMs`. Returns whether it ended by
+   * itself.
+   */
   async stop(graceMs: number): Promise<boolean> {
     this.isStopping = true;
     for (const { refuse } of this.waiting.splice(0)) refuse(new Stopping());
@@ -157,8 +160,8 @@ function isSameEndpoint(a: Delivery, b: Delivery): boolean {
 export const SEND_MS = 15_000;
 
 /**
- * How long a process has an attempt for itself, in milliseconds: longer than it can last by any of our clocks, so that
- * nobody sends an older event after a newer one.
+ * How long a process has an attempt exclusively, in milliseconds: longer than it can last by any of our clocks, so that
+ * an older event is never sent after a newer one.
  */
 const LEASE_MS = SEND_MS + 75_000;
 
@@ -168,13 +171,13 @@ const LEASE_MS = SEND_MS + 75_000;
  */
 const LATEST_START_MS = SEND_MS;
 
-/** The end of an attempt that was cut because this process stops: nobody knows what its receiver has seen. */
+/** The end of an attempt that was aborted because this process stops: it is unknown what its receiver has seen. */
 const CUT: AttemptEnd = { result: 'unknown' };
 
 /**
- * Sends a delivery once, if it is due, and records how that ended. Whatever is left to be done has a wake-up afterwards.
- * Answers whether a message was sent. Throws `StoreUnavailable`: the attempt may have been made, and is repeated once its
- * lease is over.
+ * Sends a delivery once, if it is due, and records the result. A wake-up is scheduled for whatever is left to be done.
+ * Returns whether a message was sent. Throws `StoreUnavailable`: the attempt may have been made, and is repeated once
+ * its lease is over.
  */
 export async function sendDelivery(
   context: Work & Files & Webhooks & Machine,
@@ -197,7 +200,7 @@ export async function sendDelivery(
     leaseMs: LEASE_MS,
   });
   if (begun === null) return false;
-  // Somebody else sends it, or has changed it: what is to be done then is seen from the newest version.
+  // Another process sends it, or has changed it: the newest version shows what is to be done then.
   if (begun.refused !== undefined) return wakeLater(context, begun.delivery);
   return attempt(context, begun.delivery, destination, signal);
 }
@@ -224,7 +227,8 @@ async function attempt(
   if (generation?.kind !== 'generation' || generation.deletedAt !== undefined)
     return close(context, begun, { event: 'cancel' });
   const view = await viewGeneration(context, generation);
-  // So late that it could arrive after its lease, it must not leave: another process may have sent what is newer.
+  // A message this late could arrive after its lease, so it must not leave: another process may have sent a newer
+  // event.
   const isLate = context.clock.now() - (begun.lease?.startedAt ?? 0) > LATEST_START_MS;
   const outcome = isLate ? undefined : await send(context, begun, destination, { view, signal });
   await record(context, begun, destination, outcome);
@@ -307,10 +311,10 @@ function logGivenUp(
   });
 }
 
-/** An endpoint that fails for so long without one success is disabled, in milliseconds. */
+/** An endpoint that fails for this long without a success is disabled, in milliseconds. */
 export const FAILING_MS = 5 * 86_400_000;
 
-/** A delivery succeeded: an endpoint that was failing when it began is not any more. */
+/** A delivery succeeded, so an endpoint that was failing when it started no longer is. */
 export async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
   if (known.failingSince === undefined) return;
   await note(context, delivery, known.endpointId, (endpoint) => {
@@ -321,8 +325,8 @@ export async function noteSuccess(context: Webhooks & Machine, delivery: Deliver
 }
 
 /**
- * An attempt failed. Disables an endpoint that says that it is gone, and one that has failed for `FAILING_MS`; writes
- * nothing while it is failing and its time is not over.
+ * An attempt failed. Disables an endpoint that reports that it is gone, and one that has failed for `FAILING_MS`;
+ * writes nothing while it is failing and its time is not over.
  */
 export async function noteFailure(
   context: Webhooks & Machine,
@@ -397,7 +401,7 @@ export class Paces {
   /** `atOnce`: how many messages are sent to a destination at the same time. */
   constructor(private readonly atOnce: number) {}
 
-  /** A message to the destination has been sent, and took so long. */
+  /** Records how long a message to the destination took. */
   took(destination: string, durationMs: number): void {
     const { tookMs, lastAt } = this.paces.get(destination) ?? { tookMs: durationMs, lastAt: 0 };
     this.keep(destination, { tookMs: tookMs + NEWEST_PART * (durationMs - tookMs), lastAt });

@@ -206,10 +206,11 @@ export interface StoringBy {
 }
 
 /**
- * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the
- * generation's fence. One that is too large, or does not arrive, is left out; throws when none arrives. While our own stores
- * are unavailable it tries again until the signal fires, each time under another fence: the provider makes nothing a second
- * time. Nothing is signed before all of them are stored: a signer that hangs costs no output.
+ * Streams the outputs in a provider's answer to a submission into our object store, without their metadata and
+ * unchecked, under the generation's fence. One that is too large, or does not arrive, is left out; throws when none
+ * arrives. While our own stores are unavailable it retries until the signal fires, each time under another fence,
+ * because the provider makes nothing a second time. Nothing is signed before all of them are stored: a signer that
+ * hangs costs no output.
  */
 export async function storeSubmitted(
   context: Files & Machine,
@@ -380,7 +381,7 @@ async function storeCleaned(
   if (first === null) throw cutShort(objectKey, 0, stored.byteSize);
   const again = mediaCleaner.clean(whole(first, objectKey, stored.byteSize), secondPass);
   const kept = await objects.write(secondKey, again.bytes, limit);
-  // The output is stored; retention removes what is left here.
+  // The output is stored; retention removes the copy that is left here.
   await objects.remove(objectKey).catch(() => undefined);
   return kept === 'too-large' ? kept : { objectKey: secondKey, ...kept, ...marked };
 }
@@ -453,7 +454,7 @@ function cutShort(key: string, kept: number, byteSize: number): StoreUnavailable
   return new StoreUnavailable(`The object store kept ${kept} of the ${byteSize} bytes of ${key}.`);
 }
 
-/** How a usable output differs from what was asked for, as one sentence. */
+/** Describes in one sentence how a usable output differs from the request. */
 function differenceOf(facts: MediaFacts, model: Model, g: Generation): string | undefined {
   const size = requestedSize(model.price, g.parameters);
   if (size && (size.widthPx !== facts.widthPx || size.heightPx !== facts.heightPx)) {

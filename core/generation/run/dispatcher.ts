@@ -76,7 +76,7 @@ export class Dispatcher {
   }
 
   /**
-   * Takes a generation that was just accepted in this process, unless other workers could begin it sooner. Rejects as
+   * Takes a generation that was just accepted in this process, unless other workers could start it sooner. Rejects as
    * for a wake-up.
    */
   takeAccepted(generation: Generation): Promise<void> | undefined {
@@ -117,8 +117,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all
-   * have ended. Provider calls that are still in progress then are aborted.
+   * Stops accepting generations, asks every run to hand its lease back, and waits for them for at most `graceMs`.
+   * Returns whether all have ended. Provider calls that are still in progress then are aborted.
    */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
@@ -140,7 +140,7 @@ export class Dispatcher {
     });
   }
 
-  /** Resolves once none runs and none waits: one whose lease is being written may begin to run while it is waited for. */
+  /** Resolves once no generation runs or waits. One whose lease is being written may start to run in the meantime. */
   private async ended(): Promise<void> {
     while (this.finished.size > 0 || this.waiting.size > 0)
       await Promise.allSettled([...this.finished, ...this.waiting.values()]);
@@ -151,7 +151,7 @@ export class Dispatcher {
     while (record?.kind === 'generation') record = await this.begin(record);
   }
 
-  /** Answers the newest version of a generation that has to wait once more, as it changed while it waited. */
+  /** Returns the newest version of a generation that has to wait once more, because it changed while it waited. */
   private async begin(g: Generation): Promise<Generation | undefined> {
     const { clock, boot } = this.context;
     if (isTerminal(g.status)) {
@@ -201,7 +201,7 @@ export class Dispatcher {
       else entry.release();
       slot.release();
       if (run.leftUntil !== undefined) this.wakeByTimer(generationId, run.leftUntil);
-      // Nobody's turn waits for the money.
+      // Other generations do not wait for this settlement.
       await run.settling;
       this.finished.delete(finished);
     });
@@ -265,9 +265,9 @@ interface OrphanedTask {
 }
 
 /**
- * Tasks that continue at their providers without a run in this process: the store did not answer, or another worker took
- * over; or an earlier process of exclusive stores left them. Each keeps its room at the provider until its attempt
- * is over, which is looked up once a lease, or every 30 seconds.
+ * Tasks that continue at their providers without a run in this process: the store was unavailable, another worker took
+ * over, or an earlier process of exclusive stores left them. Each keeps its slot at the provider until its attempt is
+ * over, which is looked up once per lease, or every 30 seconds.
  */
 export class OrphanedTasks {
   private readonly tasks = new Map<string, OrphanedTask>();
@@ -297,7 +297,7 @@ export class OrphanedTasks {
     return task.entry;
   }
 
-  /** Looks nothing up any more: what is left stays counted until this process has gone. */
+  /** Stops looking up tasks. The remaining ones stay counted until this process has gone. */
   stop(): void {
     this.hasStopped = true;
     for (const { cancelTimer } of this.tasks.values()) cancelTimer();

@@ -72,10 +72,10 @@ function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Mode
 }
 
 /**
- * For a process that does not know the model, or the provider that has the task: another one may, during an upgrade or
- * once the catalog was reloaded. So the generation is left as it is and examined later, each time after as long as it
- * has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task goes on at its provider
- * meanwhile, so that is warned of.
+ * Used by a process that does not know the model, or the provider that has the task: another process may, during an
+ * upgrade or once the catalog was reloaded. So the generation is left as it is and examined later, each time after as
+ * long as it has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task continues
+ * at its provider in the meantime, so a warning is logged.
  */
 export async function leaveToOthers(context: Money & Work & Models & Webhooks & Machine, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;

@@ -27,7 +27,7 @@ import {
 } from './run-state.js';
 import { type ModelRules, submitAttempt } from './submit-attempt.js';
 
-/** How long a run waits before it asks again for room for its submission, in milliseconds. */
+/** How long a run waits before it requests a submission again, in milliseconds. */
 const NO_ROOM_MS = 1_000;
 
 /** Whether the run continues with its next step. */
@@ -36,7 +36,7 @@ type Went = 'on' | 'over';
 /** The context of a run that the generation itself does not contain. */
 export interface RunOf extends Execution {
   readonly entry: Entry;
-  /** When the write began that took the lease, by the monotonic clock. */
+  /** When the write that took the lease started, by the monotonic clock. */
   readonly leasedAt: number;
   /** Whether this run has just started the recorded attempt, so that no worker has sent it to the provider yet. */
   readonly isFresh: boolean;
@@ -93,7 +93,7 @@ export class GenerationRun {
     this.rest.wake();
   }
 
-  /** The time to hand the lease back is over: ends whatever still prevents the run from doing so. */
+  /** Called when the time to hand the lease back is over: ends whatever still prevents the run from doing so. */
   abandon(): void {
     this.retryBudget.end();
     this.calls.abort('out of grace');
@@ -193,7 +193,9 @@ export class GenerationRun {
     return 'on';
   }
 
-  /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
+  /**
+   * The task of a submit that throws or times out may have been accepted: from then on the provider is polled first.
+   */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     const { clock } = this.context;
     const beganAt = clock.monotonic();
@@ -301,7 +303,7 @@ export class GenerationRun {
     const news = await this.outputs.collect(g, task);
     if (news === undefined) return 'on';
     this.heard(news);
-    // Whether a task that was stopped was cancelled by its owner is for the newest version to say.
+    // Only the newest version shows whether a stopped task was cancelled by its owner.
     if (news.of === 'collect' && report.state === 'cancelled') await this.refresh();
     return 'on';
   }
@@ -323,7 +325,7 @@ export class GenerationRun {
     return 'on';
   }
 
-  /** Writes the end, then begins to settle. An end that comes too late is only noted. */
+  /** Writes the end, then starts to settle. An end that comes too late is only noted. */
   private async finish(command: Ending, stopping?: string): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {

@@ -18,10 +18,10 @@ export class LeaseLost extends Error {
 export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
 
 /**
- * The one writer of a leased generation in this process. Writes are serial, each with the fence. The lease is renewed
+ * The only writer of a leased generation in this process. Writes are serial, each with the fence. The lease is renewed
  * every third of its time, so that code that waits for a provider need not renew it. `onNews` is called when a renewal
- * finds that the lease is lost or that a cancel was requested elsewhere, and when the lease has lapsed without renewal:
- * another worker may have it. `leasedAt` is when the write began that took the lease, by the monotonic clock.
+ * finds that the lease is lost or that a cancel was requested elsewhere, and when the lease has lapsed without renewal,
+ * because another worker may have it. `leasedAt` is when the write that took the lease started, by the monotonic clock.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
@@ -112,7 +112,7 @@ export class LeaseHolder {
     });
   }
 
-  /** Reads the newest version, so that a cancel asked for elsewhere is seen. Throws `LeaseLost`. */
+  /** Reads the newest version, so that a cancel requested elsewhere is seen. Throws `LeaseLost`. */
   refresh(): Promise<Generation> {
     return this.inTurn(async () => {
       const record = await this.context.generations.read(this.current.generationId);
@@ -130,7 +130,7 @@ export class LeaseHolder {
     this.cancelLapse?.();
   }
 
-  /** Whether it has the lease that this holder asked for without learning that it got it. */
+  /** Whether it has the lease that this holder requested without learning that it got it. */
   private isNextOfOurs({ lease }: Generation): boolean {
     const { boot } = this.context;
     return lease?.fence === this.fence + 1 && lease.worker === this.worker && lease.bootId === boot.id;
@@ -188,8 +188,8 @@ export class LeaseHolder {
 }
 
 /**
- * Keeps what a provider has answered for as long as our own store is unavailable and the answer is of use: nobody else
- * knows it.
+ * Keeps a provider's answer while our own store is unavailable and the answer is of use, because it exists nowhere
+ * else.
  */
 export class RetryBudget {
   private isOver = false;
@@ -225,7 +225,7 @@ export class RetryBudget {
 
 export interface Taken extends Execution {
   readonly generation: Generation;
-  /** When the write began that took the lease, by the monotonic clock: the lease holds from then on. */
+  /** When the write that took the lease started, by the monotonic clock: the lease holds from then on. */
   readonly leasedAt: number;
   /** Whether taking the lease also started the first attempt. */
   readonly isFresh: boolean;

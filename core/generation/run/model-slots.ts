@@ -47,7 +47,7 @@ export class ModelSlots {
     });
   }
 
-  /** Has a waiting generation wait by what its newest version says; does nothing when it does not wait. */
+  /** Updates a waiting generation to its newest version; does nothing if it does not wait. */
   update(g: Generation): void {
     const waiter = this.waiters.get(g.generationId);
     if (waiter === undefined) return;
@@ -262,7 +262,7 @@ export class SlotQueue<W extends SlotRequest> {
     if (waiting.length === 0) line.delete(waiter.accountId);
   }
 
-  /** Whether nobody waits to start, and the account could have one more slot. */
+  /** Whether no generation waits to start, and the account could have one more slot. */
   hasSlotFor(accountId: string): boolean {
     return this.starts.size === 0 && this.hasSlot() && this.hasSlotToSpare(accountId);
   }
@@ -289,7 +289,10 @@ export class SlotQueue<W extends SlotRequest> {
     return undefined;
   }
 
-  /** Gives a slot to one that is next; its account moves to the end of the line. Answers how to give the slot back. */
+  /**
+   * Gives a slot to the next waiter, whose account moves to the end of the queue. Returns a function that gives the
+   * slot back.
+   */
   admit(waiter: W): () => void {
     const { accountId } = waiter;
     takeTurn(this.lineOf(waiter), accountId);

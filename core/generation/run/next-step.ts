@@ -24,14 +24,14 @@ import {
   type Silence,
 } from './run-state.js';
 
-/** After so many rounds without a statement a model that may be resubmitted is, and not before. */
+/** The number of rounds without a statement after which an attempt is resubmitted, if its model allows that. */
 const MAX_UNKNOWN_ROUNDS = 10;
 /** The most submissions of one attempt in one run, those included that were certainly not taken. */
 const MAX_SUBMISSIONS = 10;
 
 export type Ending = Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>;
 
-/** The next step of a run. `stopping` is a reference that the provider is first asked to stop. */
+/** The next step of a run. `stopping` is a task reference that the provider is asked to stop first. */
 export type RunStep =
   | { readonly do: 'hand-back'; readonly isUnsent: boolean }
   | { readonly do: 'begin-attempt' }
@@ -53,7 +53,7 @@ export type RunStep =
   /** Reads the newest version before the consequence of the failure is decided. */
   | { readonly do: 'end-attempt'; readonly failure: ProviderFailure }
   | { readonly do: 'retry'; readonly retryAt: number; readonly isRefused: boolean }
-  /** The attempt was certainly not taken and does not count; with `isNotHere`, the provider is not asked again. */
+  /** The attempt was certainly not taken and does not count; with `isNotHere`, the provider is not tried again. */
   | { readonly do: 'undo'; readonly retryAt: number; readonly isNotHere: boolean }
   | { readonly do: 'rest'; readonly ms: number }
   | { readonly do: 'finish'; readonly command: Ending; readonly stopping?: string };
@@ -238,7 +238,7 @@ const WITHOUT_NEWS: readonly Row[] = [
   },
 ];
 
-/** After the provider was asked for a task by its token. */
+/** Rows that apply after the provider was asked for a task by its token. */
 const AFTER_RECOVER: readonly Row<NewsOf<'recover'>>[] = [
   {
     name: 'question about the task failed',
@@ -346,7 +346,7 @@ const AFTER_POLL: readonly Row<NewsOf<'poll'>>[] = [
         : undefined,
   },
   {
-    // Some forget what is cancelled.
+    // Some providers forget cancelled tasks.
     name: 'cancelled task is forgotten',
     serves: [20],
     step: ({ g }) =>
@@ -528,8 +528,8 @@ function submitAgain({ g, state, time, rules }: Situation, token: string, isNotT
 }
 
 /**
- * A full provider is tried again after as long as the run has lasted, or as it asks, within the bounds of a retry. A
- * generation with another provider looks for one that has capacity immediately.
+ * A full provider is tried again after as long as the run has lasted, or after the time it requests, within the bounds
+ * of a retry. A generation with another provider looks for one that has capacity immediately.
  */
 function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
   const { hasOtherProvider, settings } = situation.rules;
@@ -549,7 +549,7 @@ function undoneFor({ g, time }: Situation, waitMs: number): RunStep | undefined 
   return retryAt < (g.runDeadlineAt ?? Infinity) ? { do: 'undo', retryAt, isNotHere: false } : undefined;
 }
 
-/** The next attempt, where there may be one more and it can begin in time. */
+/** The next attempt, if there may be one more and it can start in time. */
 function retryOf(
   { g, time, rules: { settings } }: Situation,
   retryAfterMs: number | undefined,
@@ -561,7 +561,9 @@ function retryOf(
     : undefined;
 }
 
-/** Pauses before the same call is made again: longer each time, or as the provider asks, at most the cap of a retry. */
+/**
+ * Pauses before the same call is repeated: longer each time, or as the provider requests, at most the cap of a retry.
+ */
 function restWhileSilent(
   situation: Situation,
   { retryAfterMs }: { readonly retryAfterMs?: number | undefined },
@@ -582,7 +584,9 @@ export function timeLeftMs(situation: Situation): number {
   return Math.max(0, Math.min(runEndsAt(situation.g) - now, graceEndsAt(situation) - monotonic)) + 1;
 }
 
-/** Until when a provider that was asked to stop, or cannot say whether it has the task, is waited for; monotonic. */
+/**
+ * Until when to wait for a provider that was asked to stop, or that cannot report whether it has the task; monotonic.
+ */
 function graceEndsAt({ g: { attempt }, state: { cancelSeenAt = Infinity }, rules }: Situation): number {
   return attempt?.delivered === undefined ? cancelSeenAt + rules.settings.cancelGraceMs : Infinity;
 }

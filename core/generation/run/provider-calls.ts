@@ -32,9 +32,12 @@ const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
   'out of grace': ['submit', 'poll', 'output', 'cancel', 'recover'],
 };
 
-/** How long an aborted submission may take to say how it ended: its answer may have come in the meantime. */
+/**
+ * How long an aborted submission may take to report how it ended, in milliseconds: its answer may have come in the
+ * meantime.
+ */
 const SUBMIT_ENDS_MS = 1_000;
-/** How long a provider that was asked to stop is not asked again. */
+/** The least time between two requests to stop the same task, in milliseconds. */
 const CANCEL_AGAIN_MS = 10_000;
 
 /** An abandoned call. Its later outcome is ignored. */

@@ -16,7 +16,7 @@ export type FinishedReport = Extract<ProviderReport, { state: 'succeeded' | 'can
 
 /**
  * The time of one step. Deadlines and leases are compared with the wall clock, as other processes read them too; delays
- * and limits of calls with the monotonic clock, which nobody can set.
+ * and limits of calls with the monotonic clock, which cannot be set.
  */
 export interface RunTime {
   /** Wall clock, in milliseconds since the epoch. */
@@ -26,10 +26,10 @@ export interface RunTime {
   readonly leaseHeldUntil: number;
 }
 
-/** A call that failed, or a response that says nothing about the task. */
+/** A call that failed, or a response without a statement about the task. */
 export interface Silence {
   readonly state: 'silent';
-  /** How long the provider asks to wait, in milliseconds. */
+  /** The wait that the provider requests, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
@@ -39,7 +39,7 @@ export type News =
       readonly of: 'recover';
       readonly token: string;
       readonly answer: RecoverAnswer | Silence;
-      /** When it was asked, and when the answer was there, by the monotonic clock. */
+      /** When the request was sent, and when the answer arrived, by the monotonic clock. */
       readonly askedAt: number;
       readonly at: number;
     }
@@ -60,7 +60,7 @@ export type News =
   | { readonly of: 'failed-collect'; readonly isStoreAway: boolean; readonly retryAfterMs?: number }
   | ({ readonly of: 'ended-attempt' } & FailedAttempt);
 
-/** When a provider was asked for a task that it stated not to have, by the monotonic clock. */
+/** When a provider was asked for a task and stated that it does not have it, by the monotonic clock. */
 export interface NotFound {
   readonly askedAt: number;
   readonly at: number;
@@ -68,14 +68,14 @@ export interface NotFound {
 
 /** The state of one run that is not in the generation's record. Counts cover this run only, and times are monotonic. */
 export interface RunState {
-  /** When the run began. */
+  /** When the run started. */
   readonly begunAt: number;
   readonly isStopping: boolean;
   /** Token of the attempt that we may submit without asking the provider first. */
   readonly unsentToken: string | undefined;
   /** Token of an attempt that we have started and not yet submitted. */
   readonly neverSentToken: string | undefined;
-  /** When the record of the attempt says that its submission begins; undefined while another run has recorded it. */
+  /** The recorded start of the attempt's submission; undefined while another run has recorded it. */
   readonly submittedAt: number | undefined;
   /** When the call of this run's last submission ended without a known outcome. */
   readonly submissionEndedAt: number | undefined;
@@ -84,8 +84,8 @@ export interface RunState {
   /** Polls without a usable report since the last one. */
   readonly silentPolls: number;
   /**
-   * How often, since the last submission, the provider was asked whether it has the task and did not say that it has, nor
-   * that it does not know yet.
+   * How often, since the last submission, the provider was asked whether it has the task and reported neither that it
+   * has it, nor that it does not know yet.
    */
   readonly unknownRounds: number;
   /** How often this run has submitted the attempt. */
@@ -113,7 +113,7 @@ export interface FailedAttempt {
   readonly isRefused?: boolean | undefined;
 }
 
-/** A run as it begins. `freshToken` is that of an attempt that this worker began with the lease. */
+/** The initial state of a run. `freshToken` is the token of an attempt that this worker started with the lease. */
 export function newRunState(freshToken: string | undefined, monotonic: number): RunState {
   return {
     begunAt: monotonic,

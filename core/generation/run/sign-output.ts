@@ -15,9 +15,9 @@ interface Signing {
 }
 
 /**
- * Signs a stored output, and stores the signed file under another key; nothing that was written changes. Returns the output
- * unsigned where there is no signer, where it signs nothing, and where it fails or is abandoned: the output is paid for, and
- * its mark is in it all the same. Throws `StoreUnavailable`.
+ * Signs a stored output, and stores the signed file under another key; existing files do not change. Returns the output
+ * unsigned if there is no signer, if it signs nothing, and if it fails or is abandoned: the output is paid for, and
+ * contains its mark anyway. Throws `StoreUnavailable`.
  */
 export async function signOutput(
   context: Files & Machine,
@@ -29,7 +29,7 @@ export async function signOutput(
   try {
     const signed = await signedInTime(context, unsigned, signing);
     if (signed === undefined) return unsigned;
-    // The signed file is stored; retention removes what is left here.
+    // The signed file is stored; retention removes the unsigned copy if it is left here.
     await objects.remove(unsigned.objectKey).catch(() => undefined);
     return signed;
   } catch (error) {
@@ -75,7 +75,7 @@ async function storeSigned(
   const { objects, outputSigner } = context;
   const { objectKey, byteSize, mark } = unsigned;
   const before = await factsOf(context, unsigned, kind);
-  // Not a usable output; the inspection says why.
+  // The output is not usable; the inspection reports why.
   if (before === undefined || outputSigner === undefined) return undefined;
   const signed = await outputSigner.sign({
     mediaType: before.mediaType,

@@ -152,7 +152,7 @@ export interface SubmissionOf {
   readonly settings: JsonObject;
   readonly inputSchema: JsonObject;
   readonly timeLeftMs: number;
-  /** Whether the submission is over: then no more of a reference is given. */
+  /** Whether the submission is over: then no more bytes of a reference are sent. */
   readonly isOver: () => boolean;
   /** Called when our object store does not give a reference. */
   readonly onUnread: () => void;
