@@ -11,11 +11,11 @@ interface Seen {
 export interface SentCreate {
   readonly key: string;
   readonly body: JsonObject;
-  /** The generation a 202 named; absent while the outcome is not known. */
+  /** The generation that a 202 named; absent while the outcome is unknown. */
   generationId?: string;
 }
 
-/** What clients were told, and what of it contradicts itself: an id that changed, a status that went back. */
+/** The answers that clients received, and the contradictions between them: a changed id, a status that went back. */
 export class ClientHistory {
   readonly creates: SentCreate[] = [];
   readonly contradictions: string[] = [];
@@ -37,9 +37,7 @@ export class ClientHistory {
     this.noteTask(task);
   }
 
-  /**
-   * A task as some answer showed it. `sentAt` orders nothing: call this in the order in which answers were asked for.
-   */
+  /** A task as an answer showed it. `sentAt` orders nothing: call this in the order in which the requests were sent. */
   noteTask(task: JsonObject): void {
     const id = textOf(task, 'generation_id');
     const now: Seen = {

@@ -1,10 +1,10 @@
 /**
- * Goal: nothing that a client was told is lost, doubled or stuck, whatever happens to the processes of an installation,
- * to its stores and to the links between them. Method: two REST processes and three workers of the compiled program on
- * a MongoDB server and an S3 server of their own, under the load of many clients. In rounds drawn from a seed processes
- * are killed, stopped and frozen past their leases, stores killed and frozen, links slowed, cut and black-holed, and S3
- * refuses and truncates. Then all is quiet, clients ask until they know, and a checker that shares no code with the
- * program holds what they saw against what is on record.
+ * Goal: no result a client has received is lost, duplicated or stuck, whatever happens to the processes of an
+ * installation, to its stores and to the links between them. Method: two REST processes and three workers of the
+ * compiled program on a MongoDB server and an S3 server of their own, under the load of many clients. In rounds drawn
+ * from a seed, processes are killed, stopped and frozen past their leases, stores are killed and frozen, links are
+ * slowed, cut and black-holed, and S3 refuses and truncates. Then all faults stop, clients retry until they know every
+ * outcome, and a checker that shares no code with the program compares what they saw with the records.
  */
 import { expect } from 'chai';
 import { sizeOf } from '../harness/run-sizes.js';
@@ -17,12 +17,12 @@ import { withVendorFaults } from './rounds/vendor-faults.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('faultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
-/** All that are played, on whichever store. */
+/** All rounds that are played, on either store. */
 const DRAWN: readonly Round[] = withReceiverFaults(withVendorFaults(drawRounds(SEED, ROUNDS), SEED), SEED);
-/** As many rounds of one deal on each object store. */
+/** Rounds per object store, drawn from one deal. */
 const ROUNDS_PER_STORE = Math.ceil(ROUNDS / S3_KINDS.length);
 
-/** So many have every kind of fault. */
+/** This many rounds include every kind of fault. */
 const ROUNDS_WITH_ALL = 20;
 const struck: Struck[] = [];
 
@@ -44,7 +44,7 @@ for (const [index, objects] of S3_KINDS.entries()) {
 if (ROUNDS >= ROUNDS_WITH_ALL)
   describe(`the faults of ${ROUNDS} rounds on real processes (seed ${SEED})`, () => {
     it('hit something, each kind of them', function all() {
-      // Where a store is absent, so are its rounds.
+      // Rounds of an absent store are skipped.
       if (struck.length < DRAWN.flatMap(({ faults }) => faults).length) this.skip();
       expect(whatHitNothing(struck)).to.deep.equal([]);
     });

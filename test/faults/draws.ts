@@ -13,7 +13,7 @@ export function oneOf<T>(draw: Draw, list: readonly [T, ...T[]]): T {
   return list[draw(list.length)] ?? list[0];
 }
 
-/** A number from `least` to `most`, both possible. */
+/** A number from `least` to `most`, both inclusive. */
 export function between(draw: Draw, least: number, most: number): number {
   return least + draw(most - least + 1);
 }

@@ -1,9 +1,9 @@
-/*
- * Goal: nothing that a client was told is lost, doubled or stuck when the process dies at any moment.
- * Method: the real program under a mixed load is killed with SIGKILL at a moment drawn from the round's seed and started
- * again over the same folder, round after round. At the end every create of unknown outcome is sent again with its key, and
- * then: every 202 names one generation for good, each one ends, the ledger has exactly one hold for each and no open one,
- * and `verify` finds nothing.
+/**
+ * Goal: no result a client has received is lost, duplicated or stuck when the process dies at any moment. Method: the
+ * real program under a mixed load is killed with SIGKILL at a moment drawn from the round's seed and started again over
+ * the same folder, round after round. At the end every create of unknown outcome is sent again with its key, and then
+ * every 202 names one generation for good, each one ends, the ledger has exactly one hold for each and no open one, and
+ * `verify` finds nothing.
  */
 import { expect } from 'chai';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
   let server: ServedProcess;
   let load: Load;
   let accountId: string;
-  /** Ends whatever still goes on once the test has, by its timeout too: it would keep the whole run alive. */
+  /** Ends whatever is still running when the test ends, also by timeout: it would keep the whole run alive. */
   const over = new AbortController();
 
   before(async () => {
@@ -114,8 +114,8 @@ function isOver(task: { readonly [name: string]: unknown } | undefined): boolean
 }
 
 /**
- * Asks about each again and again until it is true; the suite's timeout is the only bound, and stands for "stuck". As
- * many at a time as there were clients: one address may have so many connections, and there may be more to ask about.
+ * Polls each until it is true; the suite's timeout is the only bound, and means "stuck". Concurrency equals the number
+ * of clients, because one address may open only so many connections, and there may be more to poll.
  */
 async function until<T>(signal: AbortSignal, all: readonly T[], check: (one: T) => Promise<boolean>): Promise<void> {
   const queue = new PQueue({ concurrency: CLIENTS });

@@ -1,8 +1,8 @@
 /**
- * Goal: over MongoDB, a run that lost its worker goes on before younger ones of its model begin, though workers are
- * killed all the time; none waits until its deadline while places go to others. Method: three workers with few places
- * and a long queue; every second one of those that serve is killed and started again. Meanwhile the records are looked
- * at, and for every stretch without a worker the younger ones that began are counted.
+ * Goal: over MongoDB, a run that lost its worker continues before younger ones of its model start, although workers are
+ * killed all the time; none waits until its deadline while slots go to others. Method: three workers with few slots and
+ * a long queue; every second, one of those that serve is killed and restarted. Meanwhile the records are polled, and
+ * the younger runs that started are counted for every period without a worker.
  */
 import { expect } from 'chai';
 import type { Suite } from 'mocha';
@@ -28,8 +28,8 @@ const LOOK_EVERY_MS = 250;
 /** A lease's margin, a pass of recovery and the delivery of a wake-up. */
 const ALLOWANCE_MS = 4_000;
 /**
- * A worker may die with the generation in its line, again and again: each time the others fill their places before it
- * is woken anew. Behind the line it would be overtaken by all that is queued.
+ * A worker may die with the generation in its queue repeatedly: each time the others fill their slots before it is
+ * woken again. Behind the queue, everything queued would overtake it.
  */
 const MOST_OVERTAKEN = 2 * PLACES * WORKERS.length;
 
@@ -116,7 +116,7 @@ async function killEverySecond(named: Installation['process'], signal: AbortSign
   for (let kills = 0; kills < KILLS;) {
     await sleep(1_000, undefined, { signal });
     if (failure !== undefined) throw failure;
-    // A machine that is slow to start them must not be left without any.
+    // A machine that is slow to start them must always have at least one.
     const name = serving.length > 1 ? serving.shift() : undefined;
     if (name === undefined) continue;
     kills += 1;

@@ -21,20 +21,18 @@ const TASKS: readonly { readonly model_key: string; readonly parameters: JsonObj
   { model_key: 'sandbox-test', parameters: { behaviour: 'unknown_acceptance', size: '128x128' } },
 ];
 
-/**
- * Clients that create, ask, cancel and repeat, and write down every answer. Errors of the network are part of the test.
- */
+/** Clients that create, poll, cancel and repeat, and record every answer. Network errors are part of the test. */
 export class Load {
   private running = true;
 
-  /** Whatever is asked ends with the signal, and so do the loops. */
+  /** All requests and loops end with the signal. */
   constructor(
     readonly history: ClientHistory,
     private readonly url: string,
     private readonly secret: string,
     private readonly signal: AbortSignal,
   ) {
-    // Every request under way listens, and lets go only when it is collected.
+    // Every request in flight listens, and its listener is released only on garbage collection.
     setMaxListeners(0, signal);
   }
 
@@ -48,7 +46,7 @@ export class Load {
     this.running = false;
   }
 
-  /** Sends a create whose outcome is not known once more. Answers whether it is known now. */
+  /** Repeats a create of unknown outcome. Returns whether the outcome is known now. */
   async settle(create: SentCreate): Promise<boolean> {
     const answer = await this.request('POST', '/generations', create.key, create.body);
     if (answer?.status === 202) this.history.noteAccepted(create, answer.data);
@@ -113,7 +111,7 @@ export class Load {
       const envelope = (await response.json()) as { data?: JsonObject };
       return { status: response.status, data: envelope.data ?? {} };
     } catch {
-      // Killed in between: whether it happened is what the key is for.
+      // The process was killed meanwhile: the key shows whether the create took effect.
       await sleep(20);
       return undefined;
     }

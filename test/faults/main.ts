@@ -1,4 +1,4 @@
-/** `npm run test:faults`: the tests that break the running program, with a number of rounds and a seed of one's own. */
+/** `npm run test:faults`: the tests that break the running program, with a chosen number of rounds and seed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';

@@ -1,8 +1,8 @@
 /**
- * Goal: during a rolling upgrade no client's promise is broken, though processes of the release before and of this
- * build work on the same stores. Method: the rounds of faults of `distributed.test.ts`, in which a REST process and two
- * workers begin as the release before; in each round a REST process and a worker are stopped under load and replaced by
- * the other build, in either direction.
+ * Goal: during a rolling upgrade every guarantee to clients holds, while processes of the previous release and of this
+ * build use the same stores. Method: the fault rounds of `distributed.test.ts`, in which a REST process and two workers
+ * start as the previous release; in each round a REST process and a worker are stopped under load and replaced by the
+ * other build, in either direction.
  */
 import { sizeOf } from '../harness/run-sizes.js';
 import { S3_KINDS } from '../harness/store-pairs.js';

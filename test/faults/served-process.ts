@@ -8,7 +8,7 @@ import { programEnvironment } from '../harness/run-sizes.js';
 export const PROGRAM = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
 const READY_TRIES = 600;
 
-/** The real program as a process of its own, that can be killed and started again over the same data folder. */
+/** The real program as a separate process, which can be killed and restarted over the same data folder. */
 export class ServedProcess {
   private child: ChildProcess | undefined;
   private errors = '';
@@ -19,7 +19,7 @@ export class ServedProcess {
     private readonly configFile: string,
     private readonly folder: string,
     readonly url: string,
-    /** What its next start runs: this build, unless it is set to another one. */
+    /** The program of its next start: this build, unless it is set to another one. */
     public program = PROGRAM,
   ) {}
 
@@ -46,7 +46,7 @@ export class ServedProcess {
     throw new Error(`The server did not become ready: ${this.errors}`);
   }
 
-  /** SIGKILL, or SIGTERM and its orderly end; answers the exit code. */
+  /** SIGKILL, or SIGTERM and an orderly exit; returns the exit code. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const { child } = this;
     this.child = undefined;
@@ -57,12 +57,12 @@ export class ServedProcess {
     return child.exitCode;
   }
 
-  /** The process that runs, if one does. */
+  /** The id of the running process, if there is one. */
   get pid(): number | undefined {
     return this.child?.pid;
   }
 
-  /** What it wrote to standard error last. */
+  /** Standard error since its last start; at most the last 20,000 characters. */
   get log(): string {
     return this.errors;
   }

@@ -11,12 +11,15 @@ export interface IssuedCredential {
   revoke(): Promise<unknown>;
 }
 
-/** Makes owners, and credentials that act for them: of one kind, for tests of both. */
+/**
+ * Creates owners, and credentials that act for them. There is one issuer per kind of credential, so that tests cover
+ * both.
+ */
 export interface CredentialIssuer {
   owner(name: string, credits: number): Promise<Owner>;
   /** The same account with another App. */
   otherApp(owner: Owner): Promise<Owner>;
-  /** `kind`: what a test calls it. */
+  /** `kind` is the test's name for it. */
   issue(kind: string, of: Owner, scopes: readonly Scope[]): Promise<IssuedCredential>;
 }
 
@@ -43,7 +46,7 @@ export class KeyIssuer implements CredentialIssuer {
   }
 }
 
-/** OAuth access tokens. An App is that of one person and one client. */
+/** OAuth access tokens. An App belongs to one person and one client. */
 export class TokenIssuer implements CredentialIssuer {
   private readonly clients = new Map<string, { readonly person: Person; readonly clientId: string }>();
 

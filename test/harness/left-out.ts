@@ -1,6 +1,6 @@
 import { isFullRun, leftOut } from './run-sizes.js';
 
-/** Required by `npm test`. Mocha calls it once a run, after the counts, in the process that started the others. */
+/** Required by `npm test`. Mocha calls it once per run, after the counts, in the process that started the others. */
 export function mochaGlobalTeardown(): void {
   if (isFullRun()) return;
   process.stdout.write(

@@ -12,7 +12,7 @@ import { FULL_RUN_VARIABLE, isFullRun, leftOut, OTHER_SCRIPTS, programEnvironmen
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** What mocha makes of a pattern. It has no types. */
+/** The files that mocha finds for a pattern. It has no types. */
 const { lookupFiles } = createRequire(import.meta.url)('mocha/lib/cli/lookup-files.js') as {
   readonly lookupFiles: (pattern: string) => readonly string[];
 };
@@ -120,7 +120,7 @@ describe('npm test', () => {
         '',
       ];
       expect(said.slice(said.indexOf('pending')).split('\n').slice(2)).to.deep.equal(lines);
-      // As .ci/run counts.
+      // The same count as in .ci/run.
       expect(
         [...said.matchAll(/^ +([0-9]+) (passing|failing|pending)/gm)].map(([, count, what]) => [count, what]),
       ).to.deep.equal([

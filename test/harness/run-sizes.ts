@@ -1,12 +1,12 @@
-/** How much of a check is run: in `npm test`, and in `npm run verify:all`. Zero is: not at all. */
+/** How much of a check runs in `npm test` and in `npm run verify:all`. Zero means that it does not run. */
 export interface RunSize {
-  /** What is counted, as a plural noun. */
+  /** The counted unit, as a plural noun. */
   readonly of: string;
   readonly byDefault: number;
   readonly inFull: number;
 }
 
-/** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` has the same table. */
+/** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` contains the same table. */
 export const RUN_SIZES = {
   simulationSeeds: { of: 'seeds of the simulation', byDefault: 50, inFull: 20_000 },
   playedMutants: { of: 'mutants played at their recorded seed', byDefault: 5, inFull: 157 },
@@ -50,7 +50,7 @@ export const RUN_SIZES = {
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
-/** What `npm test` does not run at all, by the script that does. CI runs these scripts after it. */
+/** Checks that `npm test` does not run at all, by the script that does. CI runs these scripts after it. */
 export const OTHER_SCRIPTS: Readonly<Record<string, string>> = {
   'test:browser': 'the pages in a browser',
   'test:clients': 'the client libraries, clients in other languages and MCP clients',
@@ -65,19 +65,19 @@ export function isFullRun(environment: Readonly<Record<string, string | undefine
   return environment[FULL_RUN_VARIABLE] === 'all';
 }
 
-/** This process's variables but for that one: the program refuses variables that it does not know. */
+/** This process's variables without that one, because the program refuses unknown variables. */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const { [FULL_RUN_VARIABLE]: _, ...inherited } = process.env;
   return inherited;
 }
 
-/** How much of a check this run is to play. */
+/** How much of a check this run plays. */
 export function sizeOf(check: SizedCheck): number {
   const { byDefault, inFull } = RUN_SIZES[check];
   return isFullRun() ? inFull : byDefault;
 }
 
-/** What `npm test` does not run, a line a check. */
+/** Checks that `npm test` does not run, one line each. */
 export function leftOut(): readonly string[] {
   const sizes: readonly RunSize[] = Object.values(RUN_SIZES);
   const parts = sizes

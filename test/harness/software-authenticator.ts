@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type JsonWebKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../../core/ports/machine.js';
 
-/** The part of CBOR (RFC 8949) that authenticators write. */
+/** The subset of CBOR (RFC 8949) that authenticators write. */
 export type CborValue = number | string | Uint8Array | readonly CborValue[] | ReadonlyMap<string | number, CborValue>;
 
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, list: 4, map: 5 } as const;
@@ -21,7 +21,7 @@ export function cbor(value: CborValue): Buffer {
   return Buffer.concat([head(MAJOR.list, items.length), ...items.map(cbor)]);
 }
 
-/** The kind of an item and its value or length, which must be below 65,536. */
+/** The head of an item: its kind and its value or length, which must be below 65,536. */
 function head(major: number, size: number): Buffer {
   if (size < 24) return Buffer.of((major << 5) | size);
   if (size < 256) return Buffer.of((major << 5) | 24, size);
@@ -30,26 +30,26 @@ function head(major: number, size: number): Buffer {
 
 export type KeyKind = 'ES256' | 'EdDSA' | 'RS256';
 
-/** What a browser and its authenticator were asked, and where they get it wrong. */
+/** The inputs of a browser and its authenticator, and the errors they make. */
 export interface Ceremony {
   readonly challenge: string;
   readonly party: RelyingParty;
   readonly isVerified?: boolean;
   readonly isPresent?: boolean;
-  /** Instead of `webauthn.create` and `webauthn.get`. */
+  /** Replaces `webauthn.create` and `webauthn.get`. */
   readonly type?: string;
   readonly crossOrigin?: boolean;
-  /** Instead of one more than the last one. */
+  /** Replaces the last value plus one. */
   readonly counter?: number;
 }
 
-/** What a statement can be made of: what is signed, and the signature by the passkey itself. */
+/** The inputs of a statement: the signed data, and the signature of the passkey itself. */
 export interface Signed {
   readonly signed: Buffer;
   readonly signature: Buffer;
 }
 
-/** What an attestation says of the authenticator's maker. */
+/** The attestation's statement about the authenticator's maker. */
 export interface Statement {
   readonly format: string;
   readonly members: (made: Signed) => readonly (readonly [string, CborValue])[];
@@ -67,7 +67,7 @@ export class SoftwareAuthenticator {
 
   constructor(
     private readonly kind: KeyKind = 'ES256',
-    /** 0 for one that never counts, as those that are copied between devices. */
+    /** 0 for a passkey that never counts, like those that are synchronised between devices. */
     { firstCounter = 1, id = randomBytes(16) }: { readonly firstCounter?: number; readonly id?: Buffer } = {},
   ) {
     const { privateKey, publicKey } = keyPair(kind);
@@ -77,7 +77,7 @@ export class SoftwareAuthenticator {
     this.counter = firstCounter;
   }
 
-  /** Makes the passkey. */
+  /** Creates the passkey. */
   register(ceremony: Ceremony, { format, members }: Statement = NO_STATEMENT): PasskeyAttestation {
     const id = Buffer.from(this.credentialId, 'base64url');
     const idLength = Buffer.alloc(2);
@@ -136,7 +136,7 @@ function keyPair(kind: KeyKind): { readonly privateKey: KeyObject; readonly publ
   return generateKeyPairSync('rsa', { modulusLength: 2048 });
 }
 
-/** The public key as RFC 9053 and RFC 8230 have it. */
+/** The public key in the format of RFC 9053 and RFC 8230. */
 function coseKey(kind: KeyKind, { x = '', y = '', n = '', e = '' }: JsonWebKey): ReadonlyMap<number, CborValue> {
   const bytes = (text: string) => Buffer.from(text, 'base64url');
   if (kind === 'ES256')

@@ -1,8 +1,8 @@
-/** A page as a browser without scripts has it. */
+/** A page as a browser without scripts sees it. */
 export interface TestPage {
   readonly status: number;
   readonly headers: Headers;
-  /** Where it came from, after redirects within the server. */
+  /** Its address, after redirects within the server. */
   readonly url: string;
   readonly text: string;
 }
@@ -10,8 +10,8 @@ export interface TestPage {
 const MAX_REDIRECTS = 10;
 
 /**
- * Does what a browser does with cookies, redirects and forms, and runs no scripts. Redirects that leave the server are
- * not followed: the page has the `Location` then.
+ * Handles cookies, redirects and forms as a browser does, without scripts. Redirects that leave the server are not
+ * followed: the page then contains the `Location`.
  */
 export class TestBrowser {
   private readonly cookies = new Map<string, { readonly value: string; readonly path: string }>();
@@ -22,7 +22,7 @@ export class TestBrowser {
     return this.load('GET', path, { 'Sec-Fetch-Site': 'none', ...headers });
   }
 
-  /** Sends a form of a page of the server. A list has several values of one name. */
+  /** Sends a form of one of the server's pages. A list contains several values of one name. */
   submit(
     path: string,
     fields: Readonly<Record<string, string | readonly string[]>>,
@@ -35,13 +35,13 @@ export class TestBrowser {
     return this.load('POST', path, sent, form.toString());
   }
 
-  /** Sends JSON, as a script of a page of the server does. */
+  /** Sends JSON, as a script on one of the server's pages does. */
   post(path: string, body: object, headers: Record<string, string> = {}): Promise<TestPage> {
     const sent = { 'Origin': this.origin, 'Content-Type': 'application/json', ...headers };
     return this.load('POST', path, sent, JSON.stringify(body));
   }
 
-  /** The cookies that the server would get for a path. */
+  /** The cookies that a browser would send for a path. */
   cookieHeader(path: string): string {
     return [...this.cookies]
       .filter(([, cookie]) => path.startsWith(cookie.path))

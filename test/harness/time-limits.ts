@@ -1,7 +1,7 @@
 import type { RootHookObject, Context } from 'mocha';
 import { isFullRun } from './run-sizes.js';
 
-/** A full run repeats checks many times, on machines of any speed: its limit only ends what hangs. */
+/** A full run repeats checks many times, on machines of any speed: its limit only ends hanging tests. */
 const FULL_RUN_LIMIT_MS = 2 * 3_600_000;
 
 /** Required by `.mocharc.json`, in each process that runs tests. */

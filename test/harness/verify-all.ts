@@ -1,6 +1,6 @@
 /**
- * `npm run verify:all`: what CI runs, with every check in full, then what `npm test` never runs. Stops at the first
- * failure.
+ * `npm run verify:all`: everything that CI runs, with every check in full, then the checks that `npm test` never runs.
+ * Stops at the first failure.
  */
 import { spawnSync } from 'node:child_process';
 import { FULL_RUN_VARIABLE } from './run-sizes.js';

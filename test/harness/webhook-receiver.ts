@@ -8,7 +8,7 @@ interface Received {
   readonly body: string;
 }
 
-/** Answers what a test says, 204 first, and keeps what it was sent. */
+/** Answers with the status that a test sets, at first 204, and stores the requests it receives. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
   statuses: number[] = [];

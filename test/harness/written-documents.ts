@@ -1,21 +1,21 @@
 import type { CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent, Document, MongoClient } from 'mongodb';
 
-/** What a command does with documents. */
+/** The operation of a command on documents. */
 export type WriteKind = 'insert' | 'update' | 'delete';
 
 const WRITES: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify', 'bulkWrite']);
 const KINDS = ['insert', 'update', 'delete'] as const satisfies readonly WriteKind[];
 
 /**
- * Counts the documents that clients write, by collection and kind, as the driver's own events tell them. A write that
- * finds nothing to change, or is refused, writes none. A client must monitor its commands: `monitorCommands=true`.
+ * Counts the documents that clients write, by collection and kind, from the driver's own events. A write that finds
+ * nothing to change, or is refused, writes none. A client must monitor its commands: `monitorCommands=true`.
  */
 export class WrittenDocuments {
   private readonly documents = new Map<string, number>();
   private readonly commands = new Map<string, number>();
   private readonly underWay = new Map<string, Document>();
 
-  /** Forgets what was counted. */
+  /** Resets the counts. */
   reset(): void {
     this.documents.clear();
     this.commands.clear();
@@ -40,14 +40,14 @@ export class WrittenDocuments {
     return sum(this.documents.values());
   }
 
-  /** Of some collections, or of one kind in one. */
+  /** The count for some collections, or for one kind in one. */
   of(...names: readonly string[]): number {
     return sum(
       [...this.documents].filter(([key]) => names.some((name) => `${key} `.startsWith(`${name} `))).map(([, n]) => n),
     );
   }
 
-  /** A line for each collection and kind: documents and commands for each of so many generations. */
+  /** One line per collection and kind: documents and commands per generation. */
   table(generations: number): string {
     const each = (count: number) => (count / generations).toFixed(3).padStart(9);
     const lines = [...this.documents.keys()]
@@ -70,7 +70,7 @@ export class WrittenDocuments {
     this.add(String(command[name]), name as WriteKind, changed);
   }
 
-  /** Of writes to several collections the server tells only which it refused; those behind it were not tried. */
+  /** For writes to several collections the server reports only the one it refused; later ones were not tried. */
   private countMany(command: Document, reply: Document): void {
     const spaces = (command['nsInfo'] as readonly { ns: string }[]).map(({ ns }) => ns.slice(ns.indexOf('.') + 1));
     const results = (reply['cursor'] as { firstBatch: readonly { ok: number; idx: number }[] }).firstBatch;

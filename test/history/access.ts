@@ -4,7 +4,7 @@ import { canonical, textOf } from './values.js';
 
 export type KeyedOperation = 'create' | 'prepare' | 'complete';
 
-/** One text for all requests under a key that are the same to the service. */
+/** The same text for all requests under a key that are identical to the service. */
 export function payloadOf(request: { readonly body: JsonObject; readonly uploadId?: string }): string {
   const { body, uploadId } = request;
   return canonical(uploadId === undefined ? body : [uploadId.toLowerCase(), body]);
@@ -16,21 +16,21 @@ const EFFECT: Readonly<Record<KeyedOperation, readonly string[]>> = {
   complete: ['upload_id', 'media_id'],
 };
 
-/** One text of the ids of what a request under a key made, by its answer. */
+/** A text of the ids that a request under a key created, from its answer. */
 export function effectOf(operation: KeyedOperation, data: JsonObject = {}): string {
   return canonical(EFFECT[operation].map((member) => data[member]));
 }
 
 /** A request under an idempotency key that succeeded. */
 export interface KeyedSuccess {
-  /** The request in a sentence. */
+  /** Describes the request in a sentence. */
   readonly told: string;
   readonly key: string;
   readonly payload: string;
   readonly effect: string;
 }
 
-/** Invariant 11: all that succeeds under one key is one request with one effect. */
+/** Invariant 11: all successes under one key are one request with one effect. */
 export function* checkEffect(first: KeyedSuccess, next: KeyedSuccess): Iterable<Finding> {
   const { told, key } = next;
   if (next.effect !== first.effect)
@@ -54,16 +54,19 @@ export function* checkMismatch(told: string, key: string, payloads: ReadonlySet<
   };
 }
 
-/** A request under a key, as far as it may have made something. */
+/** A request under a key that may have created something. */
 export interface PossibleOrigin {
   /**
-   * Its client knows that it made nothing: every arrival of it was refused for certain, or, once all is at rest, its
-   * client was never told of what it should have made.
+   * Its client knows that it created nothing: every arrival of it was definitely refused, or, once all is at rest, its
+   * client never received what it should have created.
    */
   readonly madeNothing: boolean;
 }
 
-/** Invariants 11 and 13: what stands under a key was made by a request under that key, and what is refused makes nothing. */
+/**
+ * Invariants 11 and 13: a record under a key was created by a request under that key, and a refused request creates
+ * nothing.
+ */
 export function* checkOrigin(what: string, key: string, requests: readonly PossibleOrigin[]): Iterable<Finding> {
   if (requests.length === 0)
     yield { invariant: 11, sentence: `${what} was made under key ${key}, which no client sent` };
@@ -74,16 +77,17 @@ export function* checkOrigin(what: string, key: string, requests: readonly Possi
 const REACHES_ALL_WITHIN_MS = 5_000;
 
 /**
- * What an answer says of the API key it was asked with: the key was taken, it is revoked, it is refused for another
- * reason although the request carried it whole; or nothing, because any request may get such an answer, or none came.
+ * An answer's verdict on the request's API key: the key was accepted, it is revoked, or it is refused for another
+ * reason although the request carried it whole. `nothing` means that any request may get such an answer, or that none
+ * came.
  */
 export type KeyVerdict = 'taken' | 'revoked' | 'refused' | 'nothing';
 
 /** A request that carried an API key, in milliseconds of one clock. */
 export interface KeyUsed {
-  /** The request in a sentence. */
+  /** Describes the request in a sentence. */
   readonly told: string;
-  /** When it arrived, at the earliest. */
+  /** The earliest time at which it may have arrived. */
   readonly arrivedAt: number;
   readonly answeredAt: number;
   readonly verdict: KeyVerdict;
@@ -93,7 +97,7 @@ export interface KeyUsed {
 
 export interface Revocation {
   readonly askedAt: number;
-  /** When an operator was first told that it is done. Absent as long as nobody was. */
+  /** When an operator was first notified that it is done; absent before that. */
   readonly doneAt?: number;
 }
 
@@ -111,13 +115,13 @@ export function* checkKeyUsed(used: KeyUsed, revocation: Revocation | undefined)
     };
 }
 
-/** A request about an id that is not of the App that sent it, and an answer that is about that id. */
+/** A request about an id that does not belong to the sending App, and an answer about that id. */
 export interface ForeignAnswer {
-  /** The request in a sentence. */
+  /** Describes the request in a sentence. */
   readonly told: string;
   readonly operation: 'get' | 'cancel' | 'delete' | 'complete';
   readonly id: string;
-  /** The App that it belongs to, if there is such a thing. */
+  /** The App that owns the id; undefined if the id does not exist. */
   readonly owner: string | undefined;
   readonly isSuccess: boolean;
   readonly status?: number;
@@ -132,11 +136,11 @@ const REFUSED_WITH = {
   complete: 'FIELD_INVALID',
 } as const;
 
-/** Invariant 17: every operation has one refusal for what is not the caller's, whether it belongs to somebody or not. */
+/** Invariant 17: every operation has one refusal for ids that are not the caller's, whether or not they exist. */
 export class ForeignAnswers {
   private readonly first = new Map<string, { readonly text: string; readonly told: string }>();
 
-  /** Answers are to be shown one after another. */
+  /** Call this for the answers in sequence. */
   *check({ told, operation, id, owner, isSuccess, status, code, message }: ForeignAnswer): Iterable<Finding> {
     if (isSuccess) {
       yield { invariant: 17, sentence: `${told} succeeded, and it belongs to ${textOf(owner)}` };
@@ -155,7 +159,7 @@ export class ForeignAnswers {
   }
 }
 
-/** Invariant 17: `user`, something of App `appId`, refers to uploads of that App only. */
+/** Invariant 17: `user`, a record of App `appId`, refers only to uploads of that App. */
 export function* checkReference(
   user: string,
   appId: string,
@@ -169,13 +173,13 @@ export function* checkReference(
   };
 }
 
-/** Invariant 17: an answer is about what was asked for. */
+/** Invariant 17: an answer is about the requested id. */
 export function* checkSubject(told: string, asked: string, answered: string): Iterable<Finding> {
   if (answered !== asked)
     yield { invariant: 17, sentence: `${told} for generation ${asked} was answered with ${answered}` };
 }
 
-/** Invariant 12: a generation that stood before the request was sent is not denied to its App. */
+/** Invariant 12: a generation that existed before the request was sent is not reported to its App as missing. */
 export function* checkDenial(
   told: string,
   code: string | undefined,

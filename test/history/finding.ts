@@ -1,4 +1,4 @@
-/** An invariant that does not hold: its number in `docs/correctness.md`, and one sentence. */
+/** A violated invariant: its number in `docs/correctness.md`, and one sentence. */
 export interface Finding {
   readonly invariant: number;
   readonly sentence: string;

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect } from 'chai';
 
 const TESTS = join(import.meta.dirname, '..');
-/** The harness of the tests of the simulation's checker, and tests. */
+/** The checker's test harness, and tests. */
 const NO_CHECKER = /\.test\.js$|[/\\]checked-service\.js$/;
 
 async function modulesIn(folder: string): Promise<string[]> {
@@ -16,7 +16,7 @@ async function modulesIn(folder: string): Promise<string[]> {
     .filter((file) => file.endsWith('.js') && !NO_CHECKER.test(file));
 }
 
-/** These modules of our own and all that they import, by the module that imported each. */
+/** These modules and all local modules that they import, by the module that imported each. */
 async function importedBy(modules: readonly string[]): Promise<Map<string, string>> {
   const reached = new Map(modules.map((file) => [file, file]));
   for (const file of reached.keys()) {

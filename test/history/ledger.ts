@@ -17,14 +17,13 @@ export interface GenerationMoney {
   readonly held: bigint;
   charged: bigint;
   released: bigint;
-  /** Time of the entries that ended the hold. One command writes them, so they have one time. */
+  /** Time of the entries that ended the hold. One command writes them, so their times are equal. */
   endedAt?: number;
 }
 
 /**
- * Invariants 1, 2, 4 and 5 of one account, as its entries have them from the first. What left the issued book is
- * counted there as a positive number. `byGeneration` is shared by all accounts, since a generation has one hold on one
- * of them.
+ * Invariants 1, 2, 4 and 5 of one account, from its first entry. Credits that left the issued book count there as a
+ * positive number. `byGeneration` is shared by all accounts, since a generation has one hold on one of them.
  */
 export class AccountLedger {
   sequence = 0;
@@ -37,7 +36,7 @@ export class AccountLedger {
     private readonly byGeneration: Map<string, GenerationMoney>,
   ) {}
 
-  /** Adds the next entry up. Answers what is wrong with it, in order of importance. */
+  /** Adds the next entry. Returns its errors, in order of importance. */
   add(entry: Entry): Finding[] {
     const name = `entry ${entry.sequence} of account ${this.accountId} (${entry.kind} of ${entry.credits})`;
     const findings: Finding[] = [];
@@ -132,18 +131,18 @@ export function isAmount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
-/** A request whose answer says something about the credits of an account. */
+/** A request whose answer reveals the credits of an account. */
 export interface CreditsAnswer {
-  /** The request in a sentence. */
+  /** Describes the request in a sentence. */
   readonly told: string;
   readonly accountId: string;
-  /** Every amount that was available, or may have been, at some moment while the request was under way. */
+  /** Every balance that was available, or may have been, at some moment while the request was in flight. */
   readonly available: readonly number[];
 }
 
 /**
- * Invariant 13: a refusal for want of credits is true. `cost` is absent for a request that has no price, which may not
- * be refused so.
+ * Invariant 13: a refusal for lack of credits is correct. `cost` is absent for a request that has no price, which may
+ * not be refused for this reason.
  */
 export function* checkShortage(
   { told, accountId, available }: CreditsAnswer,
@@ -156,7 +155,7 @@ export function* checkShortage(
   };
 }
 
-/** Invariant 1: a balance that is shown is the one available, in all members that show it. */
+/** Invariant 1: a balance in an answer is the available one, in all members that contain it. */
 export function* checkBalance(
   { told, accountId, available }: CreditsAnswer,
   shown: { readonly [member: string]: unknown },
@@ -177,13 +176,13 @@ export interface ObservedBurst {
   readonly accepted: number;
   readonly cost: number;
   readonly balance: number;
-  /** Credits that came back of what was accepted, so that another one could be paid. */
+  /** Credits of accepted generations that were returned, so that another one could be paid for. */
   readonly returned: number;
-  /** Nothing failed and nothing ended meanwhile: as many are accepted as can be paid, and no fewer. */
+  /** Nothing failed and nothing ended meanwhile: exactly as many are accepted as the balance pays for. */
   readonly isExact: boolean;
 }
 
-/** Invariant 13: of concurrent creates as many are accepted as the balance pays. */
+/** Invariant 13: of concurrent creates, as many are accepted as the balance pays for. */
 export function* checkAccepted(burst: ObservedBurst): Iterable<Finding> {
   const { told, creates, accepted, cost, balance, returned, isExact } = burst;
   const payable = Math.min(creates, Math.floor((balance + (isExact ? 0 : returned)) / cost));
@@ -194,22 +193,22 @@ export function* checkAccepted(burst: ObservedBurst): Iterable<Finding> {
   };
 }
 
-/** What a key may spend in each month, or a grant in its whole life. */
+/** The credits that a key may spend in each month, or a grant in its lifetime. */
 export interface KnownCap {
   readonly credits: number;
   readonly per: 'month' | 'life';
 }
 
 /**
- * Invariant 24, of all keys and grants: what each capped one holds and has spent in each period, as the entries of the
- * ledger say. `caps` has the cap of each that has one.
+ * Invariant 24, for all keys and grants: the credits that each capped one holds and has spent in each period, according
+ * to the ledger's entries. `caps` contains the cap of each that has one.
  */
 export class CapUses {
   private readonly used = new Map<string, Map<string, number>>();
 
   constructor(private readonly caps: ReadonlyMap<string, KnownCap>) {}
 
-  /** Adds the next entry of an account up. Answers what is wrong with it. */
+  /** Adds the next entry of an account. Returns its errors. */
   add({ kind, credits, generationId, attribution }: Entry): Finding[] {
     if (generationId === undefined || attribution === undefined || kind === 'charge') return [];
     const { credentialId, capPeriod } = attribution;
@@ -240,12 +239,12 @@ export class CapUses {
     ];
   }
 
-  /** What is left of a key's cap in its newest month. */
+  /** The rest of a key's cap in its newest month. */
   leftOf(credentialId: string): number {
     return (this.caps.get(credentialId)?.credits ?? Infinity) - (this.newestOf(credentialId)?.used ?? 0);
   }
 
-  /** What an account is stored with is what its entries say, of the newest month of each key. */
+  /** An account stores the same use as its entries show, for the newest month of each key. */
   *check(accountId: string, stored: Iterable<CapUse>): Iterable<Finding> {
     for (const { credentialId, period, used } of stored) {
       const newest = this.newestOf(credentialId);
@@ -264,7 +263,7 @@ export class CapUses {
   }
 }
 
-/** What the credits of a create are attributed to: the API key that sent it, and what its body names. */
+/** The attribution of a create's credits: the API key that sent it, and the names in its body. */
 export function attributionOf(credentialId: string, body: JsonObject): JsonObject {
   return {
     credentialId,

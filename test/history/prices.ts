@@ -5,14 +5,14 @@ import type { Finding } from './finding.js';
 import type { GenerationMoney } from './ledger.js';
 import { asObject, textOf } from './values.js';
 
-/** What is to be known of a model to price a request for it. */
+/** The facts about a model that are needed to price a request. */
 export interface PricedModel {
   readonly terms: Omit<PriceTerms, 'version'>;
   readonly maxOutputs: number;
   readonly inputSchema: JsonObject;
 }
 
-/** A fraction of whole numbers, so that nothing is rounded before the end. */
+/** A fraction of integers, so that rounding happens only at the end. */
 interface Fraction {
   readonly over: bigint;
   readonly under: bigint;
@@ -25,7 +25,7 @@ const plus = (a: Fraction, b: Fraction): Fraction => ({
 });
 const whole = (value: number | bigint): Fraction => ({ over: BigInt(value), under: 1n });
 
-/** The parameters of a request with the defaults of the model's schema, which are all at its top. */
+/** The parameters of a request with the defaults of the model's schema, which are all at its top level. */
 export function withDefaults(inputSchema: JsonObject, parameters: JsonObject): JsonObject {
   const properties = asObject(inputSchema['properties']);
   const missing = Object.entries(properties).filter(
@@ -37,19 +37,19 @@ export function withDefaults(inputSchema: JsonObject, parameters: JsonObject): J
   };
 }
 
-/** How many outputs are asked for; the parameters have their defaults. */
+/** The number of requested outputs; the parameters include their defaults. */
 export function wantedOutputs({ terms, maxOutputs }: PricedModel, parameters: JsonObject): number {
   const count = terms.countParameter === undefined ? 1 : (parameters[terms.countParameter] ?? 1);
   return Math.min(Number(count), maxOutputs);
 }
 
-/** The price of so many outputs, all that are asked for unless `delivered` says less; the parameters have their defaults. */
+/** The price of the requested outputs, or of the first `delivered`; the parameters include their defaults. */
 export function priceOf(model: PricedModel, parameters: JsonObject, delivered = Infinity): number {
   const count = Math.min(delivered, wantedOutputs(model, parameters));
   return count === 0 ? 0 : creditsFor(model.terms, parameters, count);
 }
 
-/** What outputs are measured by. */
+/** The measurements of an output that prices use. */
 interface Measured {
   readonly widthPx: number;
   readonly heightPx: number;
@@ -57,8 +57,8 @@ interface Measured {
 }
 
 /**
- * The price of these outputs, by their real sizes and durations where the price is by megapixel or second, and never above
- * the price of what was asked for.
+ * The price of these outputs, by their real sizes and durations where the price is per megapixel or second, and never
+ * above the price of the requested outputs.
  */
 export function priceOfOutputs(model: PricedModel, parameters: JsonObject, outputs: readonly Measured[]): number {
   if (outputs.length === 0) return 0;
@@ -109,7 +109,7 @@ function units(terms: PricedModel['terms'], parameters: JsonObject, count: numbe
 type Accepted = Pick<Generation, 'generationId' | 'accountId' | 'estimatedCredits' | 'reservedCredits'>;
 type Ended = Pick<Generation, 'generationId' | 'status' | 'reservedCredits' | 'chargedCredits' | 'outputs'>;
 
-/** Invariants 3 and 4: an accepted generation is estimated at its price, and one hold of as much stands for it. */
+/** Invariants 3 and 4: an accepted generation is estimated at its price, and one hold of that amount exists for it. */
 export function* checkReserved(
   generation: Accepted,
   price: number | undefined,
@@ -129,8 +129,9 @@ export function* checkReserved(
 }
 
 /**
- * Invariant 3: a success is charged the price of what was delivered, a failure nothing, and what was cancelled one of
- * the amounts that may be due then, which is the price of what was delivered where the model has no other terms.
+ * Invariant 3: a success is charged the price of its delivered outputs, a failure nothing, and a cancelled generation
+ * one of the amounts that may be due then, which is the price of the delivered outputs where the model has no other
+ * terms.
  */
 export function* checkCharge(
   generation: Ended,
@@ -151,7 +152,7 @@ export function* checkCharge(
     };
 }
 
-/** Invariant 4: a hold that has ended has ended whole. */
+/** Invariant 4: a hold ends completely. */
 export function* checkEndedHold(generationId: string, { held, charged, released }: GenerationMoney): Iterable<Finding> {
   if (charged + released !== held)
     yield {
@@ -160,7 +161,7 @@ export function* checkEndedHold(generationId: string, { held, charged, released 
     };
 }
 
-/** Invariant 5: the ledger charges what the record says, and nothing where no generation stands. */
+/** Invariant 5: the ledger charges the amount on record, and nothing when there is no generation. */
 export function* checkLedgerCharge(
   generationId: string,
   { charged }: GenerationMoney,
@@ -173,7 +174,7 @@ export function* checkLedgerCharge(
   };
 }
 
-/** Invariant 6: at rest nothing is held. `standing` is what stands at the id. */
+/** Invariant 6: at rest nothing is held. `standing` is the record at the id. */
 export function* checkHeldAtRest(generationId: string, standing: string): Iterable<Finding> {
   yield { invariant: 6, sentence: `at rest credits are still held for ${generationId} (${standing})` };
 }

@@ -6,7 +6,7 @@ function contentOf({ prompt, negativePrompt, parameters, references }: Generatio
   return JSON.stringify([prompt, negativePrompt, parameters, references]);
 }
 
-/** Invariants 7 and 9: what a stored generation must be, taken by itself. */
+/** Invariants 7 and 9: the constraints on a stored generation, taken by itself. */
 export function* checkShape(g: Generation): Iterable<Finding> {
   const ended = rankOf(g.status) === ENDED_RANK;
   if (g.lease !== undefined && g.status !== 'running')

@@ -13,26 +13,26 @@ const RANK: ReadonlyMap<unknown, number> = new Map([
 
 export const ENDED_RANK = 2;
 
-/** How far on a status is; -1 for what is none. */
+/** A status's position in the order of progress; -1 for an unknown status. */
 export function rankOf(status: unknown): number {
   return RANK.get(status) ?? -1;
 }
 
-/** What a client was shown of a generation, as far as it must not go back. */
+/** The members of a generation's view that must not go back. */
 export interface Shown {
   readonly rank: number;
   readonly charged: number;
   /** Milliseconds. */
   readonly updatedAt: number;
-  /** One text of what never changes. Absent for a generation that is gone. */
+  /** A text of the members that never change. Absent for a generation that is gone. */
   readonly constant?: string;
-  /** One text of what no longer changes once the generation has ended, outputs aside. */
+  /** A text of the members that no longer change once the generation has ended, except outputs. */
   readonly end: string;
-  /** One text of its outputs. Absent where they may have gone with their retention. */
+  /** A text of its outputs. Absent where retention may have removed them. */
   readonly delivered?: string;
 }
 
-/** A task as a client is shown it. Addresses of outputs are signed anew for every look. */
+/** A task as a client sees it. Addresses of outputs are signed anew for every read. */
 export function shownTask(data: JsonObject): Shown {
   const { status, completed_at: completedAt, charged_credits: charged, outputs, error } = data;
   const delivered = Array.isArray(outputs) ? outputs.map((output) => ({ ...asObject(output), url: undefined })) : [];
@@ -47,7 +47,7 @@ export function shownTask(data: JsonObject): Shown {
   };
 }
 
-/** A record as clients are to be shown it. */
+/** A record as clients should see it. */
 export function shownRecord(generation: Generation): Shown {
   const { status, createdAt, updatedAt, completedAt, estimatedCredits, reservedCredits, chargedCredits } = generation;
   const { modelKey, clientTraceId, error, outputs } = generation;
@@ -78,8 +78,7 @@ function timestamp(at: number): string {
 }
 
 /**
- * Invariants 3 and 15: what a client is shown is what is on record: what never changes, and, once it has ended, the
- * end.
+ * Invariants 3 and 15: a client sees what is on record: the members that never change, and, once it has ended, the end.
  */
 export function* checkShown(told: string, shown: Shown, record: Shown): Iterable<Finding> {
   if (shown.constant !== record.constant)
@@ -95,8 +94,8 @@ export function* checkShown(told: string, shown: Shown, record: Shown): Iterable
 }
 
 /**
- * The invariant (3, 7 or 8) that `after` breaks if it was shown to a client that asked when `before` was known. Which
- * view counts as known is for the caller to say: the simulation has the order of all events, fault runs the times of
+ * The invariant (3, 7 or 8) that `after` breaks if a client received it for a request sent when `before` was known. The
+ * caller decides which view counts as known: the simulation has the order of all events, fault runs the times of
  * clients.
  */
 export function brokenBy(before: Shown, after: Shown): 3 | 7 | 8 | undefined {
@@ -122,7 +121,7 @@ const isModality = (value: Json | undefined) => value === 'image' || value === '
 type Rule = (value: Json | undefined, task: JsonObject) => boolean;
 
 const isOpen = ({ status }: JsonObject) => rankOf(status) < 2;
-/** Present and such, exactly under a condition. */
+/** Present and valid exactly when the condition holds. */
 const when =
   (condition: (task: JsonObject) => boolean, rule: Rule): Rule =>
   (value, task) =>
@@ -167,7 +166,7 @@ const ERROR: Readonly<Record<string, Rule>> = {
   retryable: (value) => typeof value === 'boolean',
 };
 
-/** What is wrong with a task as a client is shown it, if anything: the member and its value. */
+/** The first malformed member of a task as a client sees it, with its value, if any. */
 export function taskFault(task: JsonObject): string | undefined {
   return faultIn(task, TASK);
 }
@@ -190,19 +189,19 @@ function faultIn(value: JsonObject, rules: Readonly<Record<string, Rule>>): stri
   return wrong === undefined ? undefined : `${wrong} is ${JSON.stringify(value[wrong]) ?? 'not there'}`;
 }
 
-/** What may delay an end, in milliseconds of one clock. */
+/** Bounds on how late something may end, in milliseconds of one clock. */
 export interface Calm {
-  /** From when on nothing fails any more. */
+  /** The time after which nothing fails. */
   readonly from: number;
-  /** How late something may be after its deadline, or after all faults: leases lapse, recovery passes. */
+  /** How late something may be after its deadline, or after all faults: leases lapse, recovery runs its passes. */
   readonly slackMs: number;
 }
 
 type AtRest = Pick<Generation, 'generationId' | 'status' | 'runDeadlineAt' | 'terms'>;
 
 /**
- * Invariants 6 and 20: at rest a generation has ended and is settled, and both came in time. Without `calm` only that
- * they came is checked.
+ * Invariants 6 and 20: at rest a generation has ended and is settled, and both happened in time. Without `calm` only
+ * that they happened is checked.
  */
 export function* checkEnd(
   generation: AtRest,
@@ -235,27 +234,27 @@ export function* checkEnd(
     };
 }
 
-/** By when it must have ended: what was never begun by the queue deadline, the rest by the run deadline. */
+/** The time by which it must have ended: the queue deadline if it never started, otherwise the run deadline. */
 function deadlineOf({ runDeadlineAt, terms }: AtRest): number {
   return runDeadlineAt ?? terms.queueDeadlineAt;
 }
 
-/** How far a video may be from the duration that was asked for. */
+/** The tolerance of a video's duration against the requested one. */
 const DURATION_OFF_MS = 250;
 
-/** What a request asked its outputs to be. A member that is no such value was not asked for. */
+/** The properties that a request set for its outputs. A member of another type counts as not requested. */
 export interface AskedOutputs {
   readonly count: number;
   /** Width and height as in `128x128`. */
   readonly size: Json | undefined;
   readonly durationSeconds: Json | undefined;
-  /** Whether outputs of another size or duration are refused; true when absent. */
+  /** Whether outputs of another size or duration are refused; absent means true. */
   readonly isExact?: boolean;
 }
 
 /**
- * Invariants 3, 9 and 16: a generation delivers outputs of the kind that was asked for, no more, and nothing twice; of the
- * size and the duration that were asked for where the model says so.
+ * Invariants 3, 9 and 16: a generation delivers outputs of the requested kind, no more than requested, and no
+ * duplicates; with the requested size and duration where the model guarantees them.
  */
 export function* checkOutputs(
   { generationId, modality, outputs }: Pick<Generation, 'generationId' | 'modality' | 'outputs'>,

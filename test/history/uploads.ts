@@ -3,7 +3,7 @@ import type { Upload } from '../../core/uploads/upload.js';
 import type { Finding } from './finding.js';
 import { textOf } from './values.js';
 
-/** Bytes as they were sent, or as they stand in a store. */
+/** Bytes as they were sent, or as they are stored. */
 export interface ObservedBytes {
   readonly byteSize: number;
   /** Absent where only the size is known. */
@@ -12,7 +12,7 @@ export interface ObservedBytes {
 
 /** A completion that succeeded. */
 export interface Completion {
-  /** The request in a sentence. */
+  /** Describes the request in a sentence. */
   readonly told: string;
   readonly uploadId: string;
   /** The digest that the request declares, if any. */
@@ -22,8 +22,8 @@ export interface Completion {
 }
 
 /**
- * Invariant 16: a completion says of an upload what is on record, and the digest it declares is that of the bytes. Of a
- * retired one only its id is known.
+ * Invariant 16: a completion's answer matches the upload's record, and its declared digest is that of the bytes. For a
+ * retired upload only its id is known.
  */
 export function* checkCompletion(
   { told, uploadId, declared, data }: Completion,
@@ -42,7 +42,7 @@ export function* checkCompletion(
     yield { invariant: 16, sentence: `${told} declared ${declared}, and upload ${uploadId} has ${ready.sha256}` };
 }
 
-/** Invariant 16: a ready upload is what was declared and sent, at a key of its own. */
+/** Invariant 16: a ready upload matches its declaration and the sent bytes, at a key of its own. */
 export function* checkReady(upload: Upload, sent: readonly ObservedBytes[]): Iterable<Finding> {
   const { uploadId, objectKey, stagingKey, ready, declaredSha256, byteSize } = upload;
   if (ready === undefined || objectKey === undefined) {
@@ -63,7 +63,7 @@ export function* checkReady(upload: Upload, sent: readonly ObservedBytes[]): Ite
     };
 }
 
-/** Invariant 16: bytes stand as they were promised. `of` says what they belong to. */
+/** Invariant 16: bytes are stored as promised. `of` names the owner of the bytes. */
 export function* checkBytes(of: string, promised: ObservedBytes, stored: ObservedBytes | undefined): Iterable<Finding> {
   if (!stored) {
     yield { invariant: 16, sentence: `the bytes of ${of} are gone` };

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.js';
 
-/** Whether two plain values say the same, whatever the order of members. A member that is undefined is not there. */
+/** Whether two plain values are equal, whatever the order of members. An undefined member counts as absent. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -21,7 +21,7 @@ export function changedMembers(a: object, b: object): string[] {
   return changed;
 }
 
-/** One text for all JSON values that are equal up to the order of members. */
+/** The same text for all JSON values that are equal up to the order of members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -31,12 +31,12 @@ export function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
 }
 
-/** Any JSON value in a sentence. */
+/** Formats any JSON value for a sentence. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
 }
 
-/** The members of a JSON value; none of what is no object. */
+/** The members of a JSON value; empty for a value that is not an object. */
 export function asObject(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -4,12 +4,12 @@ import type { ReferenceFile } from '../fixtures/reference-files.js';
 import { type FrontName, FRONTS } from '../fronts/vectors/fronts.js';
 import { PICTURE } from '../fronts/vectors/vector.js';
 
-/** Keys of a fixture; two of them are of one account. */
+/** Keys of a fixture; two of them belong to one account. */
 export type Who = 'owner' | 'other-app' | 'poor' | 'stranger';
 
 /**
- * One request, or something between requests. `key` is one of a few Idempotency-Keys, `pick` any number, `over` the
- * front that it goes by.
+ * One request, or an event between requests. `key` is one of a few Idempotency-Keys, `pick` any number, `over` the
+ * front that it uses.
  */
 export type Action =
   | {
@@ -64,7 +64,7 @@ const right = fc
     fc.integer({ min: 1, max: 2 }),
   )
   .map(([model, n]) => picture(model, n));
-/** What typed messages can say, too. */
+/** Invalid values that typed messages can express, too. */
 const wrong = fc.constantFrom<JsonObject>(
   picture('picture', 5),
   picture('nobody-has-this', 1),

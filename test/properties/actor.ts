@@ -46,8 +46,7 @@ interface Party {
 }
 
 /**
- * Carries steps out through the use cases, predicts each answer from a model of its own, and looks at everything after
- * each.
+ * Executes steps through the use cases, predicts each answer from its own model, and checks everything after each step.
  */
 export class Actor {
   private readonly parties: Party[] = [];
@@ -115,7 +114,7 @@ export class Actor {
     await this.check();
   }
 
-  /** Lets everything end and holds the whole against itself. */
+  /** Lets everything end and checks the final state against the model. */
   async end(): Promise<void> {
     await this.work();
     await this.check();
@@ -180,7 +179,7 @@ export class Actor {
     if (key !== undefined) party.keys.set(key, known);
   }
 
-  /** The same request at once: one of them takes effect, the others are told so or asked to wait. */
+  /** Sends the same request concurrently: one takes effect, the others get its replay or are asked to wait. */
   private async twins(party: Party, key: string, wanted: Wanted): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
     const processes = [this.harness.context, this.harness.process(), this.harness.context];
@@ -197,7 +196,7 @@ export class Actor {
     }
   }
 
-  /** As many as can be paid for are accepted, and not one more. */
+  /** Exactly as many are accepted as the balance pays for. */
   private async burst(party: Party, many: number, wanted: Wanted): Promise<void> {
     const affordable = Math.min(many, Math.floor(Number(party.books.available) / priceOf(wanted)));
     const answers = await this.harness.clock.run(
@@ -209,10 +208,7 @@ export class Actor {
     for (const answer of answers) if (typeof answer === 'string') expect(answer).to.equal('CREDITS_INSUFFICIENT');
   }
 
-  /**
-   * The process dies within the create; after recovery there is all of it or nothing, and a retry of the key tells
-   * which.
-   */
+  /** The process dies within the create; recovery leaves all of it or nothing, and a retry of the key shows which. */
   private async cutCreate(party: Party, key: string, wanted: Wanted, cut: Interceptor): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
     const before = new Set(party.generations.map(({ id }) => id));
@@ -247,7 +243,7 @@ export class Actor {
     this.settle(party, known, 0);
   }
 
-  /** A running one is cancelled; a success that its provider reports later changes nothing. */
+  /** Cancels a running generation; a success that its provider reports later changes nothing. */
   private async cancelRunning(party: Party, pick: number): Promise<void> {
     const open = party.generations.filter(({ settled, wanted }) => !settled && wanted.style === 'never');
     const known = open[pick % Math.max(1, open.length)];
@@ -303,7 +299,7 @@ export class Actor {
     }
   }
 
-  /** A worker that dies, if it is cut, then one that does not, until nothing is left to do. */
+  /** If `cut` is given, a worker that dies, then one that does not, until nothing is left to do. */
   private async work(cut?: Interceptor): Promise<void> {
     if (cut) await this.working(() => this.harness.clock.advance(2_000), cut);
     await this.working(async (context) => {
@@ -329,7 +325,7 @@ export class Actor {
     await this.harness.clock.run(Promise.all([context.wakeUps.stop(), dispatcher.stop(1_000)]));
   }
 
-  /** What has ended must have been charged what its style delivers, unless it was cancelled. */
+  /** An ended generation must have been charged for the outputs of its style, unless it was cancelled. */
   private async settleEnded(): Promise<void> {
     for (const party of this.parties) {
       for (const known of party.generations.filter(({ settled }) => !settled)) {
@@ -392,7 +388,10 @@ export class Actor {
   }
 }
 
-/** A process that makes `calls` calls on its stores and dies in the next: before it, or `after` it has happened. */
+/**
+ * A process that makes `calls` calls on its stores and dies in the next: before the call takes effect, or with `after`,
+ * after it did.
+ */
 function dying(calls: number, after: boolean): Interceptor {
   return cutting(calls, after ? 'after' : 'before', { dies: true });
 }

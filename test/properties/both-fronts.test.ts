@@ -1,9 +1,9 @@
 // Goal: one history ends in the same answers, states, credits and ledger lines whichever front each of its requests
-// uses (invariant 19), and a key that was used over one front is known over the other.
-// Method: random histories of requests, a worker's progress, refusals, cancels, uploads and replays, each request over
-// a random front; the same history over REST only on another service; everything that a client or an operator can see
-// is compared, ids by the order in which they appeared. At the end every key is sent again over the other front. A
-// failure prints its seed.
+// uses (invariant 19), and a key that was used over one front is known over the other. Method: random histories of
+// requests, a worker's progress, refusals, cancels, uploads and replays, each request over a random front; the same
+// history over REST only on another service; everything that a client or an operator can see is compared, with ids
+// replaced by their order of appearance. At the end every key is sent again over the other front. A failure prints its
+// seed.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
@@ -25,7 +25,7 @@ async function compare(actions: readonly Action[]): Promise<Told> {
 
 const by = (over: 'REST' | 'gRPC', who: Who = 'owner') => ({ over, who });
 
-/** One of each, so that a run covers every kind whatever else was drawn. */
+/** One action of each kind, so that a run covers every kind whatever else was drawn. */
 const WHOLE: readonly Action[] = [
   { do: 'create', ...by('REST'), key: 0, body: picture('picture', 2) },
   { do: 'create', ...by('gRPC'), key: 0, body: picture('picture', 2) },

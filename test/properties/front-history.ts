@@ -13,13 +13,13 @@ import { createRequestFixture, type RequestFixture } from '../harness/request-fi
 import type { Action, Who } from './actions.js';
 
 const DAY_MS = 86_400_000;
-/** Few enough for all that the provider holds to be held at once. */
+/** Few enough that the provider can hold all of them at once. */
 const MAX_OPEN = 3;
 
-/** What can be seen of a history, without what differs between two runs of it. */
+/** The visible results of a history, without what differs between two runs of it. */
 export interface Told {
   readonly answers: readonly Json[];
-  /** Every ledger line, and how every generation and upload stands. */
+  /** Every ledger line, and the final state of every generation and upload. */
   readonly remains: Json;
 }
 
@@ -29,16 +29,14 @@ interface Keyed {
   readonly request: Omit<FrontRequest, 'credential'>;
 }
 
-/**
- * Actions, one after the other, on a service of their own; with a worker, each is brought to its rest before the next.
- */
+/** Executes actions in sequence on a separate service; with a worker, each comes to rest before the next. */
 export class FrontHistory {
   private readonly plainly = new PlainAnswers();
   private readonly answers: Json[] = [];
   private readonly made: string[] = [];
   private readonly cancelled = new Set<string>();
   private readonly uploads: { readonly id: string; readonly target: JsonObject }[] = [];
-  /** The last request under every key that had one. */
+  /** The last request under every key. */
   private readonly keyed = new Map<string, Keyed>();
   private isWorking = false;
 
@@ -48,7 +46,7 @@ export class FrontHistory {
     private readonly frontOf: (named: FrontName) => FrontName,
   ) {}
 
-  /** `frontOf` says which front a request goes by that names one. */
+  /** `frontOf` returns the front to use for a request that names one. */
   static async play(actions: readonly Action[], frontOf: (named: FrontName) => FrontName): Promise<Told> {
     const service = await openInMemory({ worker: false, settings: { maxOpenGenerationsPerAccount: MAX_OPEN } });
     try {
@@ -99,7 +97,7 @@ export class FrontHistory {
         });
         break;
       }
-      // A worker's leases and polls go by the same clock.
+      // A worker's leases and polls use the same clock.
       case 'wait':
         if (!this.isWorking) await this.service.advance(DAY_MS + 1_000);
         break;
@@ -120,8 +118,7 @@ export class FrontHistory {
   }
 
   /**
-   * The same request at once, by one front and by the other: which of them is first is nobody's promise, what comes of
-   * both is.
+   * Sends the same request concurrently over both fronts: their order is not guaranteed, but the combined result is.
    */
   private async twins(action: Extract<Action, { readonly do: 'create' | 'estimate' | 'twins' }>): Promise<void> {
     const request = { operation: 'createGeneration', key: keyOf(action), body: action.body } as const;
@@ -165,7 +162,7 @@ export class FrontHistory {
     await this.service.startWorker();
   }
 
-  /** Every key again with what it came with last, by another front than then: what it remembers is the same. */
+  /** Repeats the last request of every key over the other front: the remembered answer is the same. */
   private async repeatAll(): Promise<void> {
     for (const { who, over, request } of this.keyed.values()) {
       const answer = await this.ask({ who, over: over === 'REST' ? 'gRPC' : 'REST' }, request);
@@ -193,7 +190,7 @@ export class FrontHistory {
       ...request,
       credential: this.fixture.secrets.get(who) as string,
     });
-    // Only REST has words for a success.
+    // Only REST has a status for success.
     return {
       code,
       message: code === 'OK' ? '' : inCommonTerms(message),
@@ -220,7 +217,7 @@ export class FrontHistory {
     this.answers.push(this.plainly.plain(what));
   }
 
-  /** Until each has ended and is settled, or is held by its provider and not asked to end. */
+  /** Waits until each has ended and is settled, or is held by its provider without a cancel request. */
   private async rest(): Promise<void> {
     const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map(
       (name) => this.fixture.ids.get(name) as string,
@@ -259,7 +256,7 @@ export class FrontHistory {
 
 const OWN_TO_THE_ORDER = ['sequence', 'availableAfter'];
 
-/** Lines of each generation in their order; when one of several that run at once ends is nobody's promise. */
+/** Groups lines by generation, each in order; the order in which concurrent generations end is not guaranteed. */
 function byGeneration(lines: readonly JsonObject[]): JsonObject[] {
   return lines
     .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !OWN_TO_THE_ORDER.includes(name))))
@@ -290,7 +287,7 @@ function standing({
   };
 }
 
-/** Each front names the key in its own terms; what else a refusal says is the same over both. */
+/** Each front uses its own name for the key; the rest of a refusal is the same over both. */
 function inCommonTerms(message: string): string {
   return message.replaceAll(/Idempotency-Key|idempotency_key/g, 'idempotency key');
 }

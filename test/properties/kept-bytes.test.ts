@@ -1,7 +1,7 @@
-// Goal: any sequence of prepares, sends, completions, creates and cancels keeps the data that the service stores for an
-// account within the bounds, except for what concurrent requests add.
-// Method: random histories on a clock that only the test moves, against a model that does not know how the stores
-// count: it predicts every refusal and every sum, and the bytes in the object store are checked after every step.
+// Goal: after any sequence of prepares, sends, completions, creates and cancels, the data that the service stores for
+// an account is within the bounds, except for the overshoot of concurrent requests. Method: random histories on a clock
+// that only the test moves, against a model that does not know how the stores count: it predicts every refusal and
+// every sum, and the bytes in the object store are checked after every step.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Caller, SCOPES } from '../../core/access/credential.js';
@@ -117,7 +117,7 @@ class History {
     requireRefused(codes, isFull);
   }
 
-  /** As in an S3 store: until the target expires it accepts bytes, whatever the state of the upload. */
+  /** Behaves like an S3 store: until the target expires it accepts bytes, whatever the state of the upload. */
   private async send(nth: number): Promise<void> {
     const upload = this.uploads[nth];
     if (!upload || this.harness.clock.now() >= this.expiryOf(upload)) return;
@@ -168,7 +168,7 @@ class History {
     generation.endedAt = this.harness.clock.now();
   }
 
-  /** Time passes, and recovery runs until it finds nothing more. */
+  /** Advances time, and runs recovery until it finds nothing more. */
   private async wait(forMs: number): Promise<void> {
     this.harness.clock.jump(forMs);
     for (let pass = 0; pass < 3; pass += 1) await this.harness.clock.run(new Recovery(this.context).pass());
@@ -203,7 +203,7 @@ class History {
     expect(this.unfinished).to.be.at.most(BOUNDS.maxUnfinishedUploadsPerApp + beside);
     expect(this.uploads.length).to.be.at.most(BOUNDS.maxStoredUploadsPerApp + beside);
     expect(bytes).to.be.at.most(BOUNDS.maxStoredUploadBytesPerApp + beside * largest);
-    // Bytes sent again to a completed target stay until they are swept, and are no more than were completed.
+    // Bytes sent again to a completed target stay until they are swept, and are not more than were completed.
     let kept = 0;
     for (const upload of this.uploads) {
       const staged = await objects.stat(upload.key);
@@ -239,7 +239,7 @@ class History {
   }
 }
 
-/** All are refused when there was no room before; otherwise at least one is accepted. */
+/** If there was no room before, all are refused; otherwise at least one is accepted. */
 function requireRefused(codes: readonly string[], isFull: boolean): void {
   expect(codes.filter((code) => code !== 'OK' && code !== 'QUEUE_FULL')).to.deep.equal([]);
   expect(codes.includes('OK')).to.equal(!isFull);

@@ -1,7 +1,7 @@
 // Goal: after any actions in any order, with processes dying anywhere, the books, the generations and the answers are
-// right, on every set of stores.
-// Method: random sequences of steps through the use cases, on a clock that only the test moves; a separate small model
-// predicts every answer, and everything stored is checked after every step. A failure prints its seed.
+// right, on every set of stores. Method: random sequences of steps through the use cases, on a clock that only the test
+// moves; a separate small model predicts every answer, and all stored data is checked after every step. A failure
+// prints its seed.
 import fc from 'fast-check';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
 import type { ManualClock } from '../fixtures/clocks.js';

@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/errors.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { imagesOf } from '../fixtures/scripted-provider.js';
 
-/** What the provider makes of a generation; goes with it as its parameter `style`. */
+/** The provider's result for a generation, passed as its parameter `style`. */
 export type Style = 'good' | 'partial' | 'fails' | 'never';
 
 export interface Wanted {
@@ -12,9 +12,7 @@ export interface Wanted {
   readonly style: Style;
 }
 
-/**
- * One thing that somebody does. `who` is one of two accounts, `key` one of a few Idempotency-Keys, `pick` any number.
- */
+/** One action of a client. `who` is one of two accounts, `key` one of a few Idempotency-Keys, `pick` any number. */
 export type Step =
   | { readonly do: 'create' | 'twins'; readonly who: number; readonly key: number; readonly wanted: Wanted }
   | { readonly do: 'burst'; readonly who: number; readonly many: number; readonly wanted: Wanted }
@@ -86,7 +84,7 @@ export const STEPS: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 4, maxLength: 12, size: 'max' },
 );
 
-/** Written down a second time, so that a fault of core's own table does not hide. */
+/** Duplicated on purpose, so that a fault in core's own table is found. */
 const NEXT: Readonly<Record<Generation['status'], readonly Generation['status'][]>> = {
   queued: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
   running: ['running', 'succeeded', 'failed', 'cancelled'],
@@ -97,7 +95,7 @@ const NEXT: Readonly<Record<Generation['status'], readonly Generation['status'][
 
 const ENDED: readonly string[] = ['succeeded', 'failed', 'cancelled'];
 
-/** Every generation as it was last seen, held against what may become of it. */
+/** Compares the last seen version of every generation with the next, which must be a permitted successor. */
 export class Trail {
   private readonly seen = new Map<string, Generation>();
 
@@ -145,7 +143,7 @@ const visible = ({ status, chargedCredits, outputs, error, completedAt, updatedA
   updatedAt,
 });
 
-/** The result, or the code of a refusal. Anything else is passed on. */
+/** The result, or the code of a refusal. Other errors are rethrown. */
 export function answerOrCode<T>(work: Promise<T>): Promise<T | string> {
   return work.catch((error: unknown) => {
     if (error instanceof ServiceError) return error.code;
@@ -166,7 +164,7 @@ const CREDITS_AN_IMAGE = 10;
 
 export const priceOf = ({ count }: Wanted): number => CREDITS_AN_IMAGE * count;
 
-/** What one that is not cancelled costs. */
+/** The cost of a generation that is not cancelled. */
 export const chargeOf = (request: Wanted): number => CREDITS_AN_IMAGE * deliveredOf(request);
 
 function deliveredOf({ count, style }: Wanted): number {
@@ -174,7 +172,7 @@ function deliveredOf({ count, style }: Wanted): number {
   return style === 'partial' ? Math.max(1, count - 1) : 0;
 }
 
-/** What the provider is to say of a task. */
+/** The provider's report for a task. */
 export function reportOf(style: Style, count: number) {
   if (style === 'never') return { state: 'running' as const };
   if (style === 'fails')

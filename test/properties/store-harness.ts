@@ -27,7 +27,7 @@ import type { S3Server } from '../servers/servers.js';
 const MONTH_MS = 30 * 86_400_000;
 const MODELS = [imageModel({ queueTimeoutMs: MONTH_MS })];
 
-/** One set of stores; every process on it has wake-ups of its own. */
+/** One set of stores; every process on it has its own wake-ups. */
 export interface OpenedStores {
   readonly stores: Stores;
   wakeUps(clock: ManualClock, interceptor: Interceptor): WakeUps;
@@ -63,7 +63,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
   };
 }
 
-/** MongoDB, and a bucket of its own on an S3 server. */
+/** MongoDB, and a separate bucket on an S3 server. */
 export async function openMongoStores(place: MongoPlace, server: S3Server, clock: ManualClock): Promise<OpenedStores> {
   const bucket = freshBucket(server);
   await setUpBucket(bucket);
@@ -84,7 +84,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   };
 }
 
-/** Nobody uses the addresses here, and the time that they are signed for is the test's and not the server's. */
+/** The addresses are not used here, and they are signed with the test's time instead of the server's. */
 function signedBy(signer: ObjectStore, store: ObjectStore): ObjectStore {
   return {
     write: (...args) => store.write(...args),
@@ -98,8 +98,8 @@ function signedBy(signer: ObjectStore, store: ObjectStore): ObjectStore {
 }
 
 /**
- * Core over any stores on a clock that only a test moves. Calls on the stores are counted while they are under way, so
- * that the clock knows when nothing more can happen before it moves, on a disk too.
+ * Core over any stores, on a clock that only a test moves. Calls on the stores are counted while they are in flight, so
+ * that the clock advances only when nothing more can happen, on a disk too.
  */
 export class StoreHarness {
   private underWay = 0;
@@ -121,7 +121,7 @@ export class StoreHarness {
     return this.opened.close();
   }
 
-  /** A process of its own; `interceptor` sees every call it makes on the stores. */
+  /** A separate process; `interceptor` receives every call it makes on the stores. */
   process(interceptor: Interceptor = (call) => call.proceed()): Context {
     const counted: Interceptor = (call) => this.counted(call, interceptor);
     return createContext(
@@ -143,7 +143,7 @@ export class StoreHarness {
     this.underWay += 1;
     try {
       const result = await interceptor(call);
-      // Bytes are read whole, as long as the call counts.
+      // Bytes are read completely while the call counts.
       return call.name === 'objects.read' && result !== null
         ? streamOf(await collected(result as AsyncIterable<Uint8Array>))
         : result;
@@ -155,7 +155,7 @@ export class StoreHarness {
   private async rest(): Promise<void> {
     do await settled();
     while (this.underWay > 0);
-    // What the last answer led to may have begun something new.
+    // The consequences of the last answer may include new calls.
     await settled();
     if (this.underWay > 0) await this.rest();
   }

@@ -9,7 +9,7 @@ import { sha256Of } from '../fixtures/sha256.js';
 import { answerOrCode } from './steps.js';
 import type { StoreHarness } from './store-harness.js';
 
-/** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
+/** Bytes become a reference only if they match the declaration, and only for the sender; then they stay. */
 export async function tryUpload(
   { context, clock }: StoreHarness,
   caller: Caller,

@@ -3,20 +3,20 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<T extends Options> = ReturnType<typeof parseArgs<{ options: T }>>['values'];
 
-/** Something wrong with how a program was called: one sentence for whoever called it. */
+/** An error in how a program was called: one sentence for the caller. */
 export class Misused extends Error {}
 
-/** The options of this process's command line. Throws `Misused` for what is not among them. */
+/** The options of this process's command line. Throws `Misused` for unknown ones. */
 export function readOptions<const T extends Options>(options: T): Values<T> {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    // What follows the first line is advice for options that begin with a dash.
+    // The lines after the first are advice for options that begin with a dash.
     throw new Misused((error instanceof Error ? error.message : String(error)).split('\n')[0]);
   }
 }
 
-/** A whole number of at most nine digits, or undefined when the option was not given. */
+/** An integer of at most nine digits, or undefined when the option was not given. */
 export function wholeNumber(name: string, text: string | undefined, least = 1): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[0-9]{1,9}$/.test(text) || Number(text) < least)
@@ -24,10 +24,7 @@ export function wholeNumber(name: string, text: string | undefined, least = 1): 
   return Number(text);
 }
 
-/**
- * Runs a program to its exit code. `--help` prints the usage; a call that is wrong ends with 2, a program that fails
- * with 3.
- */
+/** Runs a program to its exit code. `--help` prints the usage; a wrong call exits with 2, a failing program with 3. */
 export async function runProgram(usage: string, program: () => Promise<number>): Promise<void> {
   if (process.argv.includes('--help')) {
     process.stdout.write(usage);

@@ -7,13 +7,13 @@ const BATCH = 10;
 
 export interface Order {
   readonly from: number;
-  /** How many seeds; without it, for as long as `shouldContinue` says so. */
+  /** The number of seeds; when absent, seeds are played while `shouldContinue` returns true. */
   readonly seeds?: number;
   /** Whether there is time for more. */
   readonly shouldContinue?: () => boolean;
   readonly threads?: number;
   readonly stopAtFirst?: boolean;
-  /** Whether to count what of core runs. */
+  /** Whether to count what parts of core run. */
   readonly counting?: boolean;
 }
 
@@ -23,11 +23,14 @@ export interface Result {
   readonly tally: Tally;
   /** In order of seed. */
   readonly failures: readonly Played[];
-  /** What of core ran, and how often; empty unless counted. */
+  /** The parts of core that ran, and how often; empty unless counted. */
   readonly branches: BranchCounts;
 }
 
-/** Plays seeds on as many threads as there are processors. Which thread plays which seed changes nothing. */
+/**
+ * Plays seeds on as many threads as there are processors. The assignment of seeds to threads does not affect the
+ * result.
+ */
 export async function playSeeds(order: Order): Promise<Result> {
   const threads = order.threads ?? Math.min(availableParallelism(), 8);
   const failures: Played[] = [];
@@ -58,7 +61,7 @@ export async function playSeeds(order: Order): Promise<Result> {
   return { seedsRun, steps, tally, failures, branches: addBranchCounts(branches) };
 }
 
-/** One thread, given batch after batch until there is none; then it says what of core it ran. */
+/** One thread, which receives batches until there are none left; then it reports which parts of core it ran. */
 function workThrough(
   isCounting: boolean,
   nextBatch: () => Batch | undefined,

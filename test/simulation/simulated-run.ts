@@ -22,7 +22,7 @@ interface Place {
   readonly isExclusive?: true;
 }
 
-/** Processes that share their stores; the last has its own to itself, and one after the other is started on them. */
+/** Processes that share their stores; the last has its own stores, on which one process after the other is started. */
 const PLACES: readonly Place[] = [
   { roles: ['rest', 'rest', 'worker', 'worker'] },
   { roles: ['rest', 'rest', 'worker', 'worker', 'worker'] },
@@ -31,7 +31,7 @@ const PLACES: readonly Place[] = [
   { roles: ['rest', 'both', 'worker'] },
   { roles: ['both'], isExclusive: true },
 ];
-/** What is under way when the faults stop has arrived by then, and who was stopped is back. */
+/** Time until requests that were in flight when the faults stopped have arrived, and stopped processes are back. */
 const CALMING_MS = 60_000;
 
 export interface Outcome {
@@ -96,7 +96,7 @@ export class SimulatedRun implements RunContext {
     this.service.kill(process);
   }
 
-  /** Plays the seed to its end. An error that is no `Violation` is somebody's fault too: its number is 0. */
+  /** Plays the seed to its end. Any error other than a `Violation` is a failure too: its number is 0. */
   async play(): Promise<Outcome> {
     const outcome = () => {
       for (const [step, count] of this.observer.transitions) this.tally.add(`step ${step}`, count);
@@ -135,7 +135,7 @@ export class SimulatedRun implements RunContext {
       ...operators.map((one) => one.work(actions >> 1, thinkMs)),
       readers.work(actions >> 1, thinkMs),
     ]);
-    // What is kept for a time only goes while everything else goes wrong.
+    // Retention periods end while everything else fails, too.
     if (life.happens(25)) await passHours(scheduler, developers, 6);
 
     this.profile = NO_FAULTS;
@@ -148,7 +148,7 @@ export class SimulatedRun implements RunContext {
   }
 }
 
-/** Half of all runs accept generations in one step, and the others by one write after the other. */
+/** Half of all runs accept generations in one step, and the others by successive writes. */
 function storesOf(seed: number, clock: Clock): MemoryStores {
   const stores = memoryStores(clock);
   const isOneStep = Chance.from(seed + FIRST_OF_STORES).happens(500);

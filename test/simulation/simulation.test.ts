@@ -1,6 +1,6 @@
-// Goal: every invariant holds for any seed; a run is determined by its seed alone; and violations are found.
-// Method: the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in separate processes. What
-// they print is printed here too, a violation with the seed that replays it.
+// Goal: every invariant holds for any seed; a run is determined by its seed alone; and violations are found. Method:
+// the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in separate processes. Their output
+// is printed here too, a violation with the seed that replays it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,8 @@ const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
 
 /**
- * Seeds that once found something in core. What a seed plays changes with the clients and the fault profile it draws
- * from, so what each of them found is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
+ * Seeds that once found a bug in core. The actions of a seed change with the clients and the fault profile it draws
+ * from, so each bug is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
  */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [3, 'an output that the store had cut short was delivered'],

@@ -5,27 +5,27 @@ import { MUTANT_PARAMETER } from './mutants/switch.js';
 import type * as SimulatedRunModule from './simulated-run.js';
 import type { Outcome, SimulatedRun } from './simulated-run.js';
 
-/** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */
+/** A thread's order: to play these seeds, one after another; or, without any, to report which parts of core it ran. */
 export interface Batch {
   readonly seeds: readonly number[];
   /**
-   * Plays on a copy of the program with this mutant in it, up to the first seed that fails, which is then the last word.
-   * Needs the loader hook of `mutants/with-mutant.ts`.
+   * Plays on a copy of the program with this mutant in it, up to the first seed that fails, which is then the final
+   * message. Needs the loader hook of `mutants/with-mutant.ts`.
    */
   readonly mutant?: string;
 }
 
-/** What a thread says: how one seed went, that it is done with a batch, or at last what of core it ran. */
+/** A thread's message: the result of one seed, the end of a batch, or at last the parts of core that it ran. */
 export type Word = { readonly played: Played } | { readonly done: true } | { readonly branches: BranchCounts };
 
 export interface Played extends Omit<Outcome, 'tally'> {
   readonly tally: readonly (readonly [string, number])[];
 }
 
-// Refusals and outages are thrown by the thousand, and nobody looks at where from; a replay does.
+// Refusals and outages are thrown by the thousand, and their stack traces are not needed; a replay has them.
 Error.stackTraceLimit = 0;
 
-// Core is loaded with the first batch, and must not have been loaded before it is counted.
+// Core is loaded with the first batch, and must not be loaded before counting starts.
 const counter = workerData === 'counting' ? new BranchCounter() : undefined;
 await counter?.start();
 
@@ -43,7 +43,7 @@ function say(word: Word): void {
 async function play(run: SimulatedRun): Promise<Played> {
   current = run;
   const outcome = await run.play();
-  // A run that failed is left in the middle: what it still rejects belongs to it, and not to the next one.
+  // A failed run is abandoned in the middle: its later rejections belong to it, not to the next one.
   if (outcome.failure) await setImmediate();
   current = undefined;
   return { ...outcome, tally: [...outcome.tally] };

@@ -3,9 +3,9 @@ import type { Mutant } from '../../simulation/mutants/mutant.js';
 type Change = Pick<Mutant, 'name' | 'file' | 'find' | 'replace'>;
 
 /**
- * The times of webhooks, which are hours and days, in seconds, so that a run sees what comes after them. They are constants of
- * core and no settings, so the compiled text is changed as it is loaded. A lease still outlasts what it guards: the time
- * until a message leaves, its sending, and the freezing of a process.
+ * Shortens the delays of webhooks from hours and days to seconds, so that a run sees what follows them. They are
+ * constants of core rather than settings, so the compiled text is changed as it is loaded. A lease still outlasts what
+ * it guards: the time until a message leaves, its sending, and the freezing of a process.
  */
 export const QUICK_WEBHOOKS: readonly Change[] = [
   {

@@ -1,6 +1,9 @@
 import type { Mutant } from '../../simulation/mutants/mutant.js';
 
-/** What clients are told of generations. The simulation finds some of the same faults; the rounds must find each of these. */
+/**
+ * Mutants that affect what clients learn about generations. The simulation finds some of the same faults; the rounds
+ * must find each of these.
+ */
 export const TOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumes-from-now',

@@ -7,10 +7,10 @@ import type { RestName } from '../rounds/schedule.js';
 
 type Open = { -readonly [M in keyof Exchange]: Exchange[M] };
 
-/** Writes down what clients send and are answered, by one clock that never goes back and agrees with the machine's. */
+/** Records the requests and answers of clients, by one monotonic clock that agrees with the machine's. */
 export class Recorder {
   readonly exchanges: Open[] = [];
-  /** When requests that were sent after it first succeeded; undefined until one has. */
+  /** Since when success is watched for, and when a request sent after that first succeeded; undefined until one has. */
   private watch: { readonly since: number; firstAt: number | undefined } | undefined;
 
   now(): number {
@@ -18,7 +18,7 @@ export class Recorder {
   }
 
   /**
-   * Does the asking. Whatever it throws is no answer: the network, a process that died, a client that waited too long.
+   * Sends the request. Whatever it throws counts as no answer: a network error, a process that died, a client timeout.
    */
   async note(
     about: Pick<Exchange, 'by' | 'through' | 'request'>,
@@ -36,14 +36,14 @@ export class Recorder {
     }
   }
 
-  /** From now on: `firstSuccessMs` is how long after this call the first request sent after it succeeded. */
+  /** `firstSuccessMs` returns the time from this call to the first success of a request sent after it. */
   watchForSuccess(): { firstSuccessMs(): number | undefined } {
     const watch = { since: this.now(), firstAt: undefined };
     this.watch = watch;
     return { firstSuccessMs: () => (watch.firstAt === undefined ? undefined : watch.firstAt - watch.since) };
   }
 
-  /** Requests of one operation that some App sent, by their key. */
+  /** Requests of one operation that an App sent, by their key. */
   sent<O extends Request['operation']>(
     operation: O,
   ): (Exchange & { readonly request: Extract<Request, { readonly operation: O }> })[] {
@@ -59,17 +59,17 @@ function isOf<O extends Request['operation']>(
 }
 
 const API = '/api/v1/developer';
-/** How long a client waits before it gives up an answer, and may ask again. */
+/** How long a client waits for an answer before it fails the request, and may retry. */
 const PATIENCE_MS = 7_000;
 
-/** One party's way to the service, through whichever REST process, with everything written down. */
+/** One party's access to the service, through either REST process. Everything is recorded. */
 export class ApiClient {
   constructor(
     readonly party: Party,
     private readonly secret: string,
     private readonly urls: Readonly<Record<RestName, string>>,
     readonly recorder: Recorder,
-    /** Named by each of its creates, which is told there how it ends. */
+    /** Named by each of the client's creates; receives the generation's end. */
     private readonly webhookUrl?: string,
   ) {}
 
@@ -100,7 +100,7 @@ export class ApiClient {
     });
   }
 
-  /** Sends bytes to a signed target, as it says. */
+  /** Sends bytes to a signed target, as the target specifies. */
   put(uploadId: string, target: JsonObject, bytes: Uint8Array): Promise<Answer | undefined> {
     const request: Request = { operation: 'put', uploadId, sha256: sha256Of(bytes), byteSize: bytes.byteLength };
     return this.recorder.note({ by: this.party.name, through: 's3', request }, async () => {
@@ -115,7 +115,7 @@ export class ApiClient {
     });
   }
 
-  /** Fetches a delivered output by its signed address, and looks at it. */
+  /** Fetches a delivered output by its signed address, and inspects it. */
   fetchOutput(generationId: string, mediaId: string, url: string): Promise<Answer | undefined> {
     return this.recorder.note(
       { by: this.party.name, through: 's3', request: { operation: 'fetch', generationId, mediaId } },
@@ -129,7 +129,9 @@ export class ApiClient {
     );
   }
 
-  /** An event stream behind the event with this id, until the signal cuts it. Nothing of it is written down here. */
+  /**
+   * Opens an event stream after the event with this id, until the signal aborts it. Its events are not recorded here.
+   */
   stream(url: string, after: string | undefined, signal: AbortSignal): Promise<Response> {
     const resumed = after === undefined ? {} : { 'Last-Event-ID': after };
     return fetch(url, { headers: { Authorization: `Bearer ${this.secret}`, ...resumed }, signal });
@@ -168,7 +170,7 @@ export function sha256Of(bytes: Uint8Array): string {
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** What bytes are by their own first ones, whatever they are said to be. */
+/** Detects the kind of a file from its first bytes, whatever its declared type. */
 function lookAt(bytes: Buffer, contentType: string): Fetched {
   const facts = { contentType, byteSize: bytes.byteLength, sha256: sha256Of(bytes) };
   if (bytes.subarray(0, 8).equals(PNG))
@@ -184,7 +186,7 @@ export interface Insistence {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** Asks again until it is answered with success; undefined when it was not. `tries` counts those before. */
+/** Retries until the request succeeds; returns undefined when it did not. `tries` counts the earlier attempts. */
 export async function insist(
   ask: (tries: number) => Promise<Answer | undefined>,
   { mostTries, betweenMs, shouldContinue = () => true, pause = sleep }: Insistence,

@@ -15,7 +15,7 @@ const ALL = ['generation.running', 'generation.succeeded', 'generation.failed', 
 const FOLLOWING = 2;
 const LOOK_EVERY_MS = 1_000;
 
-/** Whoever is told of what happens to generations: the webhooks of Apps, and clients that follow events. */
+/** Everyone who is notified of generation events: the webhooks of Apps, and clients that follow event streams. */
 export class Audience {
   private readonly owners: WebhookOwner[] = [];
   private readonly followers: StreamFollower[] = [];
@@ -30,11 +30,12 @@ export class Audience {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Makes webhooks of all kinds while nothing goes wrong, and begins to listen. */
+  /** Creates webhooks of all kinds while nothing fails, and starts to listen. */
   async gather(rich: ApiClient, other: ApiClient, draw: (index: number) => Draw): Promise<void> {
     const ofRich = await this.owner(rich.party);
     await ofRich.make({ name: 'rich-all', at: 'receiver-1', events: ALL, conduct: 'takes' });
-    // Each takes ten attempts, which is a lot for a small machine. So are deliveries to many: most generations are of this App.
+    // Each takes ten attempts, which is a lot for a small machine. So are deliveries to many endpoints: most
+    // generations belong to this App.
     await ofRich.make({ name: 'rich-refuses', at: 'receiver-1', events: ['generation.cancelled'], conduct: 'refuses' });
     const ofOther = await this.owner(other.party);
     await ofOther.make({ name: 'other-all', at: 'receiver-2', events: ALL, conduct: 'takes' });
@@ -49,7 +50,7 @@ export class Audience {
     this.listening = Promise.all(this.followers.map((one) => one.run(() => this.isListening, this.signal)));
   }
 
-  /** What it asks for itself. */
+  /** Adds the load of the audience itself. */
   async load(shouldContinue: () => boolean): Promise<void> {
     await Promise.all([
       this.single?.run(shouldContinue),
@@ -57,7 +58,7 @@ export class Audience {
     ]);
   }
 
-  /** Until nothing is left to be sent and every end that was accepted was told to those who follow, or it is too late. */
+  /** Waits until no delivery is open and followers have received every accepted end, or until the time is over. */
   async untilTold(until: number): Promise<void> {
     while (this.pool.now() < until && !(await this.isTold())) await this.pause();
     this.isListening = false;
@@ -106,7 +107,7 @@ export class Audience {
     return owner;
   }
 
-  /** A client of its own App that has each end told at an address that it names when it creates. */
+  /** A client with its own App that names a webhook address in each create. */
   private async singleAddresses(draw: Draw): Promise<OrdinaryClient> {
     const owner = await this.pool.openOwner('single', GRANTED);
     const webhooks = await this.owner({ name: 'single', ...owner });

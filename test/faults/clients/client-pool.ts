@@ -16,15 +16,15 @@ import { slowWish, vendorWish } from './wishes.js';
 type Secret = Facts['secrets'][number];
 type Revocation = Facts['revocations'][number];
 
-/** What tells that text was written where no secret may be: the part of a key that nobody can guess. */
+/** The length of a key's prefix. The unguessable rest identifies a leaked secret in text. */
 const PREFIX_LENGTH = 'svc_live_'.length;
 const BODY_LENGTH = 43;
 const BETWEEN_TRIES_MS = 100;
 const MORE_THAN_THE_ROUTE = 12;
-/** For as long as a REST process takes to start. */
+/** Enough tries to outlast the start of a REST process. */
 const MOST_TRIES = 20;
 const CANCELLED_OF_EACH = 2;
-/** As many that have not ended yet still come to a vendor: more would only be a backlog. */
+/** Unfinished generations per model that still reach a vendor; more would only form a backlog. */
 const OPEN_OF_A_MODEL = 6;
 const LOOKS_BEFORE_CANCEL = 40;
 
@@ -34,7 +34,7 @@ export interface Leaving {
   readonly keyId: string;
 }
 
-/** What is particular about a key. */
+/** The properties of a new key. */
 export interface KeyTerms {
   readonly monthlyCap?: number;
   readonly scopes?: readonly Scope[];
@@ -55,7 +55,7 @@ export interface BurstTerms {
   readonly mayBeExact: boolean;
 }
 
-/** The accounts and clients of one run, created by the operator, and what the test knows of them. */
+/** The accounts and clients of one run, created by the operator, and what the test knows about them. */
 export class ClientPool {
   readonly parties: Party[] = [];
   readonly granted: Record<string, number> = {};
@@ -63,7 +63,7 @@ export class ClientPool {
   readonly revocations: Revocation[] = [];
   readonly bursts: Burst[] = [];
   private readonly clients = new Map<string, ApiClient>();
-  /** Of what vendors were asked for, the generations that had not ended when they were last looked at. */
+  /** Generations of vendor models that had not ended when they were last polled. */
   private readonly openAtVendors = new Map<VendorModel, Set<string>>();
 
   constructor(
@@ -72,12 +72,12 @@ export class ClientPool {
     private readonly recorder: Recorder,
   ) {}
 
-  /** By the clock of everything that is written down. */
+  /** The clock of all records of the run. */
   now(): number {
     return this.recorder.now();
   }
 
-  /** Somebody with an account of their own, and perhaps a cap on what their key may spend of it. */
+  /** A party with its own account, and perhaps a cap on what its key may spend. */
   async openAccount(name: string, credits: number, monthlyCap?: number): Promise<ApiClient> {
     const owner = await this.openOwner(name, credits);
     return (await this.giveKey(name, owner, monthlyCap === undefined ? {} : { monthlyCap })).api;
@@ -89,13 +89,13 @@ export class ClientPool {
     return owner;
   }
 
-  /** Another App of somebody's account: the credits are shared, and nothing else. */
+  /** Another App in an existing account: it shares the credits and nothing else. */
   async addApp(name: string, { accountId }: Owner): Promise<ApiClient> {
     const { appId } = await createApp(this.context, { accountId, name });
     return (await this.giveKey(name, { accountId, appId })).api;
   }
 
-  /** Another key of somebody's App. Each create by it may name an address that is told of its end. */
+  /** Another key of an existing App. Each create with it may name an address that receives the generation's end. */
   async giveKey(name: string, { accountId, appId }: Owner, { webhookUrl, ...terms }: KeyTerms = {}): Promise<Leaving> {
     const { key, secret } = await createKey(this.context, { appId, name, ...terms });
     const { monthlyCap } = terms;
@@ -108,19 +108,19 @@ export class ClientPool {
     return { api, keyId: key.keyId };
   }
 
-  /** A key that manages the webhooks of an App, and does nothing else. */
+  /** A key that manages the webhooks of an App and does nothing else. */
   async webhookKey(name: string, { appId }: Owner): Promise<string> {
     const { secret } = await createKey(this.context, { appId, name, scopes: ['webhooks:manage'] });
     this.keepKey(name, secret);
     return secret;
   }
 
-  /** What must be written nowhere. */
+  /** Secrets that must not be written anywhere. */
   keep(secret: Secret): void {
     this.secrets.push(secret);
   }
 
-  /** The generations of an App that clients know to be accepted, and had asked for since. */
+  /** The generations of an App that clients know to be accepted, and requested after `since`. */
   accepted(appId: string, since: number): string[] {
     const names = new Set(this.parties.filter((party) => party.appId === appId).map(({ name }) => name));
     return this.recorder
@@ -133,7 +133,7 @@ export class ClientPool {
     this.keep({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
   }
 
-  /** Again and again, where the operator cannot reach the store either. */
+  /** Retries, because the operator may not reach the store either. */
   async revoke({ api, keyId }: Leaving, signal: AbortSignal): Promise<void> {
     const askedAt = this.recorder.now();
     for (;;) {
@@ -157,8 +157,8 @@ export class ClientPool {
   }
 
   /**
-   * So many creates for each of these models of which not enough is open, all at once, through both processes, each sent
-   * again some times where it got no answer. `uploadId` is for references.
+   * Sends this many creates at once for each model without enough open generations, through both processes. Each is
+   * retried a few times while it gets no answer. `uploadId` is for references.
    */
   async askVendors(
     api: ApiClient,
@@ -195,7 +195,10 @@ export class ClientPool {
     return open;
   }
 
-  /** Creates of those of these models that can be stopped, each cancelled once it has run for a moment, or after some looks. */
+  /**
+   * Creates generations of the given models that can be stopped, and cancels each after it has run for a moment,
+   * or after a few polls.
+   */
   async cancelAtVendors(
     api: ApiClient,
     models: readonly VendorModel[],
@@ -222,7 +225,7 @@ export class ClientPool {
     );
   }
 
-  /** More creates at once than the providers of the route take, by somebody who can pay them. */
+  /** Sends more creates at once than the providers of the route accept, from a party that can pay for them. */
   async fillRoute(): Promise<void> {
     const rich = this.clientOf('rich');
     const keys = Array.from({ length: MORE_THAN_THE_ROUTE }, () => randomUUID());
@@ -232,8 +235,8 @@ export class ClientPool {
   }
 
   /**
-   * More creates at once than the account can pay, or the key may spend, through both processes, each once. Answers whether it was exact: all
-   * were answered at once, and nobody had to ask again.
+   * Sends more creates at once than the account can pay for, or the key may spend, through both processes, each once.
+   * Returns whether the burst was exact: every create was answered at once, without retries.
    */
   async burst(api: ApiClient, { balance, creates, cost, mayBeExact }: BurstTerms): Promise<boolean> {
     const keys = Array.from({ length: creates }, () => randomUUID());

@@ -9,7 +9,10 @@ import { REST, type RestName } from '../rounds/schedule.js';
 import type { ApiClient } from './api-client.js';
 import { drawWish, wishWith } from './wishes.js';
 
-/** What it has open at most. A backlog would still be worked off when all that was open must have ended. */
+/**
+ * Generations that the client has open at most. A larger backlog would still be processed when everything open must
+ * have ended.
+ */
 const MAX_OPEN = 8;
 const THINKS_AT_MOST_MS = 120;
 
@@ -21,8 +24,7 @@ interface Mine {
 }
 
 /**
- * A client that creates, repeats itself to the other process, races itself, looks, cancels, and fetches what it was
- * promised.
+ * A client that creates, repeats requests at the other process, races itself, polls, cancels, and fetches its outputs.
  */
 export class OrdinaryClient {
   private readonly mine: Mine[] = [];
@@ -67,14 +69,14 @@ export class OrdinaryClient {
     return mine;
   }
 
-  /** What got no answer is sent again, to the other process. */
+  /** Requests without an answer are sent again, to the other process. */
   private async create(): Promise<void> {
     const first = this.anyRest();
     const mine = this.begin();
     if (!(await this.send(mine, first))) await this.send(mine, first === 'rest-1' ? 'rest-2' : 'rest-1');
   }
 
-  /** The same request several times at once, through both processes. */
+  /** Sends the same request several times at once, through both processes. */
   private async race(): Promise<void> {
     const mine = this.begin();
     await Promise.all(
@@ -84,7 +86,7 @@ export class OrdinaryClient {
     );
   }
 
-  /** Another payload under a key whose effect is known must have none. */
+  /** Another payload under a key whose effect is known must have no effect. */
   private async changeMind({ key, body, generationId }: Mine): Promise<void> {
     if (generationId !== undefined)
       await this.api.create(this.anyRest(), key, { ...body, prompt: 'Something else altogether' });
@@ -125,7 +127,7 @@ export async function fetchOutputs(api: ApiClient, task: JsonObject): Promise<vo
 
 const THINKS_MS = 400;
 
-/** Somebody who goes on using a key after it was revoked, through both processes, for as long as they are let. */
+/** Keeps using a key after it was revoked, through both processes, until `shouldContinue` returns false. */
 export async function useUntil(api: ApiClient, draw: Draw, shouldContinue: () => boolean): Promise<void> {
   while (shouldContinue()) {
     for (const through of REST) {
@@ -171,7 +173,7 @@ export class ForeignIdProber {
     }
   }
 
-  /** One that somebody was told, or one that nobody was. */
+  /** An id that some client received, or a random one that was never issued. */
   private anyId(field: 'generation_id' | 'upload_id'): string {
     const { exchanges } = this.api.recorder;
     for (let tries = 0; tries < 50 && this.draw(3) > 0; tries += 1) {

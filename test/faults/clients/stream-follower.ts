@@ -8,7 +8,7 @@ import { REST, type RestName } from '../rounds/schedule.js';
 import { type ApiClient, insist } from './api-client.js';
 import { drawWish } from './wishes.js';
 
-/** Server-sent events as they come, in pieces that end anywhere. What is not whole is not told. */
+/** Parses server-sent events from chunks that may end anywhere. Incomplete events are not yielded. */
 export async function* readEvents(
   pieces: AsyncIterable<Uint8Array>,
   now: () => number,
@@ -35,18 +35,18 @@ function fieldOf(line: string): [string, string] {
   return [line.slice(0, colon), line.slice(colon + 1).trimStart()];
 }
 
-/** How long a client keeps one connection, at most: it has seen enough of it, or its machine sleeps. */
+/** How long a client keeps one connection: it has seen enough, or its machine sleeps. */
 const [SHORTEST_MS, LONGEST_MS] = [500, 25_000];
 const BETWEEN_TRIES_MS = 150;
 
 type Opened = Omit<SeenStream, 'events'> & { readonly events: StreamedEvent[] };
 
-/** Where the streams of each REST process are reached, by links of their own. */
+/** Event stream URLs of each REST process; each has its own link. */
 export type StreamUrls = Readonly<Record<RestName, string>>;
 
 /**
- * A client that follows the events of its App, or of one generation, through whatever ends its connections, and goes on
- * behind the last event that it has.
+ * A client that follows the events of its App, or of one generation. Whenever a connection ends, it reconnects and
+ * resumes after the last event it received.
  */
 export class StreamFollower {
   readonly streams: Opened[] = [];
@@ -65,17 +65,20 @@ export class StreamFollower {
     return this.api.party.appId;
   }
 
-  /** Since when it has missed nothing: a stream that ends before its first event is begun anew, and not resumed. */
+  /**
+   * When its uninterrupted sequence of events began: a stream that ends before its first event is opened anew rather
+   * than resumed.
+   */
   get since(): number {
     return this.streams.findLast(({ after }) => after === undefined)?.openedAt ?? Infinity;
   }
 
-  /** Whether it was told the end of this generation. */
+  /** Whether it received the end of this generation. */
   hasEnded(generationId: string): boolean {
     return this.ended.has(generationId);
   }
 
-  /** Follows until nobody wants it to any more; `signal` cuts what it waits for. */
+  /** Follows until `shouldContinue` returns false; `signal` aborts any wait. */
   async run(shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
     while (shouldContinue() && !signal.aborted) {
       await this.connect(oneOf(this.draw, REST), shouldContinue, signal).catch(() => undefined);
@@ -84,7 +87,7 @@ export class StreamFollower {
     }
   }
 
-  /** Whatever ends the connection is part of the test. */
+  /** Any reason for which a connection ends is part of the test. */
   private async connect(through: RestName, shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
     const cut = new AbortController();
     const abort = () => cut.abort();
@@ -127,7 +130,7 @@ export class StreamFollower {
 
 const [MAX_TRIES, BETWEEN_CREATES_MS] = [20, 300];
 
-/** A client that creates one generation after another and follows each by its events to its end, without asking. */
+/** A client that creates one generation after another and follows each by its events to its end, without polling. */
 export class FollowingClient {
   readonly streams: SeenStream[] = [];
   private made = 0;
@@ -139,7 +142,7 @@ export class FollowingClient {
     private readonly draw: Draw,
   ) {}
 
-  /** The last one is followed to its end, unless `signal` says otherwise. */
+  /** The last generation is followed to its end, unless `signal` aborts. */
   async run(shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
     while (shouldContinue()) {
       const created = await this.create(shouldContinue);
@@ -152,7 +155,7 @@ export class FollowingClient {
     }
   }
 
-  /** One create, sent again under its key while it is not accepted. */
+  /** One create, repeated under its key until it is accepted. */
   private create(shouldContinue: () => boolean): Promise<Answer | undefined> {
     const key = randomUUID();
     const body = drawWish(this.draw, key);

@@ -10,10 +10,10 @@ import { wishWith } from './wishes.js';
 
 const MAX_TRIES = 6;
 const BETWEEN_TRIES_MS = 300;
-/** It asks for nothing about its generations: so many a second that no backlog of them grows. */
+/** It does not poll its generations, so uploads are spaced such that no backlog of generations grows. */
 const BETWEEN_UPLOADS_AT_MOST_MS = 2_000;
 
-/** A client that sends pictures, now and then other bytes than it declared, and has generations made from them. */
+/** A client that uploads pictures, sometimes with other bytes than it declared, and uses them in generations. */
 export class Uploader {
   constructor(
     private readonly api: ApiClient,
@@ -36,7 +36,7 @@ export class Uploader {
     await this.insist(shouldContinue, (through) => this.api.create(through, createKey, body));
   }
 
-  /** An upload of this client that is ready; undefined where it was not answered so. */
+  /** A ready upload of this client; undefined when no answer reported it ready. */
   async ready(shouldContinue: () => boolean): Promise<string | undefined> {
     const bytes = await image('png', between(this.draw, 16, 80), between(this.draw, 16, 80));
     const sha256 = sha256Of(bytes);
@@ -64,7 +64,7 @@ export class Uploader {
     return completed?.status === 200 ? uploadId : undefined;
   }
 
-  /** Through either process; gives up after a few tries, and is asked again at the end. */
+  /** Uses either process; stops after a few tries, and the request is settled at the end of the run. */
   private insist(
     shouldContinue: () => boolean,
     ask: (through: RestName) => Promise<Answer | undefined>,
@@ -77,7 +77,7 @@ export class Uploader {
   }
 }
 
-/** As long, and not the same. */
+/** Different bytes of the same length. */
 function damaged(bytes: Uint8Array): Uint8Array {
   const other = Uint8Array.from(bytes);
   const last = other.length - 20;

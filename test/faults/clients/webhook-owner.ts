@@ -7,13 +7,13 @@ import type { ClientPool } from './client-pool.js';
 const SECRET_PREFIX = 'whsec_';
 const API = '/api/v1/developer';
 const ENDS = ['generation.succeeded', 'generation.failed', 'generation.cancelled'] as const;
-/** Of a delivery for which there is something left to do. */
+/** The states of a delivery that is not finished. */
 const OPEN = ['pending', 'retrying'];
 
 export interface WantedEndpoint {
   readonly name: string;
   readonly at: ReceiverName;
-  /** Every end when absent. */
+  /** Absent means every end. */
   readonly events?: readonly string[];
   readonly conduct: Conduct;
 }
@@ -25,7 +25,7 @@ export interface WebhookAccess {
   readonly url: string;
 }
 
-/** Whoever manages the webhooks of one App, over REST. Asks while nothing goes wrong, and throws where it is refused. */
+/** Manages the webhooks of one App over REST. It sends requests while nothing fails, and throws when one is refused. */
 export class WebhookOwner {
   readonly endpoints: KnownEndpoint[] = [];
 
@@ -41,14 +41,14 @@ export class WebhookOwner {
     this.know({ name, at, events: events ?? ENDS, conduct }, textOf(webhookId), textOf(secret));
   }
 
-  /** What creates with `Darkroom-Webhook-Url` need. Answers the address that such creates are to name. */
+  /** Creates what creates with `Darkroom-Webhook-Url` need. Returns the address that such creates must name. */
   async makeDefault(wanted: Omit<WantedEndpoint, 'events'>): Promise<string> {
     const { secret } = await this.ask('POST', '/webhooks/default/secret');
     this.know({ ...wanted, events: ENDS }, 'default', textOf(secret));
     return this.receivers.urlOf(wanted.at, wanted.name);
   }
 
-  /** Why each is disabled, by its name. */
+  /** The reason why each endpoint is disabled, by its name. */
   async disabledBecause(): Promise<Record<string, string | undefined>> {
     const found: Record<string, string | undefined> = {};
     for (const { name, webhookId } of this.endpoints) {
@@ -59,7 +59,7 @@ export class WebhookOwner {
     return found;
   }
 
-  /** All that its endpoints were told, by their logs. */
+  /** All deliveries to its endpoints, from their logs. */
   async deliveries(): Promise<LoggedDelivery[]> {
     const found: LoggedDelivery[] = [];
     for (const { name, webhookId } of this.endpoints)

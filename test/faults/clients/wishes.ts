@@ -4,12 +4,12 @@ import { PLAIN_VENDOR_MODEL_KEYS, VENDOR_MODELS, type VendorModel, vendorPrompt 
 
 const IMAGE = { model_key: 'sandbox-test', operation: 'image_generation' } as const;
 
-/** A request of the sandbox's test model, small so that painting is not what the machine is busy with. */
+/** A request to the sandbox's test model, small so that painting does not dominate the machine's load. */
 function test(behaviour: string, parameters: JsonObject = {}): JsonObject {
   return { ...IMAGE, parameters: { behaviour, size: '128x128', ...parameters } };
 }
 
-/** What clients ask for: everything the sandbox can do, well and badly, what is quick most often. */
+/** The requests that clients draw from: everything the sandbox can do, successes and failures, mostly quick ones. */
 const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObject)[]] = [
   (draw) => ({ model_key: 'sandbox-noop', operation: 'image_generation', parameters: { n: between(draw, 1, 4) } }),
   (draw) => ({ model_key: 'sandbox-noop', operation: 'image_generation', parameters: { n: between(draw, 1, 4) } }),
@@ -44,17 +44,20 @@ const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObje
       : test('succeed'),
 ];
 
-/** The body of a create under this key, which it carries as its trace. */
+/** The body of a create under this key. The key is also its trace. */
 export function drawWish(draw: Draw, key: string): JsonObject {
   return { ...oneOf(draw, WISHES)(draw), prompt: `A test card, number ${draw(1_000)}`, client_trace_id: key };
 }
 
-/** One of a vendor's models. The prompt has the key, so that the vendor tells which request it is for. */
+/**
+ * A request to a vendor's model. The prompt contains the key, so that the vendor's log shows which request it belongs
+ * to.
+ */
 export function drawVendorWish(draw: Draw, key: string): JsonObject {
   return vendorWish(oneOf(draw, PLAIN_VENDOR_MODEL_KEYS), key, { n: between(draw, 1, 2) });
 }
 
-/** Of a model that takes a reference file, one; of any other, so many pictures. */
+/** A model that takes a reference file gets `uploadId`; any other is asked for `n` pictures. */
 export function vendorWish(
   model: VendorModel,
   key: string,
@@ -71,12 +74,12 @@ export function vendorWish(
   };
 }
 
-/** One of the vendors' or of the sandbox, with a reference file. */
+/** A request to a vendor or to the sandbox, with a reference file. */
 export function drawEdit(draw: Draw, uploadId: string, key: string): JsonObject {
   return draw(2) === 0 ? vendorWish('vendor-edit', key, { uploadId }) : wishWith([uploadId], key);
 }
 
-/** One with reference files. */
+/** A request with reference files. */
 export function wishWith(uploadIds: readonly string[], key: string): JsonObject {
   return {
     ...test('succeed'),
@@ -86,7 +89,7 @@ export function wishWith(uploadIds: readonly string[], key: string): JsonObject 
   };
 }
 
-/** One that costs so much and does not end before this. */
+/** A request that costs `credits` and does not end before `delayMs`. */
 export function slowWish(credits: number, delayMs: number, key: string): JsonObject {
   return {
     ...test('slow', { n: credits, delay_ms: delayMs }),

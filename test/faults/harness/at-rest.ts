@@ -10,9 +10,9 @@ import { booksIn } from './books-at-rest.js';
 import type { Installation } from './installation.js';
 
 /**
- * Everything the operator finds when all is at rest. Accounts and ledgers are read from the database as they are;
- * generations and uploads through the program's own adapters. The ids are those that clients know; what nobody knows is
- * found by lists.
+ * Everything the operator finds once nothing is in progress. Accounts and ledgers are read directly from the database;
+ * generations and uploads through the program's own adapters. The ids are those that clients know; everything else is
+ * found by listing.
  */
 export async function findAtRest(
   installation: Installation,
@@ -38,7 +38,7 @@ export async function findAtRest(
   };
 }
 
-/** Generations by the lists of their accounts, and whatever stands at other ids that something names. */
+/** Generations from the lists of their accounts, and the records at other ids that are referenced. */
 async function generationsOf(
   { generations }: Context,
   accountIds: readonly string[],
@@ -79,7 +79,7 @@ async function objectsOf({ s3, bucket }: Installation): Promise<AtRest['objects'
   return found;
 }
 
-/** The books, and all that is in the database as text. */
+/** The accounts, and the whole database as text. */
 async function databaseOf({ mongo, database }: Installation): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
   const client = new MongoClient(mongo.url);
   try {

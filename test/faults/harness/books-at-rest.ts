@@ -13,7 +13,7 @@ interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operation
   readonly capPeriod?: string;
 }
 
-/** One entry, or those that left their account together. */
+/** One entry, or several that were moved out of their account together. */
 type LedgerRow = { readonly account: UUID } & (EntryRow | { readonly entries: readonly EntryRow[] });
 
 interface AccountRow extends Omit<Account, 'accountId' | 'holds' | 'capUses'> {
@@ -24,9 +24,10 @@ interface AccountRow extends Omit<Account, 'accountId' | 'holds' | 'capUses'> {
 }
 
 /**
- * All accounts with their entries, as they lie in the database, read without the program: those entries that have left
- * their account, and those that wait in it. An entry that is in both places and differs is there twice, for the checker
- * to find; as the account has it, if it differs in its attribution alone, which the release before does not move.
+ * All accounts with their entries, read from the database without the program: entries already moved to the ledger
+ * collection and entries still in the account. An entry that is in both places and differs is returned twice, for the
+ * checker to find. If only its attribution differs, the account's version is returned, because the previous release
+ * does not move attributions.
  */
 export async function booksIn(db: Db): Promise<AtRest['accounts']> {
   const accounts: Collection<AccountRow> = db.collection('accounts');

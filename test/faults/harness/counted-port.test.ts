@@ -10,8 +10,8 @@ import { CountedPort, MOST_WAITING, ProcessorWaits } from './counted-port.js';
 import { SLOW_ANSWER_MS, slowAnswers, storeTroubles } from './troubled-s3.js';
 
 /**
- * Goal: what stands between a process and its link changes nothing and counts what is sent.
- * Method: an echo behind it, which is sent something, ended, and reset.
+ * Goal: the counting proxy between a process and its link changes nothing and counts what is sent. Method: an echo
+ * server behind it; connections send data, are ended, and are reset.
  */
 
 describe('a counted port', () => {
@@ -64,7 +64,7 @@ describe('a counted port', () => {
 const [ONE, OTHER] = [101, 102];
 const START = Date.UTC(2026, 0, 1);
 
-/** That a machine runs too much at once is taken from the kernel, not from the program that is checked. */
+/** The kernel, rather than the program under test, reports that a machine runs too much at once. */
 describe('waits for a processor', () => {
   let now: number;
   let waited: Map<number, number>;
@@ -117,7 +117,10 @@ describe('waits for a processor', () => {
 
 const SENT_AT = 20_000;
 
-/** A machine that is too slow for the short leases of the fault runs is a fault too, and is seen from outside the program. */
+/**
+ * A machine that is too slow for the short leases of the fault runs is a fault too, and is detected from outside the
+ * program.
+ */
 describe('slow answers', () => {
   it('are those that took half of a lease or longer, from the request to the answer', () => {
     expect(slowAnswers([answeredAfter(SLOW_ANSWER_MS - 1)])).to.deep.equal([]);
@@ -135,7 +138,7 @@ function answeredAfter(ms: number): Pick<Exchange, 'sentAt' | 'answered'> {
   return { sentAt: SENT_AT, answered: { at: SENT_AT + ms, answer: { status: 200, code: 'OK' } } };
 }
 
-/** The lines that the program itself writes of its stores are read, so that no outage goes unseen by the checker. */
+/** The program's own log lines about its stores are parsed, so that the checker knows every outage. */
 describe('troubles of stores in a log', () => {
   let clock: ManualClock;
   let log: string;

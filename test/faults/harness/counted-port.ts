@@ -4,14 +4,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Span } from '../history/history.js';
 
 /**
- * Passes on everything between its own port and another, and counts what comes in: what a process sends while its link
- * is in trouble.
+ * Forwards everything between its own port and another, and counts the incoming data: what a process sends while its
+ * link is in trouble.
  *
  * A connection to the other port is ended, never destroyed, and read to its end. Toxiproxy 2.5.0, which listens there,
- * stops for ever when a toxic comes or goes while it has bytes for a connection that is gone.
+ * stops for ever when a toxic is added or removed while it has bytes for a closed connection.
  */
 export class CountedPort {
-  /** Pieces of data that clients sent, as they arrived: about one a request. */
+  /** Chunks of data received from clients: about one per request. */
   received = 0;
   private readonly clients = new Set<Socket>();
   private readonly upstreams = new Set<Socket>();
@@ -34,8 +34,7 @@ export class CountedPort {
   }
 
   /**
-   * Changes what stands behind the other port while everything that its connections bring is read, also for clients
-   * that do not read.
+   * Runs a change behind the other port while all data from its connections is read, even for clients that do not read.
    */
   async reading<T>(change: () => Promise<T>): Promise<T> {
     this.changes += 1;
@@ -81,7 +80,10 @@ export class CountedPort {
   }
 }
 
-/** The share of its time that a process may wait for a processor before its timeouts say nothing of the program. */
+/**
+ * The share of its time that a process may wait for a processor before its timeouts no longer prove anything about the
+ * program.
+ */
 export const MOST_WAITING = 0.75;
 
 interface Sample {
@@ -93,22 +95,25 @@ export interface ProcessorWaitsOptions {
   readonly pids: () => readonly number[];
   /** In milliseconds since the epoch. */
   readonly now: () => number;
-  /** How long the main thread of a process has waited for a processor so far, in milliseconds; undefined where nobody says. */
+  /**
+   * How long the main thread of a process has waited for a processor so far, in milliseconds; undefined when
+   * unavailable.
+   */
   readonly waitedMs?: (pid: number) => number | undefined;
 }
 
 /**
- * When processes were ready to run and did not, as the kernel counts it: on a machine that runs too much at once, leases and
- * calls time out without any fault. Only Linux tells; elsewhere there are no such times.
+ * Periods in which processes were ready to run and did not, as counted by the kernel: on an overloaded machine, leases
+ * and calls time out without any fault. Only Linux reports this; elsewhere there are no such periods.
  */
 export class ProcessorWaits {
-  /** From one look to the next, where a process waited for more than `MOST_WAITING` of it. */
+  /** Intervals between two looks in which a process waited for more than `MOST_WAITING` of the time. */
   readonly spans: Span[] = [];
   private samples = new Map<number, Sample>();
 
   constructor(private readonly options: ProcessorWaitsOptions) {}
 
-  /** To be called about once a second. */
+  /** Call this about once per second. */
   look(): void {
     const { pids, now, waitedMs = waitedMsOf } = this.options;
     const samples = new Map<number, Sample>();

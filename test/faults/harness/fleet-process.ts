@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 50;
 const MAX_STARTS = 20;
 const LOG_TAIL = 2_000;
 
-/** A compiled program, and a configuration that it understands. */
+/** A compiled program, and a configuration that it accepts. */
 export interface Build {
   readonly program: string;
   readonly configFile: string;
@@ -21,25 +21,25 @@ export interface FleetOptions {
   readonly name: string;
   readonly role: 'rest' | 'worker';
   readonly folder: string;
-  /** What each of its starts runs, in turn: one build, or those that an upgrade replaces by one another. */
+  /** The builds that successive starts run, in turn: a single build, or several during an upgrade. */
   readonly builds: readonly [Build, ...Build[]];
-  /** Variables over the shared configuration: its own ports and links. */
+  /** Variables that override the shared configuration: the process's own ports and links. */
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
 
-/** One process of the installation: the compiled program, that can be killed, stopped, frozen and started again. */
+/** One process of the installation: the compiled program, which can be killed, stopped, frozen and restarted. */
 export class FleetProcess {
   private started: Started | undefined;
   private starting: Promise<Started> | undefined;
-  /** Whether its end was asked for. */
+  /** Whether its exit was requested. */
   private isToEnd = false;
-  /** Whether it was ended for good. */
+  /** Whether it was closed for good. */
   private isClosed = false;
   private logFrom = 0;
   private hasServed = false;
   private lastEnd: number | string | undefined;
-  /** Ends that nobody had asked for, once it was serving. */
+  /** Unrequested exits after it had started to serve. */
   readonly crashes: string[] = [];
   /** How often it was started. */
   starts = 0;
@@ -63,12 +63,12 @@ export class FleetProcess {
     return readFileSync(this.options.logFile, 'utf8');
   }
 
-  /** When stores did not answer it in time, as its log has it. */
+  /** Periods in which stores did not answer the process in time, from its log. */
   get storeTroubles(): Span[] {
     return storeTroubles(this.log);
   }
 
-  /** Starts it unless it runs, and waits until it serves; one that ends by itself before that is started again. */
+  /** Starts it unless it runs, and waits until it serves; a process that exits by itself before that is restarted. */
   async ensureServing(): Promise<void> {
     for (let tries = 0; tries < MAX_STARTS; tries += 1) {
       const started = await this.startAgain();
@@ -80,7 +80,7 @@ export class FleetProcess {
     throw new Error(`${this.name} ended ${MAX_STARTS} times before it served: ${this.log.slice(-LOG_TAIL)}`);
   }
 
-  /** Starts it unless it runs, without waiting until it serves; one that was asked to end is waited for first. */
+  /** Starts it unless it runs, without waiting until it serves; waits first for a requested exit. */
   async startAgain(): Promise<Started> {
     if (this.isToEnd) await this.started?.untilEnded();
     if (this.started) return this.started;
@@ -91,7 +91,7 @@ export class FleetProcess {
     return this.starting;
   }
 
-  /** Sends a signal that ends it, and waits until it has. */
+  /** Sends a signal that ends it, and waits until it has exited. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const { started } = this;
     if (!started) return;
@@ -100,7 +100,7 @@ export class FleetProcess {
     await started.untilEnded();
   }
 
-  /** Stops it in good order; one that has not ended after `graceMs` is killed, and the answer says so. */
+  /** Stops it gracefully; a process that has not exited after `graceMs` is killed, and the result says so. */
   async stop(graceMs: number): Promise<number | string | undefined> {
     const late = sleep(graceMs, 'late', { ref: false });
     if ((await Promise.race([this.end('SIGTERM'), late])) !== 'late') return this.lastEnd;
@@ -108,7 +108,7 @@ export class FleetProcess {
     return `nothing within ${graceMs} ms`;
   }
 
-  /** Ends it for good, frozen or not: whoever starts it again from then on gets an error. */
+  /** Ends it for good, frozen or not: any later start throws. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.starting?.catch(() => undefined);
@@ -116,24 +116,24 @@ export class FleetProcess {
     await this.end('SIGKILL');
   }
 
-  /** Starts it if there is none, serving or not. */
+  /** Starts it if it does not run, without waiting until it serves. */
   async ensureStarted(): Promise<void> {
     if (!this.started) await this.startAgain();
   }
 
-  /** Ends it at once, and answers whether it was there; `startAgain` waits until it has ended. */
+  /** Kills it at once, and returns whether it was running; `startAgain` waits until it has exited. */
   kill(): boolean {
     this.isToEnd = true;
     return this.send('SIGKILL');
   }
 
-  /** Asks it to end, without waiting: it may be frozen. Answers whether it was there. */
+  /** Requests its exit without waiting, because it may be frozen. Returns whether it was running. */
   askToEnd(): boolean {
     this.isToEnd = true;
     return this.send('SIGTERM');
   }
 
-  /** Answers whether it was there. */
+  /** Returns whether it was running. */
   freeze(): boolean {
     return this.send('SIGSTOP');
   }
@@ -142,12 +142,12 @@ export class FleetProcess {
     return this.send('SIGCONT');
   }
 
-  /** Answers whether there was a process to send it to. */
+  /** Returns whether there was a process to signal. */
   private send(signal: NodeJS.Signals): boolean {
     try {
       return this.started !== undefined && process.kill(this.started.pid, signal);
     } catch (error) {
-      // It has just ended by itself, which is about to be told.
+      // The process has just exited by itself; its exit event is about to arrive.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       return false;
     }
@@ -182,7 +182,7 @@ export class FleetProcess {
     return started;
   }
 
-  /** A process says so in its log, whichever its role. */
+  /** Every role logs that it serves. */
   private isServing(): boolean {
     this.hasServed ||= readFileSync(this.options.logFile).subarray(this.logFrom).includes('"msg":"serving"');
     return this.hasServed;

@@ -19,11 +19,11 @@ import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settin
 import { type Link, Toxiproxy } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
 
-/** What stands between one process and the stores. */
+/** The links and proxies between one process and the stores. */
 export interface Ways {
   readonly mongo: Link;
   readonly s3: Link;
-  /** Behind the link: what makes the store seem in trouble. */
+  /** The proxy behind the link that makes the store appear to be in trouble. */
   readonly trouble: TroubledS3;
 }
 
@@ -32,7 +32,10 @@ export interface FleetMember {
   readonly ways: Ways;
 }
 
-/** How clients are told of what happens: the receivers of their webhooks, and links to the event streams of REST processes. */
+/**
+ * The routes by which clients are notified: the receivers of their webhooks, and links to the event streams of REST
+ * processes.
+ */
 export interface Watched {
   readonly receivers: Receivers;
   readonly streams: Readonly<Record<RestName, Link>>;
@@ -40,21 +43,21 @@ export interface Watched {
 
 export interface InstallationOptions {
   readonly objects: 'minio' | 'versitygw';
-  /** Where logs are kept for whoever wants to know why a run failed. */
+  /** The folder in which logs are kept to explain a failed run. */
   readonly logs: string;
-  /** How many of a model each worker runs at once; as many as a fault can meet when absent. */
+  /** Generations of a model that each worker runs at once; when absent, enough for a fault to hit every state. */
   readonly concurrency?: number;
-  /** The program of the release before: some of the processes run it, as in the middle of an upgrade. */
+  /** The previous release's program: some of the processes run it, as in the middle of an upgrade. */
   readonly before?: string;
-  /** Whether there are vendors with models of their own, which the release before does not know. */
+  /** Whether there are vendors with models of their own, which the previous release does not support. */
   readonly hasVendors?: boolean;
-  /** Told apart from other runs that share a toxiproxy. */
+  /** Distinguishes this run from others that share a toxiproxy. */
   readonly name: string;
 }
 
 /**
- * What each process runs during an upgrade: this build, the release before, or the other one whenever it is started
- * again. So either build always has a worker, and processes are replaced in both directions.
+ * The builds that each process runs during an upgrade: this build, the previous release, or the other one at each
+ * restart. So each build always has a worker, and processes are replaced in both directions.
  */
 const BUILDS: Readonly<Record<ProcessName, (build: Build, before: Build) => FleetOptions['builds']>> = {
   'rest-1': (build) => [build],
@@ -65,24 +68,24 @@ const BUILDS: Readonly<Record<ProcessName, (build: Build, before: Build) => Flee
 };
 
 /**
- * Two REST processes and three workers of the compiled program over a MongoDB server and an S3 server of their own,
- * each process with links of its own to both. All of it ends with the test process, however that ends.
+ * Two REST processes and three workers of the compiled program on a MongoDB server and an S3 server of their own, with
+ * separate links from each process to both. Everything ends with the test process, however that ends.
  */
 export class Installation {
   readonly members = new Map<ProcessName, FleetMember>();
   readonly urls: Readonly<Record<RestName, string>>;
 
-  /** Whether some of its processes run the release before. */
+  /** Whether some of its processes run the previous release. */
   hasOlderProcesses = false;
 
   private constructor(
     readonly mongo: ServerProcess,
     readonly s3: ServerProcess,
-    /** The operator's own way to the stores, which no fault is put on. */
+    /** The operator's own access to the stores, without faults. */
     readonly operator: Program,
     readonly database: string,
     readonly bucket: string,
-    /** What must stand in no log: the installation's secret and the object store's. */
+    /** Secrets that no log may contain: the installation's and the object store's. */
     readonly secrets: readonly { readonly name: string; readonly text: string }[],
     ports: Readonly<Record<RestName, number>>,
     readonly vendors: Vendors | undefined,
@@ -92,7 +95,8 @@ export class Installation {
   }
 
   /**
-   * Everything but the processes of the program. Throws `ServerAbsent` where a server's program is not on this machine.
+   * Opens everything except the processes of the program. Throws `ServerAbsent` when a server's program is not
+   * installed on this machine.
    */
   static async open(options: InstallationOptions): Promise<Installation> {
     const toxiproxy = new Toxiproxy((await toxiproxyServer()).url);
@@ -119,7 +123,7 @@ export class Installation {
     await writeFile(join(folder, 'catalog.yaml'), catalogText(models, options.concurrency));
 
     const config = await loadConfig({ file: configFile, folder, environment: {} });
-    // A database that this build makes anew is refused by processes of the release before.
+    // Processes of the previous release refuse a database that this build has created.
     if (options.before !== undefined) await migrateBy(options.before, folder, configFileBefore);
     await migrateStores(config);
     const operator = await openProgram(config, 'tool');
@@ -147,13 +151,13 @@ export class Installation {
     return this.memberNamed(name).ways;
   }
 
-  /** Throws where there are none. */
+  /** Throws when there are none. */
   get vendorsInUse(): Vendors {
     if (this.vendors === undefined) throw new Error('There are no vendors here.');
     return this.vendors;
   }
 
-  /** Receivers of webhooks, and links to event streams. Throws where there are none. */
+  /** Receivers of webhooks, and links to event streams. Throws when there are none. */
   get watchedInUse(): Watched {
     if (this.watched === undefined) throw new Error('Nobody is told of anything here.');
     return this.watched;

@@ -14,17 +14,17 @@ export const STOP_GRACE_MS = 5_000;
 /** A worker's lease of a generation. */
 export const LEASE_MS = 3_000;
 
-/** One thread for each process, as this build is told, and as the release before is. */
+/** One thread per process, in the configuration formats of this build and of the previous release. */
 const SANDBOX = 'providers:\n  sandbox: { kind: sandbox, threads: 1 }';
 export const SANDBOX_BEFORE = 'sandbox: { threads: 1 }';
 
-/** The sandbox, and vendors by their sections. */
+/** The sandbox and the given vendor sections. */
 export function providersText(vendors: string): string {
   return `${SANDBOX}\n${vendors}`;
 }
 
 /**
- * Every lease and wait as short as it may be, so that a fault outlasts it. Clients reach the object store by its own
+ * Every lease and wait is as short as allowed, so that a fault outlasts it. Clients reach the object store at its own
  * address.
  */
 export function configText({ mongoUrl, database, bucket, s3 }: Places, providers = SANDBOX): string {
@@ -59,15 +59,16 @@ settings:
 `;
 }
 
-/** How long a generation of these tests may wait: one that is never run ends by its deadline. */
+/** How long a generation may be queued in these tests: one that never runs ends by its deadline. */
 export const QUEUE_TIMEOUT_MS = 120_000;
 /**
- * How long it may run: one that hangs ends by its deadline. A run is some ten steps one after the other, and each may take just less than
- * the two or three seconds after which a store counts as away. A busy machine can be that slow in calm.
+ * How long a generation may run: one that hangs ends by its deadline. A run is about ten sequential steps, and each may
+ * take just under the two or three seconds after which a store counts as unavailable. A busy machine can be that slow
+ * without faults.
  */
 export const RUN_TIMEOUT_MS = 60_000;
 
-/** The shipped models, many at once, so that a fault finds generations in every state. */
+/** The shipped models with high concurrency, so that a fault hits generations in every state. */
 export function catalogText(shipped: string, concurrency = 32): string {
   return shipped
     .replaceAll(/(concurrency(?:_per_account)?): \d+/g, `$1: ${concurrency}`)

@@ -8,9 +8,9 @@ import { Toxiproxy } from './toxiproxy.js';
 import { type Trouble, TroubledS3 } from './troubled-s3.js';
 
 /**
- * Goal: faults can be put on a link and taken off while clients come, do not read, and go.
- * Method: a server that answers without end behind a real toxiproxy, clients that read a little of it slowly, and changes of
- * the link meanwhile. With connections that are destroyed, toxiproxy 2.5.0 stops at the first of them.
+ * Goal: faults can be added to a link and removed while clients connect, do not read, and disconnect. Method: a server
+ * that responds endlessly behind a real toxiproxy, clients that read a little of it slowly, and changes of the link
+ * meanwhile. If connections are destroyed, toxiproxy 2.5.0 stops at the first of them.
  */
 
 const CLIENTS = 16;
@@ -36,7 +36,7 @@ describe('a link through toxiproxy', () => {
   });
 
   afterEach(() => {
-    // Clients of a test that failed go on otherwise.
+    // Clients of a failed test would otherwise keep running.
     over.abort();
     endless.close();
   });
@@ -60,11 +60,11 @@ describe('a link through toxiproxy', () => {
   });
 });
 
-/** A client that reads slowly and goes in the middle of the answer. */
+/** A client that reads slowly and disconnects in the middle of the response. */
 async function readSome(port: number, pauseMs: number): Promise<void> {
   const client = connect({ host: '127.0.0.1', port });
   client.on('error', () => undefined);
-  // `once` of Node rejects where an error comes first.
+  // Node's `once` rejects when an error comes first.
   const closed = new Promise<void>((resolve) => client.once('close', () => resolve()));
   let bytes = 0;
   client.on('connect', () => client.write('x'));
@@ -81,8 +81,8 @@ async function readSome(port: number, pauseMs: number): Promise<void> {
 }
 
 /**
- * Goal: the proxy in front of an object store changes nothing while it is well, and each trouble is what it says.
- * Method: a small server behind it that answers with what it was sent.
+ * Goal: the proxy in front of an object store changes nothing while it has no trouble, and each trouble behaves as
+ * named. Method: a small echo server behind it.
  */
 
 const BODY = 'x'.repeat(100_000);
@@ -123,7 +123,7 @@ describe('an object store in trouble', () => {
 
   const get = () => fetch(`http://127.0.0.1:${proxy.port}/bucket/a%20key`);
 
-  /** Every second request is in trouble. */
+  /** Sends two requests; every second one meets the trouble. */
   async function troubled(trouble: Trouble, ask: () => Promise<Response> = put): Promise<Response> {
     const suffering = proxy.suffer(trouble);
     try {

@@ -1,16 +1,16 @@
 import { CountedPort } from './counted-port.js';
 
-/** What toxiproxy can do to the bytes of a link. Times in milliseconds, rates in KB a second. */
+/** The effects that toxiproxy can have on a link. Times are in milliseconds, rates in KB per second. */
 export type Toxic =
   | { readonly type: 'latency'; readonly attributes: { readonly latency: number; readonly jitter: number } }
   | { readonly type: 'bandwidth'; readonly attributes: { readonly rate: number } }
   /** Nothing gets through any more; connections stay open for as long as it lasts. */
   | { readonly type: 'timeout'; readonly attributes: { readonly timeout: 0 } }
   | { readonly type: 'reset_peer'; readonly attributes: { readonly timeout: number } }
-  /** Each connection ends after so many bytes. */
+  /** Each connection ends after this many bytes. */
   | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } };
 
-/** Upstream is what a process sends, downstream what it is answered. */
+/** Upstream is what a process sends, downstream what it receives. */
 export type Direction = 'upstream' | 'downstream';
 
 interface ProxyFacts {
@@ -21,7 +21,7 @@ interface ProxyFacts {
 export class Toxiproxy {
   constructor(private readonly url: string) {}
 
-  /** A link of its own name to a port of this machine, listening on a free one. */
+  /** A named link to a port of this machine, listening on a free port. */
   async link(name: string, upstreamPort: number): Promise<Link> {
     const { listen } = await this.ask<ProxyFacts>('POST', '/proxies', {
       name,
@@ -32,7 +32,7 @@ export class Toxiproxy {
     return new Link(this, name, await CountedPort.open(Number(listen.split(':').at(-1))));
   }
 
-  /** Throws what toxiproxy says where it refuses. */
+  /** Throws toxiproxy's error message when it refuses. */
   async ask<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await this.send(method, path, body);
     const text = await response.text();
@@ -40,7 +40,7 @@ export class Toxiproxy {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** What is gone already is as good as deleted. */
+  /** A missing resource counts as deleted. */
   async delete(path: string): Promise<void> {
     const response = await this.send('DELETE', path);
     const text = await response.text();
@@ -70,14 +70,14 @@ export class Link {
     return this.counted.port;
   }
 
-  /** How much the process has sent so far, about one a request, whether or not it got through. */
+  /** Data that the process has sent so far, about one chunk per request, whether or not it got through. */
   get sent(): number {
     return this.counted.received;
   }
 
   /**
-   * From now on, for the connections that are open too, or for this share of them, by chance. Answers what takes away this
-   * toxic, and no other.
+   * Applies to new and open connections from now on, or to a random share of them. Returns a function that removes this
+   * toxic only.
    */
   async poison(toxic: Toxic, stream: Direction, toxicity = 1): Promise<() => Promise<void>> {
     this.toxics += 1;

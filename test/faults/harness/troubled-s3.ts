@@ -12,8 +12,8 @@ import type { Exchange, Span } from '../history/history.js';
 import { LEASE_MS } from './settings.js';
 
 /**
- * How an object store in trouble answers: it asks to slow down, it fails, it takes half of what it is sent, or it gives
- * half of what it should.
+ * How an object store in trouble behaves: it asks to slow down, it fails, it accepts only half of a request, or it
+ * returns half of an answer.
  */
 export type Trouble = 'slow-down' | 'internal-error' | 'half-requests' | 'half-answers';
 
@@ -31,15 +31,14 @@ const REFUSALS = {
 /** A trouble under way. */
 export interface Suffering {
   readonly trouble: Trouble;
-  /** Requests that could have met it, and those that did: every second one. */
+  /** Requests that could have met the trouble, and those that did: every second one. */
   met: number;
   hits: number;
 }
 
 /**
- * An HTTP proxy in front of an object store, which every second request that its troubles are
- * for finds in one of them. It passes on methods, paths,
- * headers and bodies as they are, Host among them: signatures cover it.
+ * An HTTP proxy in front of an object store, which applies one of its troubles to every second matching request. It
+ * forwards methods, paths, headers and bodies unchanged, including Host, because signatures cover it.
  */
 export class TroubledS3 {
   private readonly sufferings = new Set<Suffering>();
@@ -62,7 +61,7 @@ export class TroubledS3 {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** From the next request on, beside whatever else it suffers, until that is `cured`. */
+  /** Applies to the next request and later ones, in addition to other troubles, until `cured`. */
   suffer(trouble: Trouble): Suffering {
     const suffering = { trouble, met: 0, hits: 0 };
     this.sufferings.add(suffering);
@@ -86,7 +85,7 @@ export class TroubledS3 {
     else this.pass(request, response, trouble);
   }
 
-  /** The first whose turn it is: a request may be for several, and has one. */
+  /** The first trouble whose turn it is: a request may match several, but meets one. */
   private troubleOf(request: IncomingMessage): Trouble | undefined {
     for (const suffering of this.sufferings) {
       if (!isFor(suffering.trouble, request)) continue;
@@ -131,7 +130,7 @@ export class TroubledS3 {
   }
 }
 
-/** Half of nothing is nothing: what has no body cannot be halved. */
+/** A request without a body cannot be halved. */
 function isFor(trouble: Trouble, { method, headers }: IncomingMessage): boolean {
   switch (trouble) {
     case 'half-requests':
@@ -154,7 +153,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, trouble: key
   );
 }
 
-/** Passes on half of what was announced and breaks the connection; a message without a body is passed on whole. */
+/** Forwards half of the announced length and breaks the connection; a message without a body is forwarded whole. */
 function passHalf(from: IncomingMessage, to: NodeJS.WritableStream, cut: () => void): void {
   const announced = Number(from.headers['content-length'] ?? 0);
   if (announced === 0) {
@@ -165,7 +164,7 @@ function passHalf(from: IncomingMessage, to: NodeJS.WritableStream, cut: () => v
   from.on('data', (chunk: Buffer) => {
     to.write(chunk.subarray(0, Math.max(0, left)));
     left -= chunk.byteLength;
-    // What was written is on its way before the connection breaks.
+    // The data already written is sent before the connection breaks.
     if (left <= 0) setImmediate(cut);
   });
 }
@@ -180,8 +179,8 @@ interface Line {
 }
 
 /**
- * When stores did not answer in time, as the log of a process tells it: outages with their beginning and their end, and
- * single failures that are no part of one. An outage that its process did not survive ends with the last line of it.
+ * Periods in which stores did not answer in time, from the log of a process: outages from their beginning to their end,
+ * and single failures outside one. An outage that its process did not survive ends with the last log line.
  */
 export function storeTroubles(log: string): Span[] {
   const lines = log.split('\n').flatMap(parsed);
@@ -208,7 +207,7 @@ function isEndOf({ msg, pid, store, time }: Line, began: Line): boolean {
   );
 }
 
-/** A process that is killed may leave half a line, and says a few words before it logs. */
+/** A killed process may leave half a line, and prints some text before it starts logging. */
 function parsed(text: string): Line[] {
   if (!text.startsWith('{')) return [];
   try {
@@ -222,8 +221,8 @@ function parsed(text: string): Line[] {
 export const SLOW_ANSWER_MS = LEASE_MS / 2;
 
 /**
- * When answers to clients took so long that leases and calls to vendors may have timed out as well. Clients measure it, not the
- * program. On a machine with time for all processes, only faults make answers that slow.
+ * Periods in which answers to clients took so long that leases and calls to vendors may have timed out as well. Clients
+ * measure it, rather than the program. On a machine with time for all processes, only faults make answers that slow.
  */
 export function slowAnswers(exchanges: readonly Pick<Exchange, 'sentAt' | 'answered'>[]): Span[] {
   return exchanges.flatMap(({ sentAt, answered }) =>

@@ -1,7 +1,7 @@
 /**
- * Goal: the history checker finds each way in which a webhook or an event stream tells a client something wrong, late or
- * never, and none where every promise is kept. Method: the clean history with endpoints that were told of everything, and a
- * client that followed it, and the same with one of these wrong.
+ * Goal: the history checker finds each way in which a webhook or an event stream sends a client something wrong, late
+ * or never, and reports nothing when every guarantee is kept. Method: the clean history with endpoints that received
+ * everything, and a client that followed it, and the same with one of these wrong.
  */
 import { expect } from 'chai';
 import type { JsonObject } from '../../../core/json.js';
@@ -22,7 +22,7 @@ function message(draft: HistoryDraft, endpoint: string, id: string, at: number):
   return { endpoint, at, id: `msg ${type} ${id} ${endpoint}`, type, task, answered: { at: at + 1, status: 200 } };
 }
 
-/** `all` was told of a start and of every end, `gone` of the first end alone. */
+/** `all` received a start and every end, `gone` only the first end. */
 function webhooksOf(draft: HistoryDraft): SeenWebhooks {
   const [first] = OWN;
   const start = { ...message(draft, 'all', the(first).generationId, 2_000) };
@@ -65,7 +65,7 @@ const RUNNING: JsonObject = {
   outputs: [],
 };
 
-/** One that follows the App over two connections, and one that follows a generation over two. */
+/** A follower of the App over two connections, and a follower of one generation over two. */
 function streamsOf(draft: HistoryDraft): SeenStream[] {
   const event = (id: string, type: string, at: number): StreamedEvent => ({
     at,
@@ -119,7 +119,7 @@ const messageOf = ({ webhooks }: Told, id: string, endpoint = 'all'): Draft<Mess
 const deliveryOf = ({ webhooks }: Told, id: string, endpoint = 'all'): Draft<LoggedDelivery> =>
   the(webhooks.deliveries.find((one) => one.endpoint === endpoint && one.generationId === id));
 
-/** By what was done wrong. */
+/** Changes that each introduce one fault, by a description of the fault. */
 const WEBHOOKS: Readonly<Record<string, (told: Told, draft: HistoryDraft) => void>> = {
   'an end has no delivery': ({ webhooks }) => webhooks.deliveries.shift(),
   'a delivery waits at rest': (told) => (deliveryOf(told, IDS.failed).state = 'retrying'),

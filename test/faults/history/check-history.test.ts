@@ -1,7 +1,6 @@
 /**
- * Goal: the history checker finds each kind of broken promise, and finds nothing where all are kept. Method: a short
- * history in which everything is right, and for each rule the same one with exactly that rule broken: the checker must
- * name its invariant.
+ * Goal: the history checker finds each kind of broken guarantee, and reports nothing when all are kept. Method: a short
+ * correct history, and for each rule a copy that breaks exactly that rule: the checker must name its invariant.
  */
 import { expect } from 'chai';
 import { MONEY, VIEWS } from './breaches-of-money.js';

@@ -32,31 +32,32 @@ const RULES = [
 ];
 
 /**
- * Everything in a history that contradicts what was promised. Pure, and shares no code with the program: it knows what
- * clients saw and when, what the operator finds at rest, and the contract. What the simulation can see as well is a rule
- * of `test/history`. The files here gather what these rules need by the times of clients, for which the simulation has
- * the exact order of events, and check what only real processes show: bursts, troubles and files as they are fetched.
+ * Returns everything in a history that contradicts the guarantees. Pure, and shares no code with the program: its
+ * inputs are what clients saw and when, what the operator finds at rest, and the contract. Checks that the simulation
+ * can make as well are rules of `test/history`. The files here collect the inputs of these rules by the times of
+ * clients, where the simulation has the exact order of events, and check what only real processes show: bursts,
+ * troubles and files as they are fetched.
  */
 export function checkHistory(history: History): Finding[] {
   const known = new Known(history);
   return RULES.flatMap((check) => [...check(known)]);
 }
 
-/** What so many rounds must have shown at least: far below what they do, and far above what says nothing. */
+/** Minimum activity that this many rounds must show: far below the usual, and far above what proves nothing. */
 const SUCCEEDED_A_ROUND = 10;
 const FETCHED_A_ROUND = 10;
 const UNSURE_A_ROUND = 0.5;
-/** A few rounds may happen to have faults that no client notices. */
+/** In a few rounds, no client may happen to notice a fault. */
 const ROUNDS_THAT_ARE_NOTICED = 5;
 /**
- * Of what must succeed, nobody cancelled and was not out of time: on a slow machine most can be, and a rule of its own says
- * when one had time enough.
+ * The minimum share of successes among generations that must succeed, were not cancelled and did not run out of time:
+ * on a slow machine most can run out of time, and a separate rule checks when one had time enough.
  */
 const SUCCEEDED_SHARE = 0.7;
 
 /**
- * What is too little in a history to prove anything, a sentence each: a run in which nothing happened breaks no promise
- * either.
+ * Returns one sentence for everything too rare in a history to prove anything: a run in which nothing happened breaks
+ * no guarantee either.
  */
 export function whatIsMissing(history: History, rounds: number): string[] {
   const known = new Known(history);

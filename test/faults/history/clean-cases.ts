@@ -4,7 +4,7 @@ export const id = (last: number) => `019a0000-0000-7000-8000-${String(last).padS
 
 export const RICH = { accountId: id(1), appId: id(2) };
 export const POOR = { accountId: id(3), appId: id(4) };
-/** One of each end, one made with a reference, and one that a poor account could pay. */
+/** A generation for each kind of end, one made with a reference, and one that the poor account could pay for. */
 export const IDS = {
   succeeded: id(11),
   cancelled: id(12),
@@ -17,7 +17,7 @@ export const IDS = {
   random: id(99),
 } as const;
 
-/** How one generation went, from which its record, entries and answers are made. */
+/** The course of one generation, from which its record, entries and answers are built. */
 export interface GenerationCase {
   readonly generationId: string;
   readonly key: string;
@@ -28,7 +28,7 @@ export interface GenerationCase {
   readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly outputs: number;
   readonly wasBegun: boolean;
-  /** What it was asked to do, beside n. */
+  /** The request's parameters other than `n`. */
   readonly asked: JsonObject;
 }
 

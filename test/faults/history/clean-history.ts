@@ -7,7 +7,7 @@ import { GENERATION_CASES, type GenerationCase, id, IDS, POOR, RICH } from './cl
 import type { Answer, Exchange, History, Request } from './history.js';
 import { parametersOf } from './known.js';
 
-/** A history whose every part can be changed, to break one promise of it. */
+/** A mutable history: a test changes any part to break one guarantee. */
 export type Draft<T> =
   T extends ReadonlyMap<infer K, infer V>
     ? Map<K, Draft<V>>
@@ -20,12 +20,12 @@ export type Draft<T> =
 const time = (at: number) => new Date(at).toISOString();
 const sha = (digit: string) => digit.repeat(64);
 
-/** Long after everything that is told here. */
+/** Long after every event in this file. */
 export const QUIET_AT = 1_000_000;
 
-/** The key that all generations were created with. */
+/** The key that created all generations. */
 const CREDENTIAL = id(98);
-/** That of the poor: it may spend no more than its account has. */
+/** The poor party's key: its cap equals its account's balance. */
 export const CAPPED = { keyId: id(96), monthlyCap: 3, month: '1970-01' };
 
 const MODEL: JsonObject = {
@@ -176,7 +176,7 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
   };
 }
 
-/** The task as a client sees it: queued, running, or as it ended. */
+/** The task as a client sees it: queued, running, or ended. */
 function taskOf(testCase: GenerationCase, shown: 'queued' | 'running' | 'ended', at: number): JsonObject {
   const isOver = shown === 'ended';
   const { generationId, key, n, createdAt, endedAt, status, outputs } = testCase;
@@ -301,7 +301,7 @@ function uploadExchanges(): Exchange[] {
   ];
 }
 
-/** Strangers, a revoked key, and a poor account where three creates of 2 credits meet 3. */
+/** Foreign Apps, a revoked key, and a poor account with 3 credits that gets three creates of 2 credits each. */
 function otherExchanges(): Exchange[] {
   const poor = (key: string): Request => ({
     operation: 'create',
@@ -372,7 +372,7 @@ const UPLOAD: Upload = {
   dueAt: 90_000_000,
 };
 
-/** A short history in which every promise is kept, told anew each time. */
+/** A short history that keeps every guarantee, built anew for each call. */
 export function cleanHistory(): Draft<History> {
   const history: History = {
     facts: {
@@ -420,15 +420,15 @@ export function cleanHistory(): Draft<History> {
 }
 
 /**
- * How a generation may end when nothing goes wrong and nobody cancels it: with so many outputs, with this error, or
- * either way.
+ * The possible ends of a generation when nothing fails and no client cancels it: with this many outputs, with this
+ * error, or either.
  */
 export interface Wish {
   readonly outputs?: number;
   readonly error?: string;
 }
 
-/** What a client asked for, by the documentation of the sandbox's models. */
+/** The expected result of a request, from the documentation of the sandbox's models. */
 export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
   const parameters = parametersOf(models, body);
   const parameter = (name: string) => parameters[name];
@@ -440,7 +440,7 @@ export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
       const outputs = Math.min(Number(parameter('deliver')), all.outputs);
       return outputs === 0 ? { error: 'OUTPUT_INVALID' } : { outputs };
     }
-    // Each worker's sandbox counts attempts for itself: three that fall to different workers all fail.
+    // Each worker's sandbox counts attempts separately: three attempts on different workers all fail.
     case 'fail':
       return Number(parameter('retryable_attempts') ?? 0) > 0 ? { ...all, error } : { error };
     case 'refuse':
@@ -454,7 +454,7 @@ export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
   }
 }
 
-/** Whether only a success is what was asked for. */
+/** Whether success is the only expected result. */
 export function mustSucceed({ outputs, error }: Wish): boolean {
   return outputs !== undefined && error === undefined;
 }

@@ -33,7 +33,7 @@ export function entry(draft: HistoryDraft, generationId: string, kind: Entry['ki
   );
 }
 
-/** The answered exchange of this operation about a generation or under a key, the last unless numbered. */
+/** The answered exchange of this operation for a generation or a key: the last one unless numbered. */
 export function asked(
   draft: HistoryDraft,
   operation: Request['operation'],
@@ -69,7 +69,10 @@ export function ask(
 
 export const upload = (draft: HistoryDraft) => the(draft.atRest.uploads[0]);
 
-/** As if all the rich account has had been held for something that was nothing, from its last entry until then. */
+/**
+ * Adds a hold of the rich account's whole balance, from its last entry until `at`, for a generation that never came to
+ * be.
+ */
 export function wantUntil(draft: HistoryDraft, at: number): void {
   const { entries } = account(draft, RICH);
   const last = the(entries.at(-1));
@@ -97,7 +100,7 @@ export function wantUntil(draft: HistoryDraft, at: number): void {
   );
 }
 
-/** One that never failed in the clean draft, as if it had. */
+/** Makes a generation fail that succeeded in the clean draft. */
 export function fail(
   draft: HistoryDraft,
   generationId: string,
@@ -109,7 +112,7 @@ export function fail(
   if ('runDeadlineAt' in more) delete g.runDeadlineAt;
 }
 
-/** Its outputs were written under the first two fences, each under one. */
+/** Its outputs were written under the first two fences, one output each. */
 export function spreadOverFences(draft: HistoryDraft, generationId: string): Draft<Generation> {
   const g = record(draft, generationId);
   for (const [index, output] of g.outputs.entries()) {

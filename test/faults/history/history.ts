@@ -9,12 +9,12 @@ export interface Span {
   readonly until: number;
 }
 
-/** Whether any of them has a moment in common with this one. */
+/** Whether any of them overlaps this span. */
 export function touches(spans: readonly Span[], { from, until }: Span): boolean {
   return spans.some((span) => span.from <= until && span.until >= from);
 }
 
-/** The longest stretch of one span, in milliseconds, that none of the others has a moment in. */
+/** The longest part of a span, in milliseconds, that none of the others overlaps. */
 export function longestGapMs(spans: readonly Span[], { from, until }: Span): number {
   let longest = 0;
   let free = from;
@@ -25,7 +25,7 @@ export function longestGapMs(spans: readonly Span[], { from, until }: Span): num
   return Math.max(longest, until - free);
 }
 
-/** An event as it came to a client. Times are milliseconds of the clock of clients. */
+/** An event as a client received it. Times are in milliseconds by the clients' clock. */
 export interface StreamedEvent {
   readonly at: number;
   readonly id: string;
@@ -35,114 +35,116 @@ export interface StreamedEvent {
 
 /** One connection on which a client followed events, however it ended. */
 export interface SeenStream {
-  /** Who followed: the connections of one follower are one after another. */
+  /** Name of the follower: the connections of one follower are sequential. */
   readonly follower: string;
   /** A party. */
   readonly by: string;
   readonly through: string;
-  /** The one generation that is followed; all of the App when absent. */
+  /** The generation that is followed; when absent, the whole App. */
   readonly generationId?: string;
-  /** When the first bytes of the stream had come. */
+  /** When the first bytes of the stream arrived. */
   readonly openedAt: number;
-  /** The id of the event that it was resumed behind. */
+  /** The id of the event after which it was resumed. */
   readonly after?: string;
   readonly events: readonly StreamedEvent[];
 }
 
-/** Times everywhere are milliseconds since the epoch, by the clock of clients. */
+/** Times everywhere are milliseconds since the epoch, by the clients' clock. */
 
-/** One request to make something, as it came to a vendor. */
+/** One request to create a task, as a vendor received it. */
 export interface VendorSubmission {
   /** The name of the connected provider. */
   readonly maker: string;
   readonly prompt: string;
-  /** The name that the client gave the task; absent where the vendor takes none. */
+  /** The name that the client gave the task; absent where the vendor accepts none. */
   readonly token?: string;
   readonly arrivedAt: number;
-  /** When it was refused for certain: with an answer that makes nothing. */
+  /** When it was definitely refused: with an answer that creates nothing. */
   readonly refusedAt?: number;
   readonly task?: VendorTask;
 }
 
-/** What a vendor makes of a submission. */
+/** A task that a vendor created from a submission. */
 export interface VendorTask {
   readonly id: string;
   readonly takenAt: number;
-  /** When it was no longer worked on; absent while it still is. */
+  /** When work on it ended; absent while it continues. */
   readonly endedAt?: number;
-  /** When the vendor first answered somebody that it has ended. */
+  /** When the vendor first reported to a caller that it has ended. */
   readonly endToldAt?: number;
-  /** The digest of each picture that it makes, as it is delivered: with the mark of a task without references, or with some. */
+  /**
+   * The digest of each picture that it makes, as delivered: with the mark of a task without references, or with some.
+   */
   readonly deliveredSha256: { readonly trained: string; readonly composite: string };
 }
 
-/** When a vendor answered that it has no task of this token. */
+/** When a vendor answered that it has no task with this token. */
 export interface NotFound {
   readonly maker: string;
   readonly token: string;
   readonly at: number;
 }
 
-/** Everything that vendors know. */
+/** Everything that vendors recorded. */
 export interface VendorHistory {
   readonly submissions: readonly VendorSubmission[];
   readonly notFound: readonly NotFound[];
 }
 
-/** What the test knows of the models that vendors make. */
+/** Facts that the test knows about vendor models. */
 export interface VendorTerms {
-  /** Models by their key. */
+  /** Resubmission policies by model key. */
   readonly policies: Readonly<Record<string, 'fail' | 'resubmit'>>;
-  /** Models whose provider is paid for each task, and may not be asked for another one after an unknown outcome. */
+  /** Models whose provider is paid for each task, and must not get another one after an unknown outcome. */
   readonly paid: readonly string[];
-  /** Tasks that all workers have at a provider together, for those with a limit. */
+  /** The limit on tasks of all workers at a provider together, for providers with a limit. */
   readonly mostConcurrent: Readonly<Record<string, number>>;
   readonly settleMs: number;
-  /** By how much a link may delay a request. */
+  /** The longest delay that a link may add to a request. */
   readonly longestDelayMs: number;
 }
 
 export interface SeenVendors extends VendorHistory {
   readonly terms: VendorTerms;
-  /** When processes, or the database, were in trouble: tasks may then lose the worker that counts them. */
+  /** Periods in which processes, or the database, were in trouble: tasks may then lose the worker that counts them. */
   readonly lostWorkers: readonly Span[];
 }
 
 /**
- * What a receiver does with the messages to an endpoint while nothing goes wrong: it takes them, refuses every one, or
- * answers after some that it is gone.
+ * How a receiver treats messages to an endpoint while nothing fails: it accepts them, refuses all, or answers after a
+ * few that it is gone.
  */
 export type Conduct = 'takes' | 'refuses' | 'leaves';
 
-/** A webhook as its client made it, or all addresses of single generations of an App. */
+/** A webhook as its client created it, or all per-generation addresses of an App. */
 export interface KnownEndpoint {
   /** Its path at the receiver. */
   readonly name: string;
-  /** As the API names it; `default` for addresses of single generations. */
+  /** Its id in the API; `default` for per-generation addresses. */
   readonly webhookId: string;
-  /** The party whose App it is of. */
+  /** The party that owns the App. */
   readonly by: string;
   readonly events: readonly string[];
-  /** When the answer had come: what is created afterwards is told. */
+  /** When the answer arrived: generations created later are announced to the endpoint. */
   readonly madeAt: number;
   readonly conduct: Conduct;
 }
 
-/** A message as it came to a receiver. Times are milliseconds of the clock of clients. */
+/** A message as a receiver got it. Times are in milliseconds by the clients' clock. */
 export interface Message {
   readonly endpoint: string;
-  /** When all of it had come. */
+  /** When the whole message had arrived. */
   readonly at: number;
   readonly id: string;
-  /** Why the public library of Standard Webhooks refuses it, by the secret that the endpoint was made with. */
+  /** Why the public Standard Webhooks library rejects it, with the secret that the endpoint was created with. */
   readonly signatureFault?: string;
   readonly type: string;
   readonly task: JsonObject;
-  /** When the receiver answered, and with what; absent while it has not. */
+  /** When the receiver answered, and the status; absent while it has not answered. */
   readonly answered?: { readonly at: number; readonly status: number };
 }
 
-/** A delivery as the log of its endpoint shows it in the end. */
+/** A delivery as the endpoint's log shows it at the end. */
 export interface LoggedDelivery {
   readonly endpoint: string;
   readonly generationId: string;
@@ -152,28 +154,26 @@ export interface LoggedDelivery {
 
 export interface SeenWebhooks {
   readonly endpoints: readonly KnownEndpoint[];
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly messages: readonly Message[];
   readonly deliveries: readonly LoggedDelivery[];
-  /** Of each endpoint in the end: why it is disabled, undefined for one that is not. */
+  /** For each endpoint at the end, why it is disabled; undefined for one that is not. */
   readonly disabledBecause: Readonly<Record<string, string | undefined>>;
-  /** How often somebody went where a receiver had pointed. */
+  /** How often a sender followed a redirect of a receiver. */
   readonly followedRedirects: number;
 }
 
-/**
- * Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back.
- */
+/** The sender of a request: one credential of one App. Times everywhere are in milliseconds of one monotonic clock. */
 export interface Party {
   readonly name: string;
   readonly keyId: string;
-  /** Credits that the key may spend in each month; absent for one without a cap. */
+  /** Credits that the key may spend each month; absent for a key without a cap. */
   readonly monthlyCap?: number;
   readonly accountId: string;
   readonly appId: string;
 }
 
-/** What a client asks. `put` and `fetch` go to signed addresses, without a credential. */
+/** A client's request. `put` and `fetch` go to signed addresses, without a credential. */
 export type Request =
   | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'get'; readonly generationId: string }
@@ -186,11 +186,11 @@ export type Request =
 
 export interface Answer {
   readonly status: number;
-  /** The envelope's, where there is one. */
+  /** The error envelope's code, where there is one. */
   readonly code?: string;
   readonly message?: string;
   readonly data?: JsonObject;
-  /** Of a fetch: what came, looked at by the client itself. */
+  /** For a fetch: the file that arrived, inspected by the client itself. */
   readonly bytes?: Fetched;
 }
 
@@ -198,71 +198,69 @@ export interface Fetched {
   readonly contentType: string;
   readonly byteSize: number;
   readonly sha256: string;
-  /** As their first bytes say; sides of pictures only. */
+  /** Detected from the first bytes; width and height are for pictures only. */
   readonly kind: 'image' | 'video' | 'unknown';
   readonly widthPx?: number;
   readonly heightPx?: number;
 }
 
 /**
- * One request as its client saw it. Without an answer it may have happened, may yet happen, or may never have arrived.
+ * One request as its client saw it. Without an answer it may have taken effect, may still take effect, or may never
+ * have arrived.
  */
 export interface Exchange {
   /** The name of a party. */
   readonly by: string;
-  /** The process or store that was asked. */
+  /** The process or store that received the request. */
   readonly through: string;
   readonly sentAt: number;
   readonly request: Request;
   readonly answered?: { readonly at: number; readonly answer: Answer };
 }
 
-/**
- * K creates of the same cost, each with a key of its own, at once, by a party whose account has nothing else to pay.
- */
+/** K concurrent creates of the same cost, each with its own key, by a party whose account pays for nothing else. */
 export interface Burst {
   readonly by: string;
   readonly keys: readonly string[];
   readonly cost: number;
   readonly balance: number;
-  /** Nothing went wrong meanwhile, and no generation ended: then as many are accepted as can be paid, and no fewer. */
+  /** Nothing failed meanwhile, and no generation ended: then exactly as many are accepted as the balance pays for. */
   readonly isExact: boolean;
 }
 
-/** What the test itself did or knows. */
+/** Actions and knowledge of the test itself. */
 export interface Facts {
   readonly parties: readonly Party[];
-  /** What the operator granted, by account. */
+  /** Credits that the operator granted, by account. */
   readonly granted: Readonly<Record<string, number>>;
   /** The models as the public catalog shows them. */
   readonly models: readonly JsonObject[];
   readonly bursts: readonly Burst[];
   readonly revocations: readonly { readonly by: string; readonly askedAt: number; readonly doneAt: number }[];
-  /** What must be written nowhere. */
+  /** Secrets that must not be written anywhere. */
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
-  /** When the last fault was healed and no client sent anything new any more. */
+  /** When the last fault was healed and clients stopped sending new requests. */
   readonly quietAt: number;
   /**
-   * When a process was last told by a store that it cannot be had, a client had a slow answer, or a process hardly ran: a machine
-   * too busy to answer in time is a fault too.
+   * When a process last got an error that a store is unavailable, a client had a slow answer, or a process hardly ran:
+   * a machine too busy to answer in time is a fault too.
    */
   readonly troubledUntil: number;
   /**
-   * When faults were under way or had just been healed, when a store could not be had, and when answers were slow or processes
-   * hardly ran: what ran then may have come to nothing.
+   * Periods in which faults were active or had just been healed, stores were unavailable, answers were slow, or
+   * processes hardly ran: work of those periods may have been lost.
    */
   readonly troubles: readonly Span[];
   /**
-   * Calm in one piece in which whatever waits is found and begun: a lost wake-up, even, for which recovery looks last.
+   * An uninterrupted period without trouble in which all waiting work is found and started, even after a lost wake-up,
+   * which recovery looks for last.
    */
   readonly enoughCalmMs: number;
-  /** How long after it was decided an entry of the ledger may be written, while there is no trouble. */
+  /** How long after its decision an entry of the ledger may be written, while there is no trouble. */
   readonly writingMs: number;
-  /**
-   * How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine.
-   */
+  /** How late something may end after its deadline, or after all trouble: leases, a recovery pass, a busy machine. */
   readonly slackMs: number;
-  /** Whether processes of the release before took part: they keep no attribution of ledger entries. */
+  /** Whether processes of the previous release took part: they do not store the attribution of ledger entries. */
   readonly hasOlderProcesses: boolean;
 }
 
@@ -270,17 +268,15 @@ export interface Facts {
 export interface AtRest {
   readonly accounts: readonly (Account & { readonly entries: readonly Entry[] })[];
   readonly generations: readonly GenerationRecord[];
-  /**
-   * What is on record of every upload that some client knows, and what stands in the store where its bytes should be.
-   */
+  /** The record of every upload that some client knows, and the object found where its bytes should be. */
   readonly uploads: readonly {
     readonly record: UploadRecord;
     readonly stored?: { readonly byteSize: number; readonly sha256: string };
   }[];
   readonly objects: readonly { readonly key: string; readonly byteSize: number }[];
-  /** What the program's own `verify` found. */
+  /** The findings of the program's own `verify`. */
   readonly verifyFindings: readonly string[];
-  /** Logs of processes and dumps of stores, by where they were. */
+  /** Logs of processes and dumps of stores, by their location. */
   readonly texts: readonly { readonly where: string; readonly text: string }[];
 }
 
@@ -288,9 +284,9 @@ export interface History {
   readonly facts: Facts;
   readonly exchanges: readonly Exchange[];
   readonly atRest: AtRest;
-  /** Absent where there are no vendors. */
+  /** Absent when there are no vendors. */
   readonly vendors?: SeenVendors;
-  /** Absent where nobody is told of anything. */
+  /** Absent when nobody receives notifications. */
   readonly webhooks?: SeenWebhooks;
   readonly streams?: readonly SeenStream[];
 }

@@ -8,7 +8,7 @@ import type { AskedOutputs } from '../../history/task.js';
 import { asObject } from '../../history/values.js';
 import type { Answer, AtRest, Exchange, Facts, History, Party, Request, Span } from './history.js';
 
-/** Processes and test share one clock, and round it. */
+/** Processes and the test share one clock, and round it. */
 const CLOCKS_MS = 100;
 
 /** An amount, and when an account may have had it available. */
@@ -17,14 +17,14 @@ export interface Available extends Span {
 }
 
 /**
- * What an account may have had available, and when. An entry says when it was decided; it is written after that, at the
- * latest when the next one that says a later time was decided on it. An amount counts from its entry's time until the
- * next entry must have been written.
+ * The balances that an account may have had available, and when. An entry carries the time of its decision; it is
+ * written after that, at the latest when the next entry with a later decision time is decided on it. A balance counts
+ * from its entry's time until the next entry must have been written.
  */
 export function availableOver(entries: readonly Entry[], { troubles, writingMs }: Facts): Available[] {
   const inOrder = troubles.toSorted((a, b) => a.from - b.from);
   const writtenBy = entries.map(({ at }, index) => {
-    // Entries of one write say the same time.
+    // Entries of one write have the same time.
     const laterAt = entries.find((other, place) => place > index && other.at > at)?.at ?? Infinity;
     return Math.min(laterAt, writtenAt(at, inOrder, writingMs));
   });
@@ -35,7 +35,10 @@ export function availableOver(entries: readonly Entry[], { troubles, writingMs }
   }));
 }
 
-/** By when what was decided has been written: soon, unless a store was away or a process stood still meanwhile. */
+/**
+ * The latest time at which a decision has been written: soon, unless a store was unavailable or a process was frozen
+ * meanwhile.
+ */
 function writtenAt(at: number, troubles: readonly Span[], writingMs: number): number {
   let until = at + writingMs;
   for (const trouble of troubles) {
@@ -45,7 +48,7 @@ function writtenAt(at: number, troubles: readonly Span[], writingMs: number): nu
 }
 
 /**
- * A model by the public catalog alone: so much an image, or a second of a video. Undefined where the catalog does not
+ * A model from the public catalog alone: priced per image, or per second of video. Undefined where the catalog does not
  * say.
  */
 export function pricedModel(models: readonly JsonObject[], body: JsonObject): PricedModel | undefined {
@@ -81,7 +84,7 @@ function modelOf(models: readonly JsonObject[], body: JsonObject): JsonObject | 
 
 export type OperationOf<O extends Request['operation']> = Extract<Request, { readonly operation: O }>;
 
-/** An exchange of one operation that was answered. */
+/** An answered exchange of one operation. */
 export interface Answered<O extends Request['operation']> extends Exchange {
   readonly request: OperationOf<O>;
   readonly at: number;
@@ -96,11 +99,11 @@ interface AddedUp {
   readonly findings: readonly Finding[];
 }
 
-/** A history, with what every rule looks up in it. */
+/** A history with the lookups that the rules need. */
 export class Known {
   private readonly parties: ReadonlyMap<string, Party>;
   private readonly records: ReadonlyMap<string, GenerationRecord>;
-  /** All accounts at rest with their entries added up, and what was wrong with these. */
+  /** All accounts at rest with the sums of their entries, and the errors found in these. */
   readonly ledgers: readonly AddedUp[];
   /** The credits of every id that a ledger names. */
   readonly money: ReadonlyMap<string, GenerationMoney>;
@@ -122,7 +125,7 @@ export class Known {
         this.looks.set(look.request.generationId, [...(this.looks.get(look.request.generationId) ?? []), look]);
     for (const { request, answered } of history.exchanges) {
       if (request.operation !== 'create') continue;
-      // A key may have been tried with another payload: what succeeded counts.
+      // A key may have been tried with another payload: the successful one counts.
       if (answered?.answer.status === 202 || !this.bodies.has(traceOf(request.body)))
         this.bodies.set(traceOf(request.body), request.body);
     }
@@ -138,7 +141,7 @@ export class Known {
     return this.records.get(generationId);
   }
 
-  /** What owners were shown of a generation that they asked for. */
+  /** Answers that owners received when they polled a generation. */
   looksAt(generationId: string): readonly Answered<'get'>[] {
     return this.looks.get(generationId) ?? [];
   }
@@ -147,7 +150,7 @@ export class Known {
     return this.history.atRest.generations.filter((record) => record.kind === 'generation');
   }
 
-  /** The use of caps, to add up from the entries of an account. */
+  /** The use of caps, to be summed from the entries of an account. */
   capUses(): CapUses {
     return new CapUses(
       new Map(
@@ -158,7 +161,10 @@ export class Known {
     );
   }
 
-  /** An answered request, and what its account, and its key by its cap, may have had available while it was under way. */
+  /**
+   * An answered request, and what its account, and its key under its cap, may have had available while it was in
+   * flight.
+   */
   creditsAnswer(exchange: Exchange & { readonly at: number }): CreditsAnswer {
     const { accountId, keyId } = this.party(exchange.by);
     const spans = [...(this.available.get(accountId) ?? []), ...this.leftOfCap(accountId, keyId)].filter(
@@ -167,7 +173,7 @@ export class Known {
     return { told: told(exchange), accountId, available: spans.map(({ amount }) => amount) };
   }
 
-  /** What may have been left of a key's cap, and when; nothing for one without. */
+  /** The amounts that may have been left of a key's cap, and when; empty for a key without a cap. */
   private leftOfCap(accountId: string, keyId: string): Available[] {
     const { facts, atRest } = this.history;
     const cap = facts.parties.find((party) => party.keyId === keyId)?.monthlyCap;
@@ -184,19 +190,19 @@ export class Known {
     return [whole, ...availableOver(own, facts)];
   }
 
-  /** What the client had asked for that this generation came from. */
+  /** The body of the client's request that created this generation. */
   bodyOf({ clientTraceId }: Generation): JsonObject | undefined {
     return clientTraceId === undefined ? undefined : this.bodies.get(clientTraceId);
   }
 
-  /** By the public catalog; undefined for what it does not have. `delivered` is all that was asked for when absent. */
+  /** From the public catalog; undefined for what it does not list. `delivered` defaults to the requested number. */
   priceOf(body: JsonObject, delivered?: number): number | undefined {
     const { models } = this.history.facts;
     const model = pricedModel(models, body);
     return model && priceOf(model, parametersOf(models, body), delivered);
   }
 
-  /** What a request asked its outputs to be: a size only if the request itself names one. */
+  /** The properties that a request set for its outputs: a size only if the request itself names one. */
   askedOutputs(body: JsonObject): AskedOutputs {
     const { models } = this.history.facts;
     const model = pricedModel(models, body);
@@ -205,7 +211,7 @@ export class Known {
       count: model ? wantedOutputs(model, parameters) : Infinity,
       size: asObject(body['parameters'])['size'],
       durationSeconds: parameters['duration_seconds'],
-      // The sandbox makes these smaller than asked for, and they are delivered as they are.
+      // The sandbox makes these smaller than requested, and they are delivered unchanged.
       isExact: parameters['behaviour'] !== 'wrong_output',
     };
   }
@@ -234,7 +240,7 @@ function addUp(account: AccountAtRest, money: Map<string, GenerationMoney>): Add
   return { account, ledger, findings: account.entries.flatMap((entry) => ledger.add(entry)) };
 }
 
-/** Each create carries a trace of its own key, so that a generation tells which key it came from. */
+/** Each create carries a trace of its own key, so that a generation shows which key it came from. */
 export function traceOf(body: JsonObject): string {
   const trace = body['client_trace_id'];
   return typeof trace === 'string' ? trace : '';
@@ -246,7 +252,7 @@ export function isSuccess({ answer }: { readonly answer: Answer }): boolean {
 
 const PASSING = new Set(['SERVICE_UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS', 'RATE_LIMITED', 'REQUEST_TIMEOUT']);
 
-/** Whether an answer says how the request stands, rather than to ask again. */
+/** Whether an answer states the request's outcome, rather than asking for a retry. */
 export function isDefinite({ answer }: { readonly answer: Answer }): boolean {
   return answer.status < 500 && !PASSING.has(answer.code ?? '');
 }
@@ -255,7 +261,7 @@ export function taskHasEnded(status: string): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
 }
 
-/** A request in a sentence. */
+/** Describes a request in a sentence. */
 export function told({ by, through, request, sentAt }: Exchange): string {
   const subject =
     'key' in request

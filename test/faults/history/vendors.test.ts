@@ -1,7 +1,7 @@
 /**
- * Goal: the history checker finds each way in which a vendor gets a generation that it must not get, and none where every
- * promise is kept. Method: the clean history as one of vendors' models, with submissions that are right, and the same with
- * one of them wrong.
+ * Goal: the history checker finds each way in which a vendor gets a generation that it must not get, and reports
+ * nothing when every guarantee is kept. Method: the clean history as one of vendors' models, with correct submissions,
+ * and the same with one of them wrong.
  */
 import { expect } from 'chai';
 import { vendorPrompt } from '../vendors/vendor-models.js';
@@ -21,7 +21,7 @@ interface Seen {
   readonly notFound?: readonly NotFound[];
 }
 
-/** The draft with its succeeded generation made by vendors, which saw this. */
+/** The draft with its succeeded generation made by vendors, with this vendor history. */
 function seenBy({ policy = 'fail', submissions, notFound = [] }: Seen): HistoryDraft {
   const draft = cleanHistory();
   draft.vendors = {
@@ -36,7 +36,7 @@ function seenBy({ policy = 'fail', submissions, notFound = [] }: Seen): HistoryD
     },
     lostWorkers: [],
   };
-  // The clean history is of one model; only one generation of it has pictures that a vendor made.
+  // The clean history uses one model; only one generation of it has pictures that a vendor made.
   for (const generation of draft.atRest.generations)
     if (generation.generationId !== IDS.succeeded && generation.kind === 'generation')
       draft.vendors.submissions.push(...madeFor(draft, generation.generationId));

@@ -9,13 +9,13 @@ import { asObject, textOf } from '../../history/values.js';
 import type { Link, Toxiproxy } from '../harness/toxiproxy.js';
 import type { Conduct, Message } from '../history/history.js';
 
-/** What a receiver does with messages. `endless` takes a message, and its answer has no end. */
+/** How a receiver treats messages. `endless` accepts a message and sends an endless response. */
 export type ReceiverTrouble = 'hang' | 'reset' | 'fail' | 'redirect' | 'slow' | 'busy' | 'endless';
 
 /** A trouble under way. */
 export interface ReceiverSuffering {
   readonly trouble: ReceiverTrouble;
-  /** Messages that could have met it, and those that did: every second one. */
+  /** Messages that could have met the trouble, and those that did: every second one. */
   met: number;
   hits: number;
 }
@@ -28,15 +28,15 @@ interface Expected {
 }
 
 const REDIRECTED = '/redirected';
-/** Below what senders wait for an answer. */
+/** Shorter than a sender's timeout. */
 const SLOW_MS = 1_500;
-/** The message to one that is about to leave after which it has left. */
+/** A receiver with conduct `leaves` is gone after this message. */
 const LEAVES_AT = 3;
 const PIECE = Buffer.alloc(16 * 1024);
 
 /**
- * An HTTP server that gets webhooks at paths that name endpoints, checks each with the public library, writes down what
- * came, and answers as it is told.
+ * An HTTP server that receives webhooks at paths that name endpoints, verifies each with the public library, records
+ * it, and answers as configured.
  */
 export class Receiver {
   readonly messages: Message[] = [];
@@ -136,7 +136,7 @@ export class Receiver {
     return came < LEAVES_AT ? 200 : 410;
   }
 
-  /** The first whose turn it is: a message may be for several, and has one. */
+  /** The first trouble whose turn it is: a message may match several, but meets one. */
   private troubleNow(): ReceiverTrouble | undefined {
     for (const suffering of this.sufferings) {
       suffering.met += 1;
@@ -164,7 +164,7 @@ function read(
   }
 }
 
-/** Until the other side has had enough. */
+/** Writes until the other side closes the connection. */
 function writeWithoutEnd(response: ServerResponse): void {
   const write = (): void => {
     while (response.writable && response.write(PIECE));
@@ -173,7 +173,7 @@ function writeWithoutEnd(response: ServerResponse): void {
   write();
 }
 
-/** As clients have it. */
+/** The clients' clock. */
 function now(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -190,7 +190,7 @@ interface Place {
 export class Receivers {
   private constructor(private readonly places: ReadonlyMap<ReceiverName, Place>) {}
 
-  /** `name` tells their links from those of other runs. */
+  /** `name` distinguishes their links from those of other runs. */
   static async open(name: string, toxiproxy: Toxiproxy): Promise<Receivers> {
     const places = new Map<ReceiverName, Place>();
     for (const one of RECEIVER_NAMES) {
@@ -200,7 +200,7 @@ export class Receivers {
     return new Receivers(places);
   }
 
-  /** What the operator allows, for otherwise no address of this machine is called. */
+  /** The hosts that the operator must allow, because addresses of this machine are blocked by default. */
   get allowedHosts(): string {
     return RECEIVER_NAMES.map((name) => `127.0.0.1:${this.link(name).port}`).join();
   }
@@ -236,7 +236,10 @@ export class Receivers {
   }
 }
 
-/** What can go wrong between workers and the receivers of webhooks, at these, and between clients and their event streams. */
+/**
+ * Faults between workers and the receivers of webhooks, at these receivers, and between clients and their event
+ * streams.
+ */
 export const RECEIVER_LINK_FAULTS = [
   "a receiver's link slowed",
   "a receiver's link cut",

@@ -14,17 +14,17 @@ export interface DescribedRounds extends Pick<InstallationOptions, 'objects'> {
   readonly title: string;
   readonly rounds: readonly Round[];
   readonly seed: number;
-  /** The command that plays them again. */
+  /** The command that replays the rounds. */
   readonly command: string;
-  /** Where its logs go, below the folder for temporary files. */
+  /** The folder for its logs, below the folder for temporary files. */
   readonly name: string;
-  /** The program of the release before, for some of the processes. */
+  /** The previous release's program, for some of the processes. */
   readonly before?: (suite: Context) => Promise<string>;
-  /** Told what the faults did. */
+  /** Receives what the faults did. */
   readonly onStruck?: (struck: readonly Struck[]) => void;
 }
 
-/** A suite that plays rounds of faults on one installation, and holds its history to every invariant. */
+/** A suite that plays rounds of faults on one installation, and checks its history against every invariant. */
 export function describeRounds({
   title,
   objects,
@@ -39,7 +39,7 @@ export function describeRounds({
     this.timeout(600_000 + rounds.length * 120_000);
     const logs = join(tmpdir(), `darkroom-${name}-${seed}-${objects}-${process.pid}`);
     let installation: Installation | undefined;
-    /** Ends whatever a run that came to no end still does: it would keep the test process alive. */
+    /** Ends whatever an unfinished run still does: it would keep the test process alive. */
     const over = new AbortController();
 
     before(async function open() {
@@ -75,7 +75,7 @@ export function describeRounds({
       for (const line of run.figures(history)) console.log(`      ${line}`);
       const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
       const all = [...run.complaints(history), ...findings];
-      // There may be more than an assertion shows.
+      // There may be more findings than an assertion message shows.
       if (all.length > 0) await writeFile(join(logs, 'findings.txt'), `${all.join('\n')}\n`);
       expect(all, again).to.deep.equal([]);
     });

@@ -8,19 +8,19 @@ import { describeStruck, type Struck } from './struck.js';
 export interface Measured {
   readonly struck: readonly Struck[];
   /**
-   * From the moment all of a round's faults were healed to the first success of a request sent after it, in
+   * Times from the moment all of a round's faults were healed to the first success of a request sent after it, in
    * milliseconds.
    */
   readonly recoveriesMs: readonly number[];
   readonly starts: number;
-  /** From the first start until the last fault was healed, and until the last check could begin. */
+  /** Times from the first start until the last fault was healed, and until the last check could start. */
   readonly underFaultsMs: number;
   readonly wallMs: number;
-  /** How often one of the processes hardly ran for a second after the last fault. */
+  /** How often a process hardly ran for a second after the last fault. */
   readonly starvedInCalm: number;
 }
 
-/** What happened, in a few lines. */
+/** Summarises the run in a few lines. */
 export function tellFigures(
   { facts, exchanges, atRest, vendors }: History,
   { struck, recoveriesMs, starts, underFaultsMs, wallMs, starvedInCalm }: Measured,
@@ -63,7 +63,7 @@ function describeVendors({ submissions, notFound }: SeenVendors): string {
   return `vendors: submissions to ${counted(submissions.map(({ maker }) => maker))}; ${again} of a generation that one had come for, ${refused} refused, ${lost} that came to nothing; ${notFound.length} answers that there is no such task`;
 }
 
-/** Submissions that paid vendors took, for each generation that was delivered. */
+/** Submissions that paid vendors accepted, per delivered generation. */
 function describePaid({ terms, submissions }: SeenVendors, { generations }: History['atRest']): string {
   const prompts = new Map(
     generations.flatMap((record) =>
@@ -78,7 +78,7 @@ function describePaid({ terms, submissions }: SeenVendors, { generations }: Hist
   return `paid vendors: ${forDelivered} submissions taken for ${delivered} generations delivered, ${taken.length - forDelivered} for others`;
 }
 
-/** Objects that no record names, by the folder they lie in. They cost room and nothing else. */
+/** Objects that no record names, by their folder. They only use space. */
 function leftovers({ objects, generations, uploads }: History['atRest']): string[] {
   const named = new Set<string>();
   for (const record of generations)

@@ -7,20 +7,17 @@ type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
 
 /** A fault under way. */
 export interface Performed {
-  /**
-   * What it has hit so far: processes and stores that were there to be struck, requests in trouble, pieces sent into a
-   * bad link.
-   */
+  /** Hits so far: processes and stores that were struck, requests in trouble, and chunks sent into a bad link. */
   hits(): number;
-  /** Of a trouble of vendors: whether it has hit enough to show something. */
+  /** For a vendor trouble, whether it has hit enough to show something. */
   hasHitEnough?(): boolean;
-  /** Takes away this fault and no other. Starts again what was ended, if it can start by now. */
+  /** Removes only this fault. Restarts the processes it ended, if they can start by now. */
   undo(): Promise<void>;
 }
 
 /**
- * Does what a fault says. What another fault has ended is waited for, or started again, so that there is something to
- * strike.
+ * Performs a fault's action. Processes that another fault has ended are awaited or restarted, so that there is
+ * something to strike.
  */
 export async function perform(
   installation: Installation,
@@ -76,8 +73,8 @@ async function troubleProcesses(
         for (const process of troubled) process.thaw();
       },
     };
-  // Not waited for: it may be long in starting while another fault lasts, and is waited for when all are healed.
-  // One that cannot be started says so there again.
+  // Not awaited: a start may take long while another fault lasts, and all starts are awaited when everything is healed.
+  // A failed start is reported again there.
   return {
     hits,
     undo: async () => {
@@ -86,7 +83,7 @@ async function troubleProcesses(
   };
 }
 
-/** One of three workers makes five of them, after which it pauses the vendor. */
+/** Each of three workers makes five of them, after which it pauses the vendor. */
 const CALLS_IN_SILENCE = 15;
 const LOSSES_OF_EACH = 2;
 const LOOK_EVERY_MS = 20;
@@ -177,7 +174,7 @@ async function troubleVendors(
   };
 }
 
-/** Whether nobody learns what became of a submission: what follows from that differs from vendor to vendor. */
+/** Whether the outcome of a submission stays unknown: what follows differs from vendor to vendor. */
 function isLoss(trouble: VendorTrouble): boolean {
   return trouble === 'requests-lost' || trouble === 'answers-lost';
 }

@@ -11,42 +11,44 @@ import type { Struck } from './struck.js';
 import { askVendors } from './vendor-faults.js';
 
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
-/** When a fault has just begun. */
+/** Shortly after a fault has started. */
 const EARLY_MS = 100;
-/** How long a vendor's trouble lasts at most beyond its time, for want of calls. */
+/** How long a vendor's trouble lasts at most beyond its time, when too few calls came. */
 const [LOOK_EVERY_MS, MOST_LOOKS] = [100, 80];
-/** Then somebody asks once more. */
+/** After this many looks, another request is sent. */
 const LOOKS_BETWEEN = 25;
-/** A call without an answer ends after three seconds; a worker that has paused the vendor then tries it after one more. */
+/**
+ * A call without an answer ends after three seconds; a worker that has paused the vendor then retries after one more.
+ */
 const PAST_A_PAUSE_MS = 5_000;
-/** Long enough for a revocation to have reached everybody, and for some more requests after that. */
+/** Long enough for a revocation to reach all processes, and for some more requests after that. */
 const USED_AFTER_REVOCATION_MS = 7_000;
 
 export interface PlayedRound {
-  /** Goes on beyond the round: a revoked key is used for a while yet. */
+  /** Continues beyond the round, because a revoked key is used for some time after its revocation. */
   readonly aftermath: Promise<void>;
   /** From the first fault until everything was healed. */
   readonly trouble: Span;
-  /** What its faults did. */
+  /** The effects of its faults. */
   readonly struck: readonly Struck[];
-  /** When workers may have been parted from what they had under way. */
+  /** Periods in which workers may have lost the work that they had in flight. */
   readonly lostWorkers: readonly Span[];
 }
 
-/** What all rounds of a run have in common. Whatever goes on in them ends with the signal. */
+/** Inputs that all rounds of a run share. Everything in them ends with the signal. */
 export interface Play {
   readonly installation: Installation;
   readonly pool: ClientPool;
   readonly rich: ApiClient;
-  /** An upload of the rich that is ready; absent where there are no vendors. */
+  /** A ready upload of the rich party; absent when there are no vendors. */
   readonly uploadId?: string;
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is
- * healed.
+ * One round: its faults, each for its time, together with a burst on a poor account and the revocation of a key; then
+ * everything is healed.
  */
 export async function playRound(
   round: Round,
@@ -69,7 +71,7 @@ export async function playRound(
       isOver = true;
     }),
   ]).then(() => undefined);
-  // Nobody waits for it should the round fail, and its own failure is of no interest then.
+  // If the round fails, the aftermath is not awaited, and its own failure is then irrelevant.
   aftermath.catch(() => undefined);
   const begunAt = pool.now();
   const from = begunAt + Math.min(...round.faults.map(({ afterMs }) => afterMs));
@@ -92,12 +94,15 @@ export async function playRound(
   };
 }
 
-/** Whether what it does to processes, or to their database, may end their work. */
+/** Whether the fault's effect on processes, or on their database, may end their work. */
 function losesWorkers({ action }: Fault): boolean {
   return action.to === 'processes' || ('store' in action && action.store === 'mongo');
 }
 
-/** With a cap, the account has more than its key may spend. Processes of the release before know no caps. */
+/**
+ * With a cap, the account has more credits than its key may spend. Processes of the previous release do not support
+ * caps.
+ */
 export function openPoor(
   pool: ClientPool,
   name: string,
@@ -108,11 +113,11 @@ export function openPoor(
 
 interface Playing {
   readonly pause: (ms: number) => Promise<void>;
-  /** Asks for what the fault spoils. */
+  /** Sends the requests that the fault affects. */
   readonly ask: () => Promise<void>;
 }
 
-/** One that is cut short is not undone: the installation is ended then. */
+/** A fault that is cut short is not undone: the installation is ended then. */
 async function playFault(
   installation: Installation,
   { kind, action, afterMs, forMs }: Fault,
@@ -120,14 +125,14 @@ async function playFault(
 ): Promise<Struck> {
   await pause(afterMs);
   const performed = await perform(installation, action, pause);
-  // Each time whatever became of the one before: all are waited for.
+  // Continues whatever the outcome of the previous one: all are awaited.
   const askIfNeeded = () => (performed.hasHitEnough?.() === true ? undefined : ask());
   const asked = [pause(EARLY_MS).then(ask), pause(forMs / 2).then(askIfNeeded)];
-  // Of interest only if the round comes to its end.
+  // Matters only if the round completes.
   const all = () => Promise.all(asked);
   all().catch(() => undefined);
   await pause(forMs);
-  // On a slow machine, it may be some time until somebody's task is at a vendor.
+  // On a slow machine, it may take some time until a task is at a vendor.
   for (let looks = 0; looks < MOST_LOOKS && performed.hasHitEnough?.() === false; looks += 1) {
     if (looks % LOOKS_BETWEEN === 0) asked.push(ask().catch(() => undefined));
     await pause(LOOK_EVERY_MS);

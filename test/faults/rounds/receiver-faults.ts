@@ -13,10 +13,10 @@ import { type Action, type Fault, REST, type RestName, type Round } from './sche
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 
-/** Between every two connections, so that what was sent first does not arrive first. */
+/** On every second connection, so that what was sent first does not arrive first. */
 const HALF = 0.5;
 
-/** What goes wrong between the workers and receivers, at receivers, and between clients and their event streams. */
+/** Faults between the workers and receivers, at receivers, and between clients and their event streams. */
 const KINDS: Readonly<Record<ReceiverFaultKind, (draw: Draw) => Drawn>> = {
   "a receiver's link slowed": (draw) =>
     links(draw, { type: 'latency', attributes: { latency: between(draw, 500, 2_000), jitter: 200 } }, HALF),
@@ -39,7 +39,10 @@ const KINDS: Readonly<Record<ReceiverFaultKind, (draw: Draw) => Drawn>> = {
 
 const DECKS = [RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS] as const;
 
-/** The same rounds with three of these beside their own faults: of a link to receivers, at receivers, and of streams. */
+/**
+ * The same rounds with three of these in addition to their own faults: of a link to receivers, at receivers, and of
+ * streams.
+ */
 export function withReceiverFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x72_65_63_76);
   const dealt: ReceiverFaultKind[][] = DECKS.map(() => []);

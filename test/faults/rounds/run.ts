@@ -27,32 +27,36 @@ const CLIENTS = 6;
 const VENDOR_CLIENTS = 4;
 const UPLOADERS = 2;
 const GRANTED = 1_000_000;
-/** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
+/**
+ * Time that leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes.
+ */
 const SLACK_MS = 60_000;
 /**
- * How long recovery may put off something whose wake-up it sent again, and that one was lost too; and then it has to be
- * done.
+ * How long recovery may postpone something whose wake-up it sent again, when that one was lost too; and then the work
+ * still has to be done.
  */
 const ENOUGH_CALM_MS = 90_000;
-/** What is left of trouble once it is over: a lease, recovery's grace and one pass of it. */
+/** How long effects of trouble last after it is over: a lease, recovery's grace and one recovery pass. */
 const AFTERMATH_MS = 6_000;
-/** MongoDB is given two seconds; the rest is for a busy machine. */
+/** MongoDB has a limit of two seconds; the rest is for a busy machine. */
 const WRITING_MS = 3_000;
-/** How long before a failure was told the call may have been made that failed, or the lease taken that lapsed. */
+/** How long before the report of a failure the failed call may have been made, or the lapsed lease taken. */
 const LONGEST_WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 const LOOK_AT_WAITS_EVERY_MS = 1_000;
-/** Load between two rounds, after everything was healed: enough to see that it is. */
+/** Load between two rounds, after everything was healed: enough to see that it was. */
 const CALM_MS = 1_000;
 const EXACT_BURSTS = 3;
 const MOST_BURSTS = 12;
 
-/** One run over one installation: rounds of faults under load, then quiet, then everything there is to know of it. */
+/**
+ * One run over one installation: rounds of faults under load, then quiet, then the collection of the complete history.
+ */
 export class Run {
   private readonly recorder = new Recorder();
   private readonly pool: ClientPool;
   private readonly audience: Audience | undefined;
-  /** What the faults of the rounds so far did. */
+  /** The effects of faults in the rounds so far. */
   readonly struck: Struck[] = [];
   private readonly recoveriesMs: number[] = [];
   private readonly complained: string[] = [];
@@ -60,16 +64,16 @@ export class Run {
   private underFaultsMs = 0;
   /** From each round's first fault until everything was healed. */
   private readonly troubles: Span[] = [];
-  /** When workers may have been parted from what they had under way. */
+  /** Periods in which workers may have lost the work that they had in flight. */
   private readonly lostWorkers: Span[] = [];
   private readonly waits: ProcessorWaits;
-  /** What goes on beyond its round. */
+  /** Work that continues beyond its round. */
   private readonly aftermaths: Promise<void>[] = [];
   private isLoaded = true;
   private readonly over = new AbortController();
   private readonly signal: AbortSignal;
 
-  /** Whatever goes on in a run ends with it, and with the signal. */
+  /** Everything in a run ends with the run, and with the signal. */
   constructor(
     private readonly installation: Installation,
     private readonly rounds: readonly Round[],
@@ -78,7 +82,7 @@ export class Run {
     signal: AbortSignal,
   ) {
     this.signal = AbortSignal.any([signal, this.over.signal]);
-    // As many as there are faults, revocations and clients that wait.
+    // Faults, revocations and waiting clients each add a listener.
     setMaxListeners(0, this.signal);
     this.pool = new ClientPool(installation.operator.context, installation.urls, this.recorder);
     this.waits = new ProcessorWaits({
@@ -137,7 +141,7 @@ export class Run {
     return { facts, exchanges: recorder.exchanges, atRest: await this.atRest(), ...this.vendors(), ...told };
   }
 
-  /** What was wrong with the processes themselves, and what the run has too little of to prove anything. */
+  /** Errors of the processes themselves, and what the run shows too rarely to prove anything. */
   complaints(history: History): string[] {
     return [
       ...this.installation.processes.flatMap(({ crashes }) => crashes),
@@ -183,7 +187,7 @@ export class Run {
       new ForeignIdProber(other, draw(60)).run(shouldContinue),
       new ForeignIdProber(neighbour, draw(61)).run(shouldContinue),
     ]);
-    // One that fails is told at the end of the rounds.
+    // A failure of the load is reported at the end of the rounds.
     load.catch(() => undefined);
     try {
       for (const round of this.rounds) await this.playRound(round, rich, uploadId);
@@ -216,7 +220,7 @@ export class Run {
     }
   }
 
-  /** A machine so busy that a client gives up waiting makes a burst inexact, and another is tried. */
+  /** If a client times out on a busy machine, the burst is inexact, and another is tried. */
   private async burstExactly(): Promise<void> {
     let exact = 0;
     for (let number = 1; number <= MOST_BURSTS && exact < EXACT_BURSTS; number += 1) {
@@ -241,7 +245,7 @@ export class Run {
       this.complained.push(`Only ${exact} of ${MOST_BURSTS} bursts were answered at once while nothing went wrong.`);
   }
 
-  /** A generation's end is shown before its hold is settled; recovery does what was cut. */
+  /** A generation's end is visible before its hold is settled; recovery completes interrupted settlements. */
   private async untilSettled(until: number): Promise<void> {
     const { context } = this.installation.operator;
     while (this.recorder.now() < until) {
@@ -249,7 +253,7 @@ export class Run {
       if (accounts.every((account) => account?.holds.size === 0)) break;
       await this.pause(LOOK_EVERY_MS);
     }
-    // The mark that it is settled is written after the hold has gone.
+    // The settled mark is written after the hold is released.
     await this.pause(LOOK_EVERY_MS);
   }
 
@@ -271,7 +275,7 @@ export class Run {
     return ((await response.json()) as { data: { models: JsonObject[] } }).data.models;
   }
 
-  /** Faults, and what was not answered in time: a machine too busy to answer is a fault too. */
+  /** Faults, and periods without timely answers: a machine too busy to answer is a fault too. */
   private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
     const slow = this.slowTimes();
     const rounds = this.troubles.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
@@ -281,7 +285,9 @@ export class Run {
     };
   }
 
-  /** When stores did not answer, answers to clients were slow or processes hardly ran, and what that leaves. */
+  /**
+   * Periods in which stores did not answer, answers to clients were slow or processes hardly ran, and their aftermath.
+   */
   private slowTimes(): Span[] {
     const stores = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
     return [...stores, ...slowAnswers(this.recorder.exchanges), ...this.waits.spans].map(({ from, until }) => ({

@@ -11,8 +11,8 @@ import { describeStruck, OwnerlessWatch, type Struck, whatHitNothing } from './s
 import { withVendorFaults } from './vendor-faults.js';
 
 /**
- * Goal: a run of ordinary length tries every kind of fault, and a seed always draws the same rounds.
- * Method: draw rounds of many seeds and count.
+ * Goal: a run of ordinary length tries every kind of fault, and a seed always draws the same rounds. Method: draw
+ * rounds from many seeds and count.
  */
 
 describe('rounds of faults', () => {
@@ -166,8 +166,8 @@ describe('the watch over generations without a worker', () => {
 });
 
 /**
- * Goal: a run whose faults hit nothing is told from one whose faults did.
- * Method: faults of all kinds that hit one thing each, and the same with some that hit nothing, or were not there.
+ * Goal: a run whose faults hit nothing is distinguished from one whose faults did. Method: faults of all kinds that hit
+ * one thing each, and the same with some that hit nothing, or were not there.
  */
 
 describe('faults that were played', () => {

@@ -12,7 +12,7 @@ export type RestName = (typeof REST)[number];
 export type ProcessName = (typeof PROCESSES)[number];
 export type StoreName = 'mongo' | 's3';
 
-/** What is done, and to whom. */
+/** A fault's action and its targets. */
 export type Action =
   | {
       readonly to: 'processes';
@@ -33,7 +33,7 @@ export type Action =
       readonly vendors: readonly VendorName[];
       readonly toxic: Toxic;
       readonly directions: readonly Direction[];
-      /** The share of connections that it is on. */
+      /** The share of connections that it affects. */
       readonly toxicity: number;
     }
   | { readonly to: 'vendors'; readonly vendors: readonly VendorName[]; readonly trouble: VendorTrouble }
@@ -56,7 +56,7 @@ export type Action =
 export interface Fault {
   readonly kind: FaultKind;
   readonly action: Action;
-  /** From the beginning of the round, in milliseconds; it is undone after `forMs`. */
+  /** Milliseconds from the beginning of the round; it is undone after `forMs`. */
   readonly afterMs: number;
   readonly forMs: number;
 }
@@ -64,14 +64,14 @@ export interface Fault {
 export interface Round {
   readonly number: number;
   readonly faults: readonly Fault[];
-  /** When, in the round, the poor account's clients all come at once. */
+  /** When, in the round, the poor account's clients send their burst. */
   readonly burstAfterMs: number;
   readonly revokeAfterMs: number;
 }
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 
-/** Longer than a worker's lease and a claim's, so that another process takes over from one that is not dead. */
+/** Longer than a worker's lease and a claim's, so that another process takes over from one that is still alive. */
 const PAST_THE_LEASES_MS = 6_000;
 /** In the middle of a round's load. */
 const REPLACED_AFTER_MS = 1_500;
@@ -98,20 +98,20 @@ const KINDS = {
     links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
   'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down', usersOfS3(draw)),
   'S3 fails': (draw: Draw) => trouble(draw, 'internal-error', usersOfS3(draw)),
-  // REST processes send the store no bodies: clients do, by its own address.
+  // REST processes do not send bodies to the store: clients do, at its own address.
   'S3 takes half': (draw: Draw) => trouble(draw, 'half-requests', oneOrAll(draw, WORKERS)),
-  // Nobody reads often, so everybody has it.
+  // Reads are rare, so the fault affects all processes.
   'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers', PROCESSES),
 } as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
 
 type StoreFaultKind = keyof typeof KINDS;
 export type FaultKind = StoreFaultKind | VendorFaultKind | ReceiverFaultKind;
-/** Those of processes and stores. */
+/** Fault kinds of processes and stores. */
 export const FAULT_KINDS = Object.keys(KINDS) as StoreFaultKind[];
 
 /**
- * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of so
- * many rounds has each of them: a fault that happens not to be drawn proves nothing.
+ * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of
+ * enough rounds has each of them: a fault that happens not to be drawn proves nothing.
  */
 export function drawRounds(seed: number, count: number): Round[] {
   const draw = drawsFrom(seed);
@@ -132,13 +132,13 @@ export function drawRounds(seed: number, count: number): Round[] {
   });
 }
 
-/** The processes that an upgrade replaces in every round, by the other build. */
+/** The processes that an upgrade replaces with the other build in every round. */
 const REPLACED = [
   ['a REST process stopped', 'rest-2'],
   ['a worker stopped', 'worker-3'],
 ] as const;
 
-/** The same rounds in the middle of an upgrade: in each, two processes are stopped in good order to be replaced. */
+/** The same rounds in the middle of an upgrade: in each, two processes are stopped gracefully to be replaced. */
 export function withReplacements(rounds: readonly Round[]): Round[] {
   const faults = REPLACED.map(([kind, name]): Fault => ({
     kind,
@@ -149,7 +149,7 @@ export function withReplacements(rounds: readonly Round[]): Round[] {
   return rounds.map((round) => ({ ...round, faults: [...faults, ...round.faults] }));
 }
 
-/** A round in one line, for a person who wants to know what happened. */
+/** A round in one line, for a human reader. */
 export function describeRound({ number, faults }: Round): string {
   return `round ${number}: ${faults.map(({ kind, action, afterMs, forMs }) => `${kind} (${describeTargets(action)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
 }
@@ -193,7 +193,7 @@ function several(draw: Draw): ProcessName[] {
   return shuffled(draw, PROCESSES).slice(0, between(draw, 2, PROCESSES.length));
 }
 
-/** The links of one process to a store, or of all. */
+/** The links of one process to a store, or of all processes. */
 function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
   const to = oneOf<StoreName>(draw, ['mongo', 's3']);
@@ -208,7 +208,7 @@ function trouble(draw: Draw, what: Trouble, whom: readonly ProcessName[]): Drawn
   return { action: { to: 's3', trouble: what, processes: whom }, forMs: between(draw, 2_000, 4_000) };
 }
 
-/** A REST process asks S3 so seldom that one alone would hardly notice. */
+/** A REST process calls S3 so rarely that a fault on one alone would hardly be noticed. */
 function usersOfS3(draw: Draw): readonly ProcessName[] {
   return draw(2) === 0 ? PROCESSES : [oneOf(draw, WORKERS)];
 }

@@ -14,11 +14,14 @@ const MOST_FETCHED = 150;
 /** A request that was sent with a key. */
 type Keyed = Exchange & { readonly request: OperationOf<'create' | 'prepare' | 'complete'> };
 
-/** What clients do when all is quiet: ask again whatever they do not know, and follow everything to its end. */
+/**
+ * The clients' behaviour once all is quiet: they retry every request of unknown outcome, and follow everything to its
+ * end.
+ */
 export class Settling {
   private turn = 0;
 
-  /** Nobody is asked any more once the signal says so. */
+  /** After the signal aborts, no more requests are sent. */
   constructor(
     private readonly recorder: Recorder,
     private readonly pool: ClientPool,
@@ -26,7 +29,7 @@ export class Settling {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Sends every request of unknown outcome again, with its key, until an answer says how it stands. */
+  /** Repeats every request of unknown outcome, with its key, until an answer states the outcome. */
   async learnOutcomes(until: number): Promise<void> {
     const unknown = this.unknown();
     await inTurns(unknown, async (exchange) => {
@@ -34,7 +37,7 @@ export class Settling {
     });
   }
 
-  /** Looks at everything that was accepted until it has ended. */
+  /** Polls everything that was accepted until it has ended. */
   async follow(until: number): Promise<void> {
     const ids = new Map<string, string>();
     for (const { answered, by } of this.recorder.sent('create')) {
@@ -54,7 +57,7 @@ export class Settling {
     });
   }
 
-  /** One request of every key that never succeeded, unless all that was sent was answered and refused. */
+  /** One request of every key that never succeeded, unless every request was answered and refused. */
   private unknown(): Keyed[] {
     const byKey = new Map<string, Keyed[]>();
     for (const exchange of [
@@ -71,7 +74,7 @@ export class Settling {
       .flatMap((exchanges) => exchanges.slice(0, 1));
   }
 
-  /** A refusal stands only if nothing that was sent before it can still arrive. */
+  /** A refusal is final only if nothing sent before it can still arrive. */
   private isKnown(exchanges: readonly Exchange[]): boolean {
     const isAllAnswered = exchanges.every(({ answered }) => answered !== undefined);
     return exchanges.some(
@@ -102,7 +105,7 @@ export class Settling {
   }
 }
 
-/** That a credential was refused says nothing of the key. */
+/** A refused credential says nothing about the key. */
 function isOutcome(answer: Answer | undefined): boolean {
   return answer !== undefined && isDefinite({ answer }) && answer.status !== 401;
 }

@@ -3,14 +3,14 @@ import { RECEIVER_TROUBLES } from '../receivers/receivers.js';
 import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-trouble.js';
 import { type Action, FAULT_KINDS, type FaultKind } from './schedule.js';
 
-/** What a fault did in the end: processes and stores really struck, requests in trouble or sent into a bad link. */
+/** The final effect of a fault: processes and stores that were struck, requests in trouble or sent into a bad link. */
 export interface Struck {
   readonly kind: FaultKind;
   readonly action: Action['to'];
   readonly hits: number;
 }
 
-/** By kind: how many there were, and what they hit altogether. */
+/** The number of faults of each kind, and their total hits. */
 export function describeStruck(struck: readonly Struck[]): string {
   const kinds = new Map<string, { times: number; hits: number; action: Struck['action'] }>();
   for (const { kind, hits, action } of struck) {
@@ -38,9 +38,9 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
 const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
 
 /**
- * The kinds of fault that hit nothing in a whole run that has them all. Processes and stores are there to be struck,
- * each time. Whether somebody uses a certain link, or asks S3, while it is in trouble is up to chance: of those that
- * all kinds together hit nothing would be none. Vendors are asked for each kind of call while it fails.
+ * The kinds of fault that hit nothing in a whole run that has them all. Faults of processes and stores must hit
+ * something each time. Whether a certain link, or S3, is used while it is in trouble is up to chance, so these kinds
+ * fail only if all of them together hit nothing. Vendors get calls of each kind while it fails.
  */
 export function whatHitNothing(struck: readonly Struck[]): string[] {
   const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
@@ -61,22 +61,22 @@ export function whatHitNothing(struck: readonly Struck[]): string[] {
   ];
 }
 
-/** A stretch of time in which a generation ran and nobody had its lease. */
+/** A period in which a generation ran and no worker had its lease. */
 export interface Ownerless {
   readonly generationId: string;
   readonly from: number;
   until: number;
-  /** How many younger generations of its model were started in that time, once recovery had had the time to wake it. */
+  /** How many younger generations of its model started in that period, after recovery had had the time to wake it. */
   overtakenBy: number;
 }
 
-/** Looks at generations again and again, and counts who was started while another one waited for a new worker. */
+/** Polls generations, and counts which started while another one waited for a new worker. */
 export class OwnerlessWatch {
   readonly stretches: Ownerless[] = [];
   private readonly underWay = new Map<string, Ownerless>();
   private readonly started = new Set<string>();
 
-  /** `allowanceMs`: what recovery and the delivery of a wake-up may take before anybody is called overtaken. */
+  /** `allowanceMs`: the time for recovery and the delivery of a wake-up before an overtaking is counted. */
   constructor(private readonly allowanceMs: number) {}
 
   see(now: number, generations: readonly Generation[]): void {

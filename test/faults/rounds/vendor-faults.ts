@@ -23,14 +23,16 @@ type Drawn = { readonly action: Action; readonly forMs: number };
 type Dealt = (typeof VENDOR_LINK_FAULTS)[number] | (typeof VENDOR_CALL_TROUBLES)[number];
 
 const JITTER_MS = 50;
-/** Those that are the only one of their models. */
+/** Vendors that are the only one of their models. */
 const ALONE = ['images', 'predictions', 'studio'] as const;
-/** Those that answer a submission before its task has ended. */
+/** Vendors that answer a submission before its task has ended. */
 const WITH_TASKS = ['predictions', 'studio', 'west', 'east'] as const;
-/** It goes on until there were enough calls for a worker to pause the vendor, and then for longer than that pause. */
+/**
+ * The silence lasts until there were enough calls for a worker to pause the vendor, and then longer than that pause.
+ */
 const SHORTEST_SILENCE_MS = 2_000;
 
-/** What goes wrong between the workers and vendors, and at vendors. A link slows by less than a vendor's settle time. */
+/** Faults between the workers and vendors, and at vendors. A link delays by less than a vendor's settle time. */
 const KINDS: Readonly<Record<Dealt, (draw: Draw) => Drawn>> = {
   "a vendor's link slowed": (draw: Draw) =>
     links(draw, {
@@ -49,9 +51,9 @@ const KINDS: Readonly<Record<Dealt, (draw: Draw) => Drawn>> = {
 };
 
 /**
- * The same rounds with these beside their own faults: one of a link to vendors and one of calls at vendors, dealt like
- * cards; some vendors that lose submissions and others that lose answers to them; and in every second one vendors that are
- * silent, in the others a worker that is killed.
+ * The same rounds with these in addition to their own faults: one of a link to vendors and one of calls at vendors,
+ * dealt like cards; some vendors that lose submissions and others that lose answers to them; and in every second round
+ * silent vendors, in the others a killed worker.
  */
 export function withVendorFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x76_65_6e_64);
@@ -76,7 +78,10 @@ function begun(draw: Draw, kind: VendorFaultKind, drawn: Drawn): Fault {
   return { kind, ...drawn, afterMs: between(draw, 300, 2_000) };
 }
 
-/** Of the two of the route one loses submissions, and the other answers to them; of the others, each one or the other. */
+/**
+ * One of the route's two vendors loses submissions, and the other loses the answers; each of the others loses one
+ * or the other.
+ */
 function losses(draw: Draw): Fault[] {
   const [one, other] = shuffled<VendorName>(draw, ['west', 'east']);
   const requests = ALONE.filter(() => draw(2) === 0);
@@ -89,7 +94,7 @@ function losses(draw: Draw): Fault[] {
   ];
 }
 
-/** One without a limit, which would keep workers from five calls, and sometimes another. */
+/** A vendor without a limit, because a limit would keep workers from five calls, and sometimes another. */
 function silence(draw: Draw): Fault {
   const vendors = [...new Set<VendorName>(['studio', ...shuffled(draw, ALONE).slice(0, draw(2))])];
   const forMs = between(draw, SHORTEST_SILENCE_MS, SHORTEST_SILENCE_MS + 1_000);
@@ -105,7 +110,7 @@ function killed(draw: Draw): Fault {
   };
 }
 
-/** On every second connection in half of the cases: then what was sent first does not arrive first. */
+/** On every second connection in half of the cases, so that what was sent first does not arrive first. */
 function links(draw: Draw, toxic: Toxic): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
   const toxicity = draw(2) === 0 ? 1 : 0.5;
@@ -126,17 +131,20 @@ function someOf(draw: Draw, vendors: readonly VendorName[]): readonly VendorName
 export interface AsksVendors {
   readonly pool: ClientPool;
   readonly rich: ApiClient;
-  /** An upload of the rich that is ready. */
+  /** A ready upload of the rich party. */
   readonly uploadId: string;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** Of each model, each time: a trouble meets every second call, and a silence enough that a worker pauses the vendor. */
+/**
+ * Tasks per model each time: a trouble hits every second call, and a silence must hit enough for a worker to pause the
+ * vendor.
+ */
 const [TASKS, TASKS_IN_SILENCE] = [3, 4];
 
 /**
- * Asks the vendors of a fault for what it spoils, as nobody else might just then, and no others: tasks that wait for a
- * vendor in vain are in the way of later ones. Asks nothing for other faults.
+ * Sends requests to the vendors of a fault of the kind it spoils, because there might be none otherwise, and to no
+ * other vendors: tasks that wait for a vendor in vain block later ones. Sends nothing for other faults.
  */
 export async function askVendors(action: Action, { pool, rich, uploadId, pause }: AsksVendors): Promise<void> {
   if (action.to !== 'vendor-links' && action.to !== 'vendors') return;

@@ -8,7 +8,7 @@ import { vendorPicture } from './vendor-picture.js';
 
 type Requests = readonly LoggedRequest[];
 
-/** What is made of one submission, told by the answer to it. */
+/** Builds the task that a submission created, from the answer to it. */
 type TaskIn = (answer: JsonObject, takenAt: number) => Omit<VendorTask, 'deliveredSha256'>;
 
 const PROMPT_NODE = '2';
@@ -19,7 +19,10 @@ export function promptOf(graph: object): string {
   return textOf(inputs?.['value']);
 }
 
-/** Answers have the pictures: a task has ended when it was taken. That it did, the vendor cannot know anybody has heard. */
+/**
+ * Answers contain the pictures: a task has ended when it was accepted. The vendor cannot know whether a client received
+ * that end.
+ */
 export function imagesLog(maker: string, requests: Requests): VendorHistory {
   const taskIn: TaskIn = (_, takenAt) => ({ id: `at ${takenAt}`, takenAt, endedAt: takenAt });
   return {
@@ -46,7 +49,7 @@ export function predictionsLog(maker: string, requests: Requests): VendorHistory
 
 const ENDED_JOB = ['completed', 'failed', 'cancelled'];
 
-/** `ends` are in order: an id that was taken twice has two. */
+/** `ends` are in order: an id that was accepted twice has two. */
 export function comfyUiLog(
   maker: string,
   requests: Requests,
@@ -88,7 +91,9 @@ function notFoundJobs(maker: string, requests: Requests): NotFound[] {
   });
 }
 
-/** Whether the answers that it made were sent: what met a fault may have been handled, and nobody heard of it. */
+/**
+ * Whether the answers were sent: a request that met a fault may have been handled without anybody receiving its answer.
+ */
 function isAnswered({ fault }: LoggedRequest): boolean {
   return fault === undefined || fault.type === 'slow-answer';
 }
@@ -106,7 +111,7 @@ function firstTold(requests: Requests, named: (answer: FakeAnswer) => string | u
   return told;
 }
 
-/** Those that came whole: of others it is not known what they were for, and nothing is made of them. */
+/** Complete submissions only: the purpose of others is unknown, and they create nothing. */
 function submissions(
   requests: Requests,
   taskIn: TaskIn,

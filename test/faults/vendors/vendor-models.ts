@@ -1,7 +1,7 @@
 import { EDIT, STILL } from '../../adapters/providers/comfyui/workflows.js';
 import type { VendorTerms } from '../history/history.js';
 
-/** Each connected provider of the fault runs, by the kind that it is of. */
+/** The kind of each connected provider of the fault runs. */
 export const VENDORS = {
   images: 'openai',
   predictions: 'replicate',
@@ -14,20 +14,20 @@ export type VendorName = keyof typeof VENDORS;
 export const VENDOR_NAMES = Object.keys(VENDORS) as [VendorName, ...VendorName[]];
 
 /**
- * How much of a provider all workers use together. A studio makes one picture after another, three a second: more than that
- * many at a time would wait past their run deadlines.
+ * The concurrency limit of a provider over all workers. A studio makes pictures sequentially, three per second: more
+ * tasks at a time would wait past their run deadlines.
  */
 export const MOST_CONCURRENT: Readonly<Partial<Record<VendorName, number>>> = { studio: 32, west: 2, east: 2 };
-/** How long a request is on its way at most. Faults of links delay by less. */
+/** How long a request is in transit at most. Faults of links delay by less. */
 export const SETTLE_MS = 3_000;
-/** No delay of a link or of a vendor is longer: a vendor is asked again when all that was sent has arrived. */
+/** The longest delay of a link or of a vendor: a vendor is asked again when everything sent has arrived. */
 export const LONGEST_DELAY_MS = 1_000;
 
 interface ModelOfVendors {
-  /** What it does when it is unknown whether a task was taken. */
+  /** The policy when it is unknown whether a task was accepted. */
   readonly policy: 'fail' | 'resubmit';
   readonly makers: readonly VendorName[];
-  /** Whether it makes one picture from a reference file, which is uploaded to the vendor, in place of one or two. */
+  /** Whether it makes one picture from a reference file, which is uploaded to the vendor, instead of one or two. */
   readonly takesReference: boolean;
   /** Long enough that a task of Replicate, which ends at its second poll, can be cancelled while it runs. */
   readonly pollIntervalMs: number;
@@ -53,15 +53,15 @@ export const VENDOR_TERMS: VendorTerms = {
 
 export type VendorModel = keyof typeof VENDOR_MODELS;
 export const VENDOR_MODEL_KEYS = Object.keys(VENDOR_MODELS) as [VendorModel, ...VendorModel[]];
-/** Those that need no reference file. */
+/** Models that need no reference file. */
 export const PLAIN_VENDOR_MODEL_KEYS = VENDOR_MODEL_KEYS.filter((key) => !VENDOR_MODELS[key].takesReference) as [
   VendorModel,
   ...VendorModel[],
 ];
-/** Those whose tasks a vendor can be asked to stop. */
+/** Models whose tasks a vendor can be asked to stop. */
 export const STOPPABLE_VENDOR_MODEL_KEYS = PLAIN_VENDOR_MODEL_KEYS.filter((key) => key !== 'vendor-images');
 
-/** What a request under this key asks a vendor for. */
+/** The prompt for a vendor in a request under this key. */
 export function vendorPrompt(key: string): string {
   return `A card for ${key}`;
 }
@@ -71,13 +71,13 @@ export const WORKFLOWS = [
   { file: 'edit.json', content: EDIT },
 ] as const;
 
-/** Where a vendor is reached, and with which key. */
+/** The address of a vendor, and its key. */
 export interface VendorPlace {
   readonly port: number;
   readonly key: string;
 }
 
-/** The sections of the configuration, a line each. Every wait is short, so that a fault outlasts it. */
+/** The sections of the configuration, one line each. Every wait is short, so that a fault outlasts it. */
 export function vendorSections(places: Readonly<Record<VendorName, VendorPlace>>): string {
   return VENDOR_NAMES.map((name) => `  ${name}: { ${sectionOf(name, places[name])} }`).join('\n');
 }
@@ -108,7 +108,7 @@ const SETTINGS: Readonly<Record<VendorModel, string>> = {
   'vendor-route': COMFYUI_STILL,
 };
 
-/** Entries of the catalog, to follow others. */
+/** Entries to append to the catalog. */
 export function vendorCatalog(): string {
   return VENDOR_MODEL_KEYS.map(entryOf).join('');
 }

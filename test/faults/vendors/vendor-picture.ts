@@ -6,7 +6,7 @@ const SIDE_PX = 8;
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 const [COLOR_DEPTH_BITS, TRUE_COLOR] = [8, 2];
 
-/** A picture of its own for each maker and prompt, without metadata: what is delivered of it is the same bytes. */
+/** A distinct picture for each maker and prompt, without metadata: the delivered output has the same bytes. */
 export function vendorPicture(maker: string, prompt: string): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(SIDE_PX, 0);

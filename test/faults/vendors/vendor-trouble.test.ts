@@ -1,7 +1,7 @@
 /**
- * Goal: a trouble of a vendor meets the calls that it is for and no others, whatever else the vendor suffers, and ends; and
- * the vendor's log says that somebody has heard only what was sent.
- * Method: the fake of ComfyUI, asked by the platform's own client.
+ * Goal: a vendor trouble hits the calls that it is for and no others, whatever other troubles are active, and ends; and
+ * the vendor's log counts as received only what was sent. Method: the fake of ComfyUI, called by the platform's own
+ * client.
  */
 import { expect } from 'chai';
 import { until } from '../../fixtures/clocks.js';

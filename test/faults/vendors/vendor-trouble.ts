@@ -3,9 +3,9 @@ import type { FakeServer, Fault, FaultMatch, PlannedFault } from '../../provider
 import { LONGEST_DELAY_MS } from './vendor-models.js';
 
 /**
- * What a vendor does. With submissions: it carries them out and its answer is lost, or it was carried out late; it never
- * carries them out, which nobody learns; or it has no room. With other calls: those of one kind fail. Or it is silent, and
- * answers no call of any kind.
+ * A vendor's misbehaviour. For submissions: it carries them out and the answer is lost, or carries them out late; it
+ * never carries them out, and the caller does not learn that; or it has no capacity. For other calls: one kind fails.
+ * Or it is silent, and answers no calls of any kind.
  */
 export type VendorTrouble =
   | 'answers-lost'
@@ -25,7 +25,7 @@ const FULL: Fault = {
   body: '{"error":{"type":"requests","code":"rate_limit_exceeded"}}',
 };
 
-/** Of a call that makes nothing: no answer, half of one, a late one, or that of somebody else. */
+/** Faults for a call that creates nothing: no answer, half of one, a late one, or another server's. */
 const FAILED_CALLS: readonly [Fault, ...Fault[]] = [
   { type: 'lose-answer' },
   { type: 'html', isHandled: false },
@@ -56,7 +56,7 @@ const SPOILS: Readonly<Record<Exclude<VendorTrouble, 'silence'>, Spoils>> = {
   },
   'requests-lost': {
     match: { of: 'submit' },
-    // What came whole might have been taken, as far as anybody knows.
+    // The caller cannot rule out that a request that arrived whole was accepted.
     faults: [
       { type: 'html', isHandled: false },
       { type: 'hang', isHandled: false },
@@ -67,19 +67,19 @@ const SPOILS: Readonly<Record<Exclude<VendorTrouble, 'silence'>, Spoils>> = {
   'full': { match: { of: 'submit' }, faults: [FULL] },
   'polls-fail': { match: { of: 'poll' }, faults: FAILED_CALLS },
   'outputs-fail': { match: { of: 'output' }, faults: FAILED_CALLS },
-  // One of ComfyUI has two requests, to take a task out of the queue and to interrupt it.
+  // A cancel of ComfyUI is two requests, to remove a task from the queue and to interrupt it.
   'cancels-fail': { match: { method: 'POST', path: /\/(?:cancel|queue|interrupt)$/ }, faults: FAILED_CALLS },
   'uploads-fail': { match: { of: 'upload' }, faults: FAILED_CALLS },
 };
 
 /** A trouble under way. */
 export interface VendorSuffering {
-  /** Calls that met it so far: every second one of its kind, and every one of a silent vendor. */
+  /** Calls that met it so far: every second one of its kind, and every call to a silent vendor. */
   readonly hits: number;
   cure(): void;
 }
 
-/** From the next call on, until it is cured. A vendor has one trouble of each kind at a time. */
+/** Applies from the next call until it is cured. A vendor has one trouble of each kind at a time. */
 export function sufferAtVendor(server: FakeServer, trouble: VendorTrouble): VendorSuffering {
   return trouble === 'silence' ? silenced(server) : spoiled(server, SPOILS[trouble]);
 }
@@ -123,7 +123,7 @@ function silenced(server: FakeServer): VendorSuffering {
   return suffering;
 }
 
-/** What can go wrong between workers and vendors, and at vendors. */
+/** Faults between workers and vendors, and at vendors. */
 export const VENDOR_LINK_FAULTS = [
   "a vendor's link slowed",
   "a vendor's link cut",
@@ -137,7 +137,7 @@ export const VENDOR_CALL_TROUBLES = [
   'a vendor fails cancels',
   'a vendor fails uploads',
 ] as const;
-/** Nobody learns whether a submission was taken. */
+/** Faults that leave it unknown whether a submission was accepted. */
 export const VENDOR_LOSSES = ['a vendor loses requests', 'a vendor loses answers'] as const;
 export const VENDOR_SILENCE = 'a vendor is silent';
 

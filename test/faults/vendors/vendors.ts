@@ -9,7 +9,7 @@ import { comfyUiLog, imagesLog, predictionsLog, promptOf } from './vendor-log.js
 import { VENDOR_NAMES, type VendorName, type VendorPlace } from './vendor-models.js';
 import { vendorPicture } from './vendor-picture.js';
 
-/** How long a node of a workflow takes: tasks are under way when faults begin, and when workers die. */
+/** The duration of a workflow node: tasks are in flight when faults begin, and when workers die. */
 const NODE_MS = 150;
 
 interface Vendor {
@@ -26,7 +26,7 @@ type Fake = Omit<Vendor, 'link' | 'key'> & { readonly linked?: (port: number) =>
 export class Vendors {
   private constructor(private readonly vendors: ReadonlyMap<VendorName, Vendor>) {}
 
-  /** `name` tells their links from those of other runs. */
+  /** `name` distinguishes their links from those of other runs. */
   static async open(name: string, toxiproxy: Toxiproxy): Promise<Vendors> {
     const vendors = new Map<VendorName, Vendor>();
     for (const vendor of VENDOR_NAMES) {
@@ -56,7 +56,7 @@ export class Vendors {
     return VENDOR_NAMES.map((name) => ({ name: `the key of ${name}`, text: this.vendor(name).key }));
   }
 
-  /** Everything that they know by now. */
+  /** Everything that they have recorded so far. */
   history(): VendorHistory {
     const logs = [...this.vendors.values()].map(({ log }) => log());
     return {

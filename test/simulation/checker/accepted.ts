@@ -33,10 +33,11 @@ type Success = Extract<Answer, { outcome: 'success' }>;
 type Refused = Extract<Answer, { outcome: 'refused' }>;
 
 /**
- * Invariants 11, 12 and 13: what is accepted under a key, what an acceptance promises, and that a refusal was right.
+ * Invariants 11, 12 and 13: what may be accepted under a key, what an acceptance guarantees, and that a refusal was
+ * right.
  */
 export class Accepted implements GenerationListener {
-  /** Ids of generations and uploads that were given out as new. */
+  /** Ids of generations and uploads that were returned as new. */
   private readonly givenAsNew = new Set<string>();
   readonly acknowledged = new Set<string>();
 
@@ -53,7 +54,7 @@ export class Accepted implements GenerationListener {
     );
   }
 
-  /** Called by whoever follows uploads. */
+  /** Called by the part that follows uploads. */
   prepared(upload: Upload): void {
     const { uploadId } = upload;
     const key = this.requireClaimed('prepare', uploadId, upload, `upload ${uploadId}`);
@@ -70,7 +71,7 @@ export class Accepted implements GenerationListener {
     demand(fitting.length > 0, 11, () => `upload ${uploadId} is not what anybody asked for under key ${key.key}`);
   }
 
-  /** What comes to be was claimed for its own App, the claim still names it, and somebody may hope for it. */
+  /** A new record is claimed for its own App, its claim names it, and a request under that key may have made it. */
   private requireClaimed(
     operation: 'create' | 'prepare',
     id: string,
@@ -114,13 +115,16 @@ export class Accepted implements GenerationListener {
     const success = { told: `request ${number}`, key, payload: payloadOf(request), effect };
     if (use.shown && !this.known.claims.wasExpired(claimed)) demandNone(checkEffect(use.shown, success));
     use.shown = success;
-    // Completing an upload twice has one effect, and two processes may both have had a part in it.
+    // Completing an upload twice has one effect, and two processes may both have contributed to it.
     if (replayed || operation === 'complete') return;
     demand(!this.givenAsNew.has(effect), 11, () => `${effect} was given out as new a second time, under key ${key}`);
     this.givenAsNew.add(effect);
   }
 
-  /** An answer is replayed for a while only. Whose clock counts is not known here, so any that may be right will do. */
+  /**
+   * An answer is replayed only for a limited time. The deciding clock is unknown here, so any time that may be right is
+   * accepted.
+   */
   private requireInWindow(asked: Asked, key: ClaimKey): void {
     const claim = this.known.claims.at(key);
     const lateMs =
@@ -166,7 +170,7 @@ export class Accepted implements GenerationListener {
       12,
       () => `generation ${id} was accepted, and is ${record.status} without a hold`,
     );
-    // What the record no longer has may be what was asked for.
+    // The request may have been for something that its record no longer contains.
     const accepted = this.known.generations.lives.get(id)?.asked ?? record;
     const fitting = this.known.keys.matching(
       key,
@@ -179,7 +183,7 @@ export class Accepted implements GenerationListener {
     );
   }
 
-  /** Whose clock counts is not known here either. */
+  /** The deciding clock is unknown here, too. */
   private requireOpenTarget(asked: Asked, { uploadId, expiresAt }: Upload): void {
     const lateMs = this.known.order.arrivedAt(asked) - expiresAt;
     demand(
@@ -214,7 +218,7 @@ export class Accepted implements GenerationListener {
       );
     }
     if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
-      // What the key may spend is as good a reason as what the account has.
+      // The rest of the key's cap is as valid a reason as the account's balance.
       const available = [
         ...(books.availableOf(accountId)?.valuesSince(since) ?? []),
         ...(caps.leftSince(keyId, since) ?? []),

@@ -6,7 +6,7 @@ import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
 
-/** One account: its ledger, and what was available and held over the course of the run. */
+/** One account: its ledger, and the available and held credits over the course of the run. */
 interface AccountBooks {
   version: number;
   readonly ledger: AccountLedger;
@@ -14,22 +14,22 @@ interface AccountBooks {
   readonly openHolds: ValueHistory;
 }
 
-/** Who wants to know what the entries of a change did. */
+/** Receives the effects of a change's entries. */
 export interface BooksListener {
   held?(entry: Entry & { readonly generationId: string }, money: GenerationMoney): void;
   closed?(generationId: string, money: GenerationMoney): void;
   operated?(entry: Entry): void;
-  /** Every entry, once it counts in the books. */
+  /** Receives every entry, once it counts in the books. */
   entered?(entry: Entry, at: number): void;
-  /** A change, and the account as it is stored with it. */
+  /** Receives a change, and the account as it is stored with it. */
   applied?(change: AccountChange, stored: Account): void;
 }
 
-/** Invariants 1, 2, 4 and 5: all accounts, added up from their entries and held against what is stored. */
+/** Invariants 1, 2, 4 and 5: all accounts, summed from their entries and compared with the stored ones. */
 export class Books {
   private readonly accounts = new Map<string, AccountBooks>();
   private readonly byGeneration = new Map<string, GenerationMoney>();
-  /** What the hold of each generation is attributed to. */
+  /** The attribution of each generation's hold. */
   private readonly attributions = new Map<string, JsonObject>();
   /** Generations whose hold an earlier change ended. */
   private readonly concluded = new Set<string>();
@@ -124,7 +124,7 @@ export class Books {
     for (const listener of this.listeners) listener.applied?.(change, stored);
   }
 
-  /** Adds one entry up; answers the generation whose hold it ends, if it does. */
+  /** Adds an entry; returns the generation whose hold it ends, if any. */
   private add(books: AccountBooks, entry: Entry, at: number): string | undefined {
     demandNone(books.ledger.add(entry));
     const closes = this.announce(entry);
@@ -151,7 +151,7 @@ export class Books {
     return undefined;
   }
 
-  /** A hold that ends, ends whole and within one change. */
+  /** A hold ends completely and within one change. */
   private conclude(generationId: string): void {
     const money = this.byGeneration.get(generationId);
     if (!money) return;
@@ -224,7 +224,7 @@ function nameOf({ sequence, accountId, kind }: Entry): string {
   return `entry ${sequence} of account ${accountId} (${kind})`;
 }
 
-/** What the credits of an entry are attributed to, without the period of a cap. */
+/** The attribution of an entry's credits, without the period of a cap. */
 function named({ attribution }: Entry): JsonObject {
   const { capPeriod: _period, ...request } = attribution ?? {};
   return request;

@@ -19,17 +19,17 @@ export type EffectOf<K extends CallName> =
     ? Omit<Effect, 'args' | 'result'> & { readonly args: Args; readonly result: Result }
     : never;
 
-/** What somebody wants to look at after which calls. */
+/** The calls that a part of the checker observes, and what it does after each. */
 export type Handlers = { readonly [K in CallName]?: (effect: EffectOf<K>) => Promise<void> | void };
 
 type AnyHandler = (effect: Effect) => Promise<void> | void;
 
-/** Passes every effect to whoever looks at such calls, in the order in which they were named. */
+/** Passes every effect to the handlers of its call, in the order in which they were registered. */
 export class CallTable {
   private readonly byCall = new Map<string, AnyHandler[]>();
 
   add(handlers: Handlers): void {
-    // Only here do names and types part: whoever shows an effect names the call it is of.
+    // Names and types are separate only here: the caller that shows an effect names its call.
     for (const [call, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
       this.byCall.set(call, [...(this.byCall.get(call) ?? []), handler]);
     }

@@ -8,11 +8,13 @@ import { MAX_SKEW_MS } from './process-clocks.js';
 /** Clocks leap by hours in some runs. */
 const FARTHEST_CLOCK_MS = 3 * 3_600_000 + MAX_SKEW_MS;
 
-/** Invariant 24: no key or grant holds and spends more in a period than its cap, and its account counts the same. */
+/**
+ * Invariant 24: no key or grant holds and spends more in a period than its cap, and its account stores the same sum.
+ */
 export class Caps implements BooksListener {
   private readonly caps = new Map<string, KnownCap>();
   private readonly uses = new CapUses(this.caps);
-  /** What was left of each key's cap. */
+  /** The amounts that were left of each key's cap. */
   private readonly left = new Map<string, ValueHistory>();
 
   constructor(private readonly order: EventOrder) {}
@@ -23,7 +25,7 @@ export class Caps implements BooksListener {
     this.left.set(party.keyId, new ValueHistory(party.cap.credits));
   }
 
-  /** Every amount that was left of the key's cap from an event on; undefined for a key without one. */
+  /** Every amount that was left of the key's cap from an event on; undefined for a key without a cap. */
   leftSince(keyId: string, since: number): readonly number[] | undefined {
     return this.left.get(keyId)?.valuesSince(since);
   }

@@ -23,11 +23,11 @@ interface Knowledge {
   readonly clocks: ProcessClocks;
 }
 
-/** Invariants 3, 4 and 5: what each generation reserves, what it is charged, and that its hold says the same. */
+/** Invariants 3, 4 and 5: the credits that each generation reserves and is charged, and that its hold matches. */
 export class Charges implements GenerationListener, BooksListener {
   /**
-   * When a cancel of each was written, in true time: a worker counts its provider's grace from when it sees one, by its
-   * own clock.
+   * When the cancel of each generation was written, in true time: a worker measures its provider's grace from when it
+   * sees the cancel, by its own clock.
    */
   private readonly cancelledAt = new Map<string, number>();
 
@@ -70,7 +70,7 @@ export class Charges implements GenerationListener, BooksListener {
     if (event === 'settle') this.settled(next);
   }
 
-  /** A hold is opened for what a claim names, and its price is that of a request. */
+  /** A hold is opened for the generation that a claim names, and its amount is the price of a request. */
   held(
     { generationId, attribution }: Parameters<NonNullable<BooksListener['held']>>[0],
     { accountId }: GenerationMoney,
@@ -131,9 +131,9 @@ export class Charges implements GenerationListener, BooksListener {
   }
 
   /**
-   * A cancelled generation pays for what was delivered, and at least the floor, if its provider had accepted the task
-   * and did not fail by itself. What a worker was told is not always known, since answers get lost: then either may be
-   * right.
+   * A cancelled generation pays for the delivered outputs, and at least the floor, if its provider had accepted the
+   * task and did not fail by itself. The checker does not always know which answer a worker received, since answers get
+   * lost: then either may be right.
    */
   private dueAfterCancel(before: Generation, next: Generation, delivered: number, by: Step['by']): number[] {
     demand(

@@ -30,13 +30,13 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
 
 export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;
 
-/** Core in one process that is also a worker, on memory adapters, before an checker's eyes. */
+/** Core in one process that is also a worker, on memory adapters, observed by a checker. */
 export class CheckedService {
   readonly checker: SimulationChecker;
   readonly context: Context;
   readonly dispatcher: Dispatcher;
   caller!: Caller;
-  /** Changes what a call says before it reaches its store, as a mistake in core would. */
+  /** Changes a call's arguments before it reaches its store, as a mistake in core would. */
   tamper: (call: PortCall) => readonly unknown[] = (call) => call.args;
   private readonly found: Violation[] = [];
   private asked = 0;
@@ -79,7 +79,7 @@ export class CheckedService {
     return checked;
   }
 
-  /** One who came before the checker's eyes. */
+  /** A caller whose creation the checker observes. */
   newCaller(credits: number): Promise<Caller> {
     return this.harness.newCaller(credits, this.context);
   }
@@ -88,7 +88,7 @@ export class CheckedService {
     return { accountId, appId, keyId: credentialId };
   }
 
-  /** A request from its sending to its answer, which `twist` may change on its way out. */
+  /** Follows a request from sending to answer; `twist` may change the answer on its way out. */
   async ask(request: Request, { caller = this.caller, twist = (answer: Answer) => answer } = {}): Promise<Answer> {
     const asked = this.begin(request, caller);
     const answer = twist(await this.answerTo(request, caller));
@@ -140,7 +140,7 @@ export class CheckedService {
     return uploadId;
   }
 
-  /** A call that no process of this service made. */
+  /** Shows the checker a call that no process of this service made. */
   async show(call: string, args: readonly unknown[], result: unknown, process = 'worker-2'): Promise<void> {
     await this.noting(() => this.checker.effect({ at: this.now, process, processNow: this.now, call, args, result }));
   }

@@ -12,7 +12,7 @@ import { CheckedService, SECRET } from './checked-service.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Changes the first argument of a call whenever it is one of these. */
+/** Changes the first argument of each matching call. */
 function changing<T extends object>(
   name: string,
   when: (value: T) => boolean,

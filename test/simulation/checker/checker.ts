@@ -36,16 +36,16 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 
 /**
  * The independent check of `docs/correctness.md`. It shares no code with core: it has its own books, its own prices and
- * its own table of what may follow what, and compares them after every call with what is stored.
+ * its own transition table, and compares them with the stored data after every call.
  *
- * Two invariants are not here. 19 compares adapters and fronts, of which a simulation has one set. Of 20, that no
- * account starves another cannot be told from the order of starts, since every worker has a line of its own and runs
- * take as long as their provider likes; the workload sees to that.
+ * Two invariants are not here. 19 compares adapters and fronts, of which a simulation has one set. The rule of 20 that
+ * no account starves another cannot be checked by the order of starts, since every worker has its own queue and runs
+ * take as long as their provider needs; the workload checks it.
  *
- * What fault runs can see as well is a rule of `test/history`, which is given here what was observed, in the exact order
- * of events. All else here needs calls on ports, which only a simulation sees.
+ * Checks that fault runs can make as well are rules of `test/history`, which receive the observations here in the exact
+ * order of events. All other checks need calls on ports, which only a simulation sees.
  *
- * It relies on effects being shown one at a time, each before the next takes place.
+ * The checker relies on effects being shown one at a time, each before the next takes place.
  */
 export class SimulationChecker implements Observer {
   private readonly order = new EventOrder();

@@ -4,18 +4,18 @@ import type { EffectOf, Handlers } from './calls.js';
 import { demand, type EventOrder } from './event-order.js';
 import { canBeDue, MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
-/** What stands at a subject's id: an effect, a note that none can come, or nothing. */
+/** The record at a subject's id: an effect, a note that none can come, or nothing. */
 export type Standing = 'effect' | 'precluded' | 'nothing';
 
-/** Invariant 11: the claims as they stand, and what each id was ever claimed for. */
+/** Invariant 11: the current claims, and everything that each id was ever claimed for. */
 export class Claims {
   private readonly standing = new Map<string, Claim>();
   /** The key under which an id was claimed, by operation and id. */
   private readonly namedBy = new Map<string, ClaimKey>();
   private readonly expired = new Set<string>();
-  /** When a key was last freed by a refusal, or read and found free before one, in order. */
+  /** When a key was last freed by a refusal, or read and found free before one, by event number. */
   private readonly freeAt = new Map<string, number>();
-  /** Which process made the claim that stands. */
+  /** The process that made each current claim. */
   private readonly madeBy = new Map<string, string>();
 
   constructor(
@@ -24,7 +24,7 @@ export class Claims {
     private readonly order: EventOrder,
     private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
     private readonly isHeld: (generationId: string) => boolean,
-    /** Where there is one process at a time, whoever made a claim before is gone. */
+    /** With one process at a time, the maker of an earlier claim is gone. */
     private readonly isExclusive: boolean,
   ) {}
 
@@ -62,12 +62,12 @@ export class Claims {
     return this.standing.get(keyName(key));
   }
 
-  /** The key that an id was claimed under at some time, whether the claim still stands or not. */
+  /** The key under which an id was ever claimed, whether or not the claim still exists. */
   keyOf(operation: ClaimedOperation, subjectId: string): ClaimKey | undefined {
     return this.namedBy.get(`${operation} ${subjectId}`);
   }
 
-  /** Whether what a key was claimed for stands, and the key is not known to have been free since. */
+  /** Whether the effect that a key was claimed for exists, and the key is not known to have been free since. */
   hasStoodSince(key: ClaimKey, order: number): boolean {
     const claim = this.at(key);
     return (
@@ -77,7 +77,7 @@ export class Claims {
     );
   }
 
-  /** Whether a claim of this key was ever removed because its retention was over. */
+  /** Whether a claim of this key was ever removed after its retention. */
   wasExpired(key: ClaimKey): boolean {
     return this.expired.has(keyName(key));
   }
@@ -103,8 +103,8 @@ export class Claims {
   }
 
   /**
-   * Only a claim that has lapsed, or whose process is gone, is taken over, and only once nothing can come of it any
-   * more. Its maker read the clock for `createdAt`.
+   * A claim is taken over only if it has lapsed or its process is gone, and only once nothing can come of it any more.
+   * Its maker read the clock for `createdAt`.
    */
   private takeOver(next: Claim, process: string): void {
     const before = this.standing.get(keyName(next));
@@ -135,8 +135,8 @@ export class Claims {
   }
 
   /**
-   * A completion that succeeded says so on its claim, and changes nothing else there, but that a key of an upload
-   * already ready goes sooner.
+   * A successful completion marks its claim and changes nothing else there, except that the key of an already ready
+   * upload expires sooner.
    */
   private finish(next: Claim): void {
     const before = this.standing.get(keyName(next));
@@ -154,7 +154,7 @@ export class Claims {
     this.standing.set(keyName(next), next);
   }
 
-  /** A key is freed only by a refusal, and what was refused has no effect. */
+  /** Only a refusal frees a key, and the refused request has no effect. */
   private free(key: ClaimKey, expectedVersion: number): void {
     const before = this.standing.get(keyName(key));
     demand(
@@ -165,7 +165,7 @@ export class Claims {
     if (key.operation !== 'complete') {
       const standing = this.standingAt(key.operation, before.subjectId);
       demand(standing !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
-      // Credits that nothing leads to any more would be missing until recovery comes across them.
+      // Credits without any reference to them would be missing until recovery finds them.
       demand(
         standing === 'precluded' || !this.isHeld(before.subjectId),
         12,

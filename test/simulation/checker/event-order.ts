@@ -1,7 +1,7 @@
 import type { Finding } from '../../history/finding.js';
 import { type Asked, Violation } from '../observed.js';
 
-/** Numbers everything that is shown to the checker, so that two things at the same millisecond still have an order. */
+/** Numbers everything that the checker is shown, so that two events in the same millisecond still have an order. */
 export class EventOrder {
   position = 0;
   private readonly asked = new Map<
@@ -42,7 +42,7 @@ interface Moment {
   readonly value: number;
 }
 
-/** What a number was over the course of a run. Moments are numbered; nothing happens between two of them. */
+/** The values of a number over the course of a run. Moments are numbered; nothing happens between two of them. */
 export class ValueHistory {
   private readonly moments: Moment[] = [];
 
@@ -54,12 +54,12 @@ export class ValueHistory {
     if (this.moments.at(-1)?.value !== value) this.moments.push({ order, value });
   }
 
-  /** Whether it had such a value at some moment from `since` on, the value it had then included. */
+  /** Whether it had a matching value at some moment from `since` on, including the value it had then. */
   wasEver(since: number, such: (value: number) => boolean): boolean {
     return this.valuesSince(since).some(such);
   }
 
-  /** Every value it had from `since` on, the one it had then included. */
+  /** Every value it had from `since` on, including the one it had then. */
   valuesSince(since: number): number[] {
     const first = this.moments.findLastIndex(({ order }) => order <= since);
     return this.moments.slice(first).map(({ value }) => value);
@@ -67,13 +67,14 @@ export class ValueHistory {
 }
 
 /**
- * Says what is broken when something does not hold. The sentence is made only then: most checks run after every call.
+ * Throws a violation when the condition does not hold. The sentence is built only then, because most checks run after
+ * every call.
  */
 export function demand(holds: boolean, invariant: number, what: () => string): asserts holds {
   if (!holds) throw new Violation(invariant, what());
 }
 
-/** The same for a rule of `test/history`: what it finds first is the violation. */
+/** The same for a rule of `test/history`: its first finding is the violation. */
 export function demandNone(findings: Iterable<Finding>): void {
   for (const { invariant, sentence } of findings) throw new Violation(invariant, sentence);
 }

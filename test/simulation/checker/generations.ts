@@ -11,14 +11,14 @@ import type { Prices } from './prices.js';
 import { canBeDue } from './process-clocks.js';
 import { classify, faultOf, hasEnded } from './record-events.js';
 
-/** What is kept of a generation for the whole of a run, also after its retention. */
+/** Facts about a generation that are kept for the whole run, even after its retention. */
 export interface Life {
   readonly generationId: string;
   readonly accountId: string;
   readonly appId: string;
-  /** As it was accepted, with all that was asked for. */
+  /** The generation as it was accepted, with all requested parameters. */
   readonly asked: Generation;
-  /** The newest version, as long as it was a generation. */
+  /** The newest version that was still a generation. */
   newest: Generation;
   /** Every state a client could have been shown. */
   readonly shown: Set<string>;
@@ -35,7 +35,7 @@ export interface Step {
   readonly by: Pick<Effect, 'at' | 'process' | 'processNow'>;
 }
 
-/** Who wants to know what was written about generations. */
+/** Receives the writes of generations. */
 export interface GenerationListener {
   inserted?(generation: Generation, by: Step['by']): Promise<void> | void;
   stepped?(step: Step): Promise<void> | void;
@@ -178,7 +178,7 @@ export class Generations {
     );
   }
 
-  /** Only a settled generation goes, and only when its retention is over. */
+  /** Only a settled generation is removed, and only when its retention is over. */
   private retired(before: Generation, next: Tombstone, { at, process, processNow }: Step['by']): void {
     const { generationId, completedAt = Infinity } = before;
     demand(
@@ -203,7 +203,7 @@ export class Generations {
     demand(!hasFiles, 7, () => `generation ${generationId} was retired before its outputs were`);
   }
 
-  /** The tombstone of a deleted generation is due once before its own time is over. */
+  /** The tombstone of a deleted generation is due once before its own retention ends. */
   private sweptAgain(before: Tombstone, next: Tombstone, { at }: Step['by']): void {
     const { generationId, written, dueAt } = before;
     demand(
@@ -246,7 +246,7 @@ export class Generations {
   }
 }
 
-/** What a client sees change, as one text. */
+/** A text of the members that a client sees change. */
 export function shownAs({
   status,
   chargedCredits,
@@ -260,8 +260,8 @@ export function shownAs({
 }
 
 /**
- * Invariant 26: a client's deletion takes all of the content, only of what has ended and is settled, and only where the
- * client asked for it.
+ * Invariant 26: a client's deletion removes all of the content, only of generations that have ended and are settled,
+ * and only at the client's request.
  */
 export class Deletions implements GenerationListener {
   /** Ids that clients asked to have deleted. */
@@ -302,7 +302,7 @@ export class Deletions implements GenerationListener {
     demand(isEmpty, 26, () => `generation ${generationId} was deleted, and still has what was asked for`);
   }
 
-  /** With the answer everything is gone. */
+  /** Everything is gone by the time of the answer. */
   async served({ request, number }: Asked, answer: Answer): Promise<void> {
     if (request.operation !== 'delete' || answer.outcome !== 'success') return;
     const id = request.generationId.toLowerCase();
@@ -316,7 +316,7 @@ export class Deletions implements GenerationListener {
     if (life) await this.requireNoOutputs(life.newest, `the answer to request ${number}`);
   }
 
-  /** At rest no deletion is left halfway. */
+  /** At rest no deletion is incomplete. */
   async checkAtRest(): Promise<void> {
     for (const id of this.generations.lives.keys()) {
       const deleted = this.deletedLife(id);
@@ -340,14 +340,16 @@ export class Deletions implements GenerationListener {
   }
 }
 
-/** What was not charged counts for its account a while, though it is deleted: else there would be no bound to it. */
+/**
+ * Uncharged content counts towards its account's bound for some time, even if it is deleted: otherwise there would be
+ * no bound to it.
+ */
 function isCounted({ deletedAt, chargedCredits, unchargedBytes }: Generation): boolean {
   return deletedAt !== undefined && chargedCredits === 0 && unchargedBytes === 2_048;
 }
 
 /**
- * Invariant 16 for what was delivered: each output stands with the recorded bytes from the end until its retention is
- * over.
+ * Invariant 16 for delivered outputs: each is stored with the recorded bytes from the end until its retention is over.
  */
 export class Outputs implements GenerationListener {
   constructor(

@@ -8,15 +8,13 @@ interface Guarded {
   readonly objectKey: string;
   readonly sha256: string;
   readonly byteSize: number;
-  /** What the bytes belong to, in words. */
+  /** The owner of the bytes, in words. */
   readonly of: string;
-  /** Whether who removes it may, by its own clock. */
+  /** Whether the remover may remove it, by its own clock. */
   readonly mayGo?: (at: number) => boolean;
 }
 
-/**
- * Invariant 16: bytes that somebody was promised must stay as they are, unless the object store itself spoiled them.
- */
+/** Invariant 16: promised bytes must stay as they are, unless the object store itself spoiled them. */
 export class GuardedObjects {
   private readonly guarded = new Map<string, Guarded>();
   private readonly spoiledKeys = new Set<string>();
@@ -42,7 +40,7 @@ export class GuardedObjects {
     },
   };
 
-  /** From now on these bytes stand at this key; they are looked at right away. */
+  /** From now on these bytes must be stored at this key; they are checked right away. */
   async guard(guarded: Guarded): Promise<void> {
     this.guarded.set(guarded.objectKey, guarded);
     await this.requireStanding(guarded.objectKey);
@@ -77,7 +75,7 @@ export class GuardedObjects {
     for (const { objectKey, of } of this.guarded.values()) if (of === owner) await this.requireStanding(objectKey);
   }
 
-  /** The same bytes written once more do no harm. */
+  /** Writing the same bytes again is harmless. */
   private async touched(key: string, process: string): Promise<void> {
     const guarded = this.guarded.get(key);
     if (!guarded) return;

@@ -35,15 +35,15 @@ interface Sent {
   readonly payload: string;
   /** The API key that it was sent with. */
   readonly credentialId: string;
-  /** How often it reached a process, which is more than once when somebody on the way sends it again. */
+  /** How often it reached a process, which is more than once when a proxy repeats it. */
   arrivals: number;
-  /** To how many of these a process said for certain that nothing was done. */
+  /** The number of arrivals for which a process definitely answered that nothing was done. */
   refusals: number;
   /** Whether the client knows that nothing was done. */
   isRefused: boolean;
 }
 
-/** All that was ever sent under one key. */
+/** Everything that was ever sent under one key. */
 export interface KeyUse {
   readonly key: ClaimKey;
   readonly sent: Sent[];
@@ -52,7 +52,7 @@ export interface KeyUse {
   shown?: KeyedSuccess;
 }
 
-/** What clients sent under their keys, and what is known to have come of it. */
+/** Requests that clients sent under their keys, and their known results. */
 export class Keys {
   private readonly uses = new Map<string, KeyUse>();
 
@@ -87,18 +87,21 @@ export class Keys {
     return this.uses.get(keyName(key));
   }
 
-  /** Requests under a key with the payload that a test of their bodies picks. */
+  /** Requests under a key whose body passes the given test. */
   matching(key: ClaimKey, fits: (request: KeyedRequest) => boolean): readonly Sent[] {
     return this.at(key)?.sent.filter(({ request }) => fits(request)) ?? [];
   }
 
-  /** What may have made something under a key: not what was refused wherever it arrived, and whose client knows. */
+  /**
+   * Requests that may have created something under a key: all except those that were refused on every arrival, to their
+   * client's knowledge.
+   */
   origins(key: ClaimKey): PossibleOrigin[] {
     const sent = this.at(key)?.sent ?? [];
     return sent.map(({ arrivals, refusals, isRefused }) => ({ madeNothing: isRefused && arrivals === refusals }));
   }
 
-  /** What credits that are reserved under a key may be attributed to. */
+  /** The possible attributions of credits that are reserved under a key. */
   attributions(key: ClaimKey): JsonObject[] {
     return (this.at(key)?.sent ?? []).map(({ credentialId, request }) => attributionOf(credentialId, request.body));
   }
@@ -122,7 +125,7 @@ export function keyFor({ accountId, appId }: Party, { operation, key }: KeyedReq
   return { accountId, appId, operation, key };
 }
 
-/** Simulated clients mistype their secret, or forget to send it: such a refusal says nothing of the key. */
+/** Simulated clients mistype their secret, or forget to send it: such a refusal reveals nothing about the key. */
 const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DEVELOPER_TOKEN_INVALID',
   'DEVELOPER_TOKEN_REQUIRED',
@@ -130,7 +133,7 @@ const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'RATE_LIMITED',
 ]);
 
-/** Invariant 18: every answer by whether its key was revoked, in true time. */
+/** Invariant 18: every answer against whether its key was revoked, in true time. */
 export class Access {
   private readonly revocations = new Map<string, Revocation>();
 
@@ -165,16 +168,16 @@ function verdictOf(answer: Exclude<Answer, { outcome: 'lost' }>): KeyVerdict {
   if (answer.outcome === 'success') return 'taken';
   if (SAYS_NOTHING.has(answer.code)) return 'nothing';
   if (answer.code !== 'DEVELOPER_TOKEN_REVOKED') return 'taken';
-  // A suspended account has the same code; its rule is with the suspensions.
+  // A suspended account has the same code; the rule about suspensions checks it.
   return answer.message === 'The account is suspended.' ? 'nothing' : 'revoked';
 }
 
 const BODY_LENGTH = 43;
 const PREFIX = 'svc_live_';
 
-/** Invariant 18: no API key, nor the part of it nobody can guess, in anything that is stored, logged or answered. */
+/** Invariant 18: no API key, nor the unguessable part of one, in any stored, logged or returned data. */
 export class Secrets {
-  /** Large parts of records are the same objects from version to version; each is looked at once. */
+  /** Large parts of records are the same objects from version to version; each is checked once. */
   private readonly clean = new WeakSet<object>();
 
   constructor(private readonly secrets: () => readonly string[]) {}
@@ -205,8 +208,8 @@ export class Secrets {
 }
 
 /**
- * What any request may be told, whatever it is about. All keys carry all scopes, so a scope that is missing is no such
- * thing.
+ * Refusals that any request may get, whatever its subject. All keys carry all scopes, so a missing scope is not among
+ * them.
  */
 const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DEVELOPER_TOKEN_REQUIRED',
@@ -221,7 +224,7 @@ const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 const SHA256 = /^[0-9a-f]{64}$/i;
 
-/** Invariant 17: what each request about an id of somebody else, or of nobody, was answered with. */
+/** Invariant 17: the answer to each request about an id of another App, or of nothing. */
 export class ForeignIds {
   private readonly answers = new ForeignAnswers();
 
@@ -236,7 +239,7 @@ export class ForeignIds {
     const id = (operation === 'complete' ? request.uploadId : request.generationId).toLowerCase();
     const record = operation === 'complete' ? this.uploads.record(id) : this.generations.record(id);
     const isOwn = isOf(record, party) && record.kind !== 'void';
-    // What was there a moment ago may have been looked at then.
+    // A generation that existed a moment ago may have been read then.
     if (isOwn || isOf(this.generations.lives.get(id), party) || answer.outcome === 'lost') return;
     if (answer.outcome === 'refused') {
       if (TOLD_ANYBODY.has(answer.code)) return;
@@ -272,12 +275,12 @@ const SUSPENDED = 'The account is suspended.';
 /** One account's suspensions as they were stored, in true time. */
 interface Suspended {
   readonly history: ValueHistory;
-  /** From when to when; the last one may still go on. */
+  /** Start and end of each; the last one may still continue. */
   readonly spans: { readonly from: number; to: number }[];
 }
 
 /**
- * Invariant 18: nothing is held on a suspended account, its keys open nothing, and no other account is taken for
+ * Invariant 18: nothing is held on a suspended account, its keys are refused, and no other account is treated as
  * suspended.
  */
 export class Suspensions {

@@ -20,21 +20,20 @@ const BY_HOLDER = new Set([
 const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 
 /**
- * Invariant 14: who may write what. The store lets a write through only onto the version it was decided on, so the
- * version before is what its writer saw; but the clock went on, and may have jumped, between the decision and the
- * write. Where the record says when the decision was made, that time is used; elsewhere the clock at the write, if it
- * is steady.
+ * Invariant 14: who may write what. The store accepts a write only onto the version it was decided on, so the previous
+ * version is what its writer saw; but the clock advanced, and may have jumped, between the decision and the write. If
+ * the record contains the time of the decision, that time is used; elsewhere the clock at the write, if it is steady.
  */
 export class Leases implements GenerationListener {
-  /** Which process signs its leases with which boot, and the other way round. */
+  /** The boot with which each process signs its leases, and the reverse. */
   private readonly boots = new Map<string, string>();
   /**
-   * By generation and process: until when it may take its lease for held, in true time. One whose clock is ahead may take the
-   * lease over before.
+   * The time until which each process may consider its lease of a generation held, in true time. A process whose clock
+   * is ahead may take the lease over before.
    */
   private readonly heldUntil = new Map<string, number>();
 
-  /** Where there is one process at a time, whoever held a lease before is gone. */
+  /** With one process at a time, the holder of an earlier lease is gone. */
   constructor(
     private readonly settings: Settings,
     private readonly clocks: ProcessClocks,
@@ -56,7 +55,7 @@ export class Leases implements GenerationListener {
     if (event === 'expire' || event === 'give-up') this.tooLate(step);
   }
 
-  /** A task is submitted only under a lease that holds, whatever the clocks of its process were set to. */
+  /** A task is submitted only under a valid lease, whatever the clocks of its process were set to. */
   calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
     if (call !== 'provider.submit') return;
     const { generationId } = args[0] as Submission;
@@ -94,7 +93,7 @@ export class Leases implements GenerationListener {
     const old = before.lease;
     const hasLapsed =
       old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
-    // What a process that is gone was about to hand over may still arrive; all else of its is nobody's.
+    // A submission that a dead process had started may still arrive; everything else it held has no owner.
     const isNobodys = this.isOfTheDead(old, by) && before.attempt?.phase !== 'submitting';
     demand(
       hasLapsed || isNobodys || event === 're-lease',
@@ -148,7 +147,7 @@ export class Leases implements GenerationListener {
     }
   }
 
-  /** A generation fails for time only after its provider was polled once more for a result. */
+  /** A generation fails by timeout only after its provider was polled once more for a result. */
   private requireLastPoll({ before, next }: Pick<Step, 'before' | 'next'>): void {
     const isLate = next.error?.code === 'TASK_TIMEOUT' || next.error?.code === 'OUTPUT_STORE_FAILED';
     const mayHaveResult = before.attempt?.reference !== undefined || before.attempt?.delivered !== undefined;
@@ -161,8 +160,8 @@ export class Leases implements GenerationListener {
   }
 
   /**
-   * Ended from outside: its time must be over, and nobody at work on it. `completedAt` is when that was decided, unless
-   * the generation had been touched by a clock further ahead. A give-up for another reason than time is looked at
+   * Ended from outside: its time must be over, and no worker may be running it. `completedAt` is when that was decided,
+   * unless a clock further ahead had written the generation. Failures for other reasons than time are checked
    * elsewhere.
    */
   private tooLate({ before, next, event, by }: Step): void {

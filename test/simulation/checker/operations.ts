@@ -6,11 +6,11 @@ import { demand, demandNone, type EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 
-/** Invariant 1: credits come and go only as operators asked, once for each operation id. */
+/** Invariant 1: credits are added and removed only at operators' request, once per operation id. */
 export class Operations {
   private readonly asked = new Map<string, Operation[]>();
   private readonly done = new Map<string, Entry>();
-  /** Before anybody asks for anything, accounts are set up with what they begin with. */
+  /** Before any request, accounts are set up with their initial credits. */
   private isSettingUp = true;
 
   constructor(
@@ -27,10 +27,7 @@ export class Operations {
     this.asked.set(name, [...(this.asked.get(name) ?? []), request]);
   }
 
-  /**
-   * An operator who was told that it is done finds it in the ledger, and who was told that it cannot be done was told
-   * so rightly.
-   */
+  /** An operation that was reported as done is in the ledger, and one that was reported as impossible was so. */
   served(asked: Asked, answer: Answer): void {
     const { request } = asked;
     if (request.operation !== 'grant' && request.operation !== 'adjust') return;

@@ -8,9 +8,9 @@ import { type Answer, Violation } from '../observed.js';
 import { CheckedService } from './checked-service.js';
 import { SharesOfProviders } from './provider-calls.js';
 
-// Goal: the checker finds a submission beyond the limits of a provider, and none where a task is over, handed back, or of a
-// worker whose share is not kept any more.
-// Method: the steps and calls of two workers at one provider, as a run would show them.
+// Goal: the checker finds a submission beyond the limits of a provider, and reports nothing when a task is over, handed
+// back, or belongs to a worker whose share has expired. Method: the steps and calls of two workers at one provider, as
+// a run would show them.
 
 const CALL_MS = 20_000;
 const SHARE_MS = 10_000;
@@ -143,9 +143,9 @@ describe('the checker of shares', () => {
   });
 });
 
-// Goal: the checker finds an event of something that has not happened, of another App, or out of order, an end that a follower
-// never heard of, and use that is not the ledger's; it finds nothing where all is as it must be.
-// Method: the checker observes real core on memory adapters, and is then shown events and answers that core did not give.
+// Goal: the checker finds an event of something that has not happened, of another App, or out of order, an end that a
+// follower never received, and use that differs from the ledger's; it reports nothing when all is correct. Method: the
+// checker observes real core on memory adapters, and is then shown events and answers that core did not produce.
 
 describe('the checker of events for readers', () => {
   let checked: CheckedService;

@@ -4,7 +4,10 @@ import { type PricedModel, priceOf, priceOfOutputs, wantedOutputs, withDefaults 
 import { asObject } from '../../history/values.js';
 import { demand } from './event-order.js';
 
-/** What models cost, by the terms of the operator's catalog. Parameters have their defaults, but for those of a body. */
+/**
+ * The prices of models, by the terms of the operator's catalog. Parameters include their defaults, except those of a
+ * body.
+ */
 export class Prices {
   private readonly models: ReadonlyMap<string, Model>;
 
@@ -39,7 +42,7 @@ export class Prices {
     return withDefaults(this.model(modelKey).inputSchema, asObject(body['parameters']));
   }
 
-  /** What a create or an estimate with this body would reserve, if the body can be read. */
+  /** The credits that a create or an estimate with this body would reserve, if the body can be read. */
   ofBody(body: JsonObject): number | undefined {
     const modelKey = body['model_key'];
     return this.has(modelKey) ? this.of(modelKey, this.parametersIn(body, modelKey)) : undefined;

@@ -3,26 +3,27 @@ interface Seen {
   readonly jumpedAt: number;
 }
 
-/** How far two looks at a clock may disagree before it has jumped, in milliseconds. */
+/** The difference between two readings of a clock beyond which it has jumped, in milliseconds. */
 const JITTER_MS = 5;
-/** A call may take effect this long after the clock was read for it, and longer only where nothing hangs on it. */
+/** The longest time from reading the clock to a call's effect; it is exceeded only where nothing depends on it. */
 const MEMORY_MS = 120_000;
 
 /**
- * How far apart the clocks of two machines may be. What is further ahead than that was left by a clock that was wrong.
+ * The largest difference between the clocks of two machines. A time further ahead was written by a clock that was
+ * wrong.
  */
 export const MAX_SKEW_MS = 60_000;
-/** So no clock is further off true time than this, but for a leap, which nobody may believe. */
+/** So no clock is further off true time than this, except in a leap, whose time must not be believed. */
 const FARTHEST_OFF_MS = MAX_SKEW_MS / 2;
 
-/** Whether it can be so late already by the clock of any process that has not leapt. */
+/** Whether the time may have come by the clock of any process that has not leapt. */
 export function canBeDue(time: number, at: number): boolean {
   return at + FARTHEST_OFF_MS >= time;
 }
 
 /**
- * What is known of every process's clock. A check of ours that says "too early by the writer's clock" knows the clock
- * when the write took effect, and not when it was decided; if the clock jumped in between, it says nothing.
+ * The known properties of every process's clock. A check for "too early by the writer's clock" knows the clock when the
+ * write took effect, rather than when it was decided; if the clock jumped in between, the check is skipped.
  */
 export class ProcessClocks {
   private readonly seen = new Map<string, Seen>();
@@ -30,12 +31,12 @@ export class ProcessClocks {
   private most = -Infinity;
   private lastJumpAt = -Infinity;
 
-  /** How far apart any two clocks were, or one and itself before and after a jump, in milliseconds. */
+  /** The largest difference between any two clocks, or between one clock before and after a jump, in milliseconds. */
   get spreadMs(): number {
     return Math.max(0, this.most - this.least);
   }
 
-  /** Whether no clock has been set for a while. They may differ. */
+  /** Whether no clock has been set for some time. They may differ. */
   areSteady(at: number): boolean {
     return this.lastJumpAt < at - MEMORY_MS;
   }
@@ -60,7 +61,7 @@ export class ProcessClocks {
     }
   }
 
-  /** Whether this process's clock has kept its pace for a while. */
+  /** Whether this process's clock has kept its pace for some time. */
   isSteady(process: string, at: number): boolean {
     return (this.seen.get(process)?.jumpedAt ?? -Infinity) < at - MEMORY_MS;
   }

@@ -11,9 +11,9 @@ import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
 import { hasEnded } from './record-events.js';
 
-/** What a clock read before and after a wait may be off by, in milliseconds. */
+/** Tolerance for a clock read before and after a wait, in milliseconds. */
 const JITTER_MS = 2;
-/** When a process was told that the provider does not have a task, in true time. */
+/** When a process received the answer that the provider does not have a task, in true time. */
 interface NotFound {
   readonly at: number;
   readonly process: string;
@@ -22,21 +22,21 @@ interface NotFound {
 interface Task {
   readonly token: string;
   readonly states: Set<string>;
-  /** When the provider stated to whom that it does not have it, since it last stated something else. */
+  /** When the provider stated, and to which process, that it does not have the task, since its last other statement. */
   forgotten: NotFound[];
   /** Whether it was stated twice, a settle time apart. */
   isForgotten: boolean;
 }
 
-/** What a generation's worker may still do, once a cancel was asked for. */
+/** The limits on a generation's worker after a cancel request. */
 interface Cancelled {
   readonly wasQueued: boolean;
-  /** Fence and process of those who have submitted since. */
+  /** Fence and process of each submission since. */
   readonly submittedBy: Set<string>;
 }
 
 /**
- * Invariants 5 and 10, and what the provider really said, whether its answers arrived or not. A worker may read a
+ * Invariants 5 and 10, and the provider's real statements, whether its answers arrived or not. A worker may read a
  * generation, then a cancel is written, then the worker submits: so one submission may follow a cancel, in each lease
  * that was given before it.
  */
@@ -44,23 +44,26 @@ export class ProviderCalls implements GenerationListener {
   private readonly tasks = new Map<string, Task>();
   private readonly tokens = new Map<string, string>();
   private readonly cancelled = new Map<string, Cancelled>();
-  /** Who may hand over which attempt: its beginner once, anybody else only after asking whether the provider has it. */
+  /**
+   * Processes that may submit each attempt: the one that started it, once; any other only after asking whether the
+   * provider has it.
+   */
   private readonly maySubmit = new Set<string>();
 
-  /** Tokens under which a task may be at the provider, and those that it certainly refused. */
+  /** Tokens under which a task may be at the provider, and those that it definitely refused. */
   private readonly handedOver = new Set<string>();
   private readonly refused = new Set<string>();
   /** Tokens that were refused because another provider, or a later try, may take the task. */
   private readonly undone = new Set<string>();
-  /** By token: what the last submission costs, where it was refused. */
+  /** The cost of the last submission by token, if it was refused. */
   private readonly costs = new Map<string, ProviderCost | undefined>();
   /** Tokens whose task was delivered in the answer to the submission. */
   private readonly delivered = new Set<string>();
-  /** Tasks that deliver something usable, if they deliver. */
+  /** Tasks whose delivery, if any, contains something usable. */
   private readonly usable = new Set<string>();
-  /** By generation: the references that were stored with it. */
+  /** Stored references by generation. */
   private readonly stored = new Map<string, string[]>();
-  /** By token, since its last submission. */
+  /** "Not found" answers by token, since its last submission. */
   private readonly notFound = new Map<string, NotFound[]>();
   /** When each token was last submitted, in true time. */
   private readonly submittedAt = new Map<string, number>();
@@ -78,7 +81,7 @@ export class ProviderCalls implements GenerationListener {
       } else {
         this.refused.add(token);
         this.costs.set(token, result.cost);
-        // One that was submitted again counts by the last refusal.
+        // For a repeated submission, the last refusal counts.
         if (result.because === undefined) this.undone.delete(token);
         else this.undone.add(token);
       }
@@ -98,7 +101,7 @@ export class ProviderCalls implements GenerationListener {
       task.isForgotten ||= task.forgotten.some(
         (first) => first.process === process && at - first.at >= SIMULATED_SETTLE_MS - JITTER_MS,
       );
-      // One that stopped before it was asked to has failed; and what it lists may turn out not to be there.
+      // A task that stopped before a cancel request has failed; and outputs that it lists may be missing.
       const isAsked =
         this.generations.lives.get(this.tokens.get(task.token) ?? '')?.newest.cancelRequestedAt !== undefined;
       if (result.state === 'cancelled' && (!isAsked || result.outputs.length > 0)) task.states.add('failed');
@@ -106,7 +109,7 @@ export class ProviderCalls implements GenerationListener {
   };
 
   calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
-    // Whoever asks has not heard what came of the submission.
+    // The caller does not know the outcome of the submission.
     if (call === 'provider.recover') this.undone.delete(textOf(args[0]));
     if (call === 'provider.submit') this.submitting(args[0] as Submission, { at, process });
   }
@@ -172,7 +175,7 @@ export class ProviderCalls implements GenerationListener {
     }
   }
 
-  /** What a provider says that a task costs which it refused is kept, though the attempt does not count. */
+  /** If the provider states a cost for a task it refused, the cost is recorded, although the attempt does not count. */
   private requireCost({ generationId, costs = [] }: Generation, { token, number }: Attempt): void {
     const cost = this.costs.get(token);
     demand(
@@ -182,7 +185,7 @@ export class ProviderCalls implements GenerationListener {
     );
   }
 
-  /** Whether the provider refused the task, or said that it came to an end; silence is no such thing. */
+  /** Whether the provider refused the task, or stated that it ended; silence does not count. */
   private isKnownToHaveEnded({
     token,
     reference,
@@ -196,8 +199,8 @@ export class ProviderCalls implements GenerationListener {
   }
 
   /**
-   * Unless the model would rather have a task twice, the provider gets no task of a generation while it may still work
-   * on another one of it.
+   * Unless the model prefers a duplicate task, the provider gets no task of a generation while it may still work on
+   * another one of it.
    */
   taken({ generationId, token }: Submission, reference: string, isUsable: boolean): void {
     if (isUsable) this.usable.add(reference);
@@ -217,7 +220,9 @@ export class ProviderCalls implements GenerationListener {
     this.task(reference, token);
   }
 
-  /** Whatever attempts, runs and providers there were, the provider takes no more tasks than attempts are allowed. */
+  /**
+   * Whatever attempts, runs and providers there were, providers accept at most as many tasks as there may be attempts.
+   */
   private requireNoMoreThanAllowed(generationId: string, reference: string): void {
     const taken = new Set([reference]);
     for (const [other, { token }] of this.tasks) if (this.tokens.get(token) === generationId) taken.add(other);
@@ -230,8 +235,8 @@ export class ProviderCalls implements GenerationListener {
   }
 
   /**
-   * With a stored reference, another submission needs the provider's statement that this task failed, or a policy for what
-   * it stated instead.
+   * With a stored reference, another submission needs the provider's statement that this task failed, or a policy that
+   * permits it after the provider's other statement.
    */
   private requireStatements(generationId: string, token: string): void {
     const life = this.generations.lives.get(generationId);
@@ -253,7 +258,7 @@ export class ProviderCalls implements GenerationListener {
     }
   }
 
-  /** Whether anything the provider did lets a worker say that the task failed by itself. */
+  /** Whether anything the provider did lets a worker conclude that the task failed by itself. */
   mayHaveFailed(reference: string): boolean {
     const task = this.tasks.get(reference);
     return task === undefined || ['failed', 'unknown', 'succeeded'].some((state) => task.states.has(state));
@@ -263,7 +268,7 @@ export class ProviderCalls implements GenerationListener {
     return this.tasks.get(reference)?.states.has('cancelled') ?? false;
   }
 
-  /** An attempt is on record before anybody is asked to make it, with what the client asked for. */
+  /** An attempt, with the client's request, is on record before any provider gets it. */
   private submitting(
     { generationId, token, modelKey, prompt, parameters, references }: Submission,
     { at, process }: Pick<Effect, 'at' | 'process'>,
@@ -306,8 +311,8 @@ export class ProviderCalls implements GenerationListener {
   }
 
   /**
-   * Whether a process may take the task for one that the provider never gets: it was told so twice, a settle time apart,
-   * and both times when no submission could be on its way any more. Clocks of one pace are assumed.
+   * Whether a process may conclude that the provider never gets the task: it received that answer twice, a settle time
+   * apart, and both times when no submission could be in transit any more. Clocks of one pace are assumed.
    */
   private mayBelieve(token: string, told: NotFound): boolean {
     if (this.mayGuess(token)) return true;
@@ -320,7 +325,7 @@ export class ProviderCalls implements GenerationListener {
     );
   }
 
-  /** Whether the model would rather have a task twice than not at all. */
+  /** Whether the model prefers a duplicate task over none. */
   private mayGuess(token: string): boolean {
     const life = this.generations.lives.get(this.tokens.get(token) ?? '');
     return life !== undefined && this.prices.model(life.newest.modelKey).onUnknownAcceptance === 'resubmit';
@@ -344,20 +349,21 @@ interface Submitted {
 }
 
 /**
- * Invariant 25, in the order in which submissions really begin, whatever clocks are set to. A task counts until the provider
- * said that it has ended, what it delivered with its answer is on record, or its attempt is over on record. Where processes
- * share their stores, it counts only until the worker that submitted it hands it back, and no longer than that worker's share
- * is kept for it: what a worker has left that is gone, or could not renew its share for so long, may be there beside others.
+ * Invariant 25, in the order in which submissions really start, whatever clocks are set to. A task counts until the
+ * provider stated that it has ended, the outputs delivered with its answer are on record, or its attempt is over on
+ * record. If processes share their stores, it counts only until the worker that submitted it hands it back, and at most
+ * until that worker's share expires: tasks of a worker that is gone, or that could not renew its share for so long, may
+ * exist beside others.
  */
 export class SharesOfProviders implements GenerationListener {
   private readonly tasks = new Map<string, Submitted>();
-  /** By the provider's reference. */
+  /** Tokens by the provider's reference. */
   private readonly tokens = new Map<string, string>();
-  /** By process: its boot, by which the record of a provider names it. */
+  /** The boot of each process, which the record of a provider names. */
   private readonly boots = new Map<string, string | undefined>();
-  /** By boot and provider: when its share was renewed, by its own clock and in true time. */
+  /** When each share was renewed, by its own clock and in true time; the key is boot and provider. */
   private readonly renewed = new Map<string, { readonly by: number; readonly at: number }>();
-  /** By provider: when the submissions of the last minute began, in true time. */
+  /** Start times of the submissions of the last minute by provider, in true time. */
   private readonly begun = new Map<string, number[]>();
 
   constructor(
@@ -373,7 +379,7 @@ export class SharesOfProviders implements GenerationListener {
     },
     'providerUses.replace': ({ args: [use], result, at, processNow }) => {
       if (result !== 'applied') return;
-      // A worker renews its own share only.
+      // A worker renews only its own share.
       for (const { worker, renewedAt } of use.shares) {
         const name = `${worker} ${use.provider}`;
         const before = this.renewed.get(name);
@@ -423,7 +429,7 @@ export class SharesOfProviders implements GenerationListener {
     if (isOver || isHandedBack) this.tasks.delete(attempt.token);
   }
 
-  /** The share of a worker was over, and another one may have its slots: its tasks are there beside others from then on. */
+  /** The share of a worker has expired, and another worker may get its slots: from then on its tasks do not count. */
   private forget(boot: string, provider: string): void {
     if (this.isExclusive) return;
     for (const [token, task] of this.tasks)

@@ -2,7 +2,7 @@ import type { Generation } from '../../../core/generation/generation.js';
 import { ENDED_RANK, rankOf } from '../../history/task.js';
 import { changedMembers } from '../../history/values.js';
 
-/** From status, event and status: everything that may happen to a generation, as the documentation has it. */
+/** From status, event and status: every documented transition of a generation. */
 const ALLOWED = new Set([
   'queued start running',
   'queued cancel cancelled',
@@ -33,7 +33,7 @@ const ALLOWED = new Set([
 
 const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'retryAt', 'unchargedBytes'];
 
-/** What each event may change, besides the version and the time at which recovery looks. */
+/** The members that each event may change, besides the version and the time at which recovery looks. */
 const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'submissionsMade', 'runDeadlineAt', 'updatedAt'],
   'take-over': ['fence', 'lease', 'retryAt', 'updatedAt'],
@@ -44,7 +44,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'submission-ended': ['attempt', 'updatedAt'],
   'accepted': ['attempt', 'costs', 'updatedAt'],
   'attempt-failed': ['attempt', 'submissionsMade', 'costs', 'lease', 'retryAt', 'updatedAt'],
-  // Also of an attempt that was certainly not taken.
+  // Also for an attempt that was definitely not accepted.
   'yield': ['attempt', 'attemptsMade', 'submissionsMade', 'notHere', 'costs', 'lease', 'retryAt', 'updatedAt'],
   'allow-last-poll': ['lastPollBy', 'updatedAt'],
   'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt', 'unchargedBytes'],
@@ -66,8 +66,8 @@ export function hasEnded({ status }: Pick<Generation, 'status'>): boolean {
 }
 
 /**
- * Which event turned one version into the next, told from the two alone. A failure that the holder of the lease wrote
- * is a `fail`, anybody else's an `expire`: only who wrote it tells them apart.
+ * The event that turned one version into the next, derived from the two alone. A failure written by the holder of the
+ * lease is a `fail`, one by any other process an `expire`: only the writer distinguishes them.
  */
 export function classify(before: Generation, next: Generation, process?: string): string {
   if (before.status !== next.status) return classifyMove(before, next, process);
@@ -122,12 +122,12 @@ function classifyStep(before: Generation, next: Generation): string {
   return isRenewed || before.updatedAt !== next.updatedAt || before.progress !== next.progress ? 'renew' : 'postpone';
 }
 
-/** A holder whose lease had not lapsed took a new one; had it lapsed, that is a take-over like anybody's. */
+/** A holder whose lease had not lapsed took a new one; if it had lapsed, that would be an ordinary take-over. */
 function isOwnLive({ lease }: Generation, next: Generation): boolean {
   return lease !== undefined && lease.worker === next.lease?.worker && lease.expiresAt > next.lease.renewedAt;
 }
 
-/** What is wrong with a step, if anything: no such row, or more changed than this event may change. */
+/** The error of a step, if any: no such transition, or a change that this event may not make. */
 export function faultOf(before: Generation, event: string, next: Generation): string | undefined {
   if (!ALLOWED.has(`${before.status} ${event} ${next.status}`))
     return `there is no ${event} from ${before.status} to ${next.status}`;

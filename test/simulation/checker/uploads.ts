@@ -33,10 +33,12 @@ interface SentBytes extends ObservedBytes {
   readonly beginning: string;
 }
 
-/** Invariant 16, and 17 as far as it is about files: what is ready is what was sent and declared, and stays so. */
+/**
+ * Invariant 16, and 17 as far as it is about files: a ready upload matches the sent and declared bytes, and remains so.
+ */
 export class Uploads implements GenerationListener {
   private readonly records = new Map<string, UploadRecord>();
-  /** What clients were told is stored at an upload's target. */
+  /** The bytes at each upload's target according to the answers to clients. */
   private readonly sentTo = new Map<string, SentBytes[]>();
   /** Generations that have not ended, by the uploads they refer to. */
   private readonly usedBy = new Map<string, Set<string>>();
@@ -107,7 +109,7 @@ export class Uploads implements GenerationListener {
     this.sentTo.set(uploadId, [...(this.sentTo.get(uploadId) ?? []), sent]);
   }
 
-  /** References are ready uploads of the same App, and what the generation says of them is so. */
+  /** References are ready uploads of the same App, and the generation describes them correctly. */
   async inserted({ generationId, accountId, appId, references }: Generation): Promise<void> {
     for (const { uploadId, objectKey, sha256, byteSize } of references) {
       const record = this.records.get(uploadId);
@@ -115,7 +117,8 @@ export class Uploads implements GenerationListener {
       demandNone(checkReference(`generation ${generationId}`, appId, uploadId, owner));
       const isDeleted = this.wantedGone.has(uploadId) && (record?.kind === 'expired' || isRemoving(record));
       demand(!isDeleted, 26, () => `generation ${generationId} uses upload ${uploadId}, which was deleted before`);
-      // One whose retention ended between the check and the insert is found missing when the generation is begun.
+      // An upload whose retention ended between the check and the insert is reported missing when the generation
+      // starts.
       if (record?.kind !== 'upload' || record.status === 'removing') continue;
       const isSame =
         record.status === 'ready' &&
@@ -128,12 +131,12 @@ export class Uploads implements GenerationListener {
         () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`,
       );
       await this.objects.requireStanding(objectKey);
-      // A mark of use may be lost; a store that answers keeps it.
+      // A mark of use may be lost; without faults the store keeps it.
       if (this.isQuiet) this.usedBy.set(uploadId, (this.usedBy.get(uploadId) ?? new Set()).add(generationId));
     }
   }
 
-  /** A generation is given up for a missing reference only when one is missing. */
+  /** A generation fails for a missing reference only when one is missing. */
   async stepped({ event, next }: Step): Promise<void> {
     if (next.completedAt !== undefined)
       for (const { uploadId } of next.references) this.usedBy.get(uploadId)?.delete(next.generationId);
@@ -146,7 +149,7 @@ export class Uploads implements GenerationListener {
     if (request.operation === 'delete-upload') this.wantedGone.add(request.uploadId.toLowerCase());
   }
 
-  /** With the answer its bytes are gone. */
+  /** Its bytes are gone by the time of the answer. */
   async servedDeletion({ request, number }: Asked, answer: Answer): Promise<void> {
     if (request.operation !== 'delete-upload' || answer.outcome !== 'success') return;
     const record = this.records.get(request.uploadId.toLowerCase());
@@ -160,7 +163,7 @@ export class Uploads implements GenerationListener {
     demand(!isThere, 26, () => `upload ${request.uploadId} was deleted, and ${key} outlived the answer to ${number}`);
   }
 
-  /** That it belongs to who completed it is for the rule about foreign ids. */
+  /** The rule about foreign ids checks that it belongs to the party that completed it. */
   served({ request, party, number }: Asked, answer: Answer): void {
     if (request.operation !== 'complete' || answer.outcome !== 'success' || !party) return;
     const uploadId = request.uploadId.toLowerCase();
@@ -187,7 +190,7 @@ export class Uploads implements GenerationListener {
     );
     this.records.set(uploadId, next);
     if (before.kind !== 'upload') {
-      // A removal that failed is tried again later.
+      // A failed removal is retried later.
       const { version: _before, dueAt: dueBefore, ...kept } = before;
       const { version: _next, dueAt, ...stays } = next;
       return demand(
@@ -268,7 +271,7 @@ export class Uploads implements GenerationListener {
     demand(upload.stagingRemovedAt === undefined, 16, () => `upload ${uploadId} is ready after its target was swept`);
     demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
     const { beginning = '' } = sent.find(({ sha256 }) => sha256 === ready.sha256) ?? {};
-    // Simulated media say in their first words what they are.
+    // The first bytes of simulated media state their type.
     demand(
       beginning.startsWith(`PLAIN ${upload.mediaType} `),
       16,

@@ -7,7 +7,7 @@ import { demand, type EventOrder } from './event-order.js';
 const SUMS = ['generations', 'failed', 'reserved_credits', 'charged_credits', 'released_credits'] as const;
 type Sums = Record<(typeof SUMS)[number], number>;
 
-/** How a row is named, and which entries it adds up. */
+/** The name of a row, and the entries it sums. */
 const GROUPS = {
   day: { name: 'day', of: dayOf },
   model: { name: 'model_key', of: ({ attribution }: Entry) => attribution?.modelKey ?? '' },
@@ -21,8 +21,8 @@ interface Written {
 }
 
 /**
- * Invariant 28: the use that is shown is what the ledger's entries add up to, those at least that were written before it
- * was asked for, and none that was not written yet.
+ * Invariant 28: reported use is the sum of the ledger's entries: at least of those that were written before the
+ * request, and of none that was not yet written.
  */
 export class Usage implements BooksListener {
   private readonly entries = new Map<string, Written[]>();

@@ -17,7 +17,7 @@ import type { Prices } from './prices.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
-/** What clients knew of a generation from some moment on. `gone` outranks every status. */
+/** Client knowledge of a generation from some moment on. `gone` outranks every status. */
 interface Seen extends Shown {
   readonly position: number;
   readonly status: string;
@@ -25,9 +25,9 @@ interface Seen extends Shown {
 
 const GONE_RANK = 3;
 
-/** Invariants 8, 9 and 15: what clients are shown, and that it never goes back. */
+/** Invariants 8, 9 and 15: the views that clients get of a generation, which never go back. */
 export class Views {
-  /** What became known, each better than the one before, by generation. */
+  /** Views that became known, each better than the one before, by generation. */
   private readonly seen = new Map<string, Seen[]>();
 
   constructor(
@@ -37,7 +37,7 @@ export class Views {
     private readonly order: EventOrder,
   ) {}
 
-  /** Looks at an answer as it leaves, and so also at those that never arrive. */
+  /** Checks an answer as it leaves, and so also answers that never arrive. */
   served(asked: Asked, answer: Answer): void {
     const { request, party } = asked;
     if (answer.outcome === 'refused') this.refused(asked, answer.code);
@@ -48,7 +48,7 @@ export class Views {
     if (request.operation === 'estimate') this.estimate(asked, data);
   }
 
-  /** From here on no client may be shown less. */
+  /** From here on no client may see an older view. */
   answered(asked: Asked, answer: Answer): void {
     const { request } = asked;
     const { position } = this.order;
@@ -115,7 +115,7 @@ export class Views {
     );
   }
 
-  /** Knowledge only grows: what is older than what is known already adds nothing. */
+  /** Knowledge only grows: a view older than the known one adds nothing. */
   private learn(id: string, view: Seen): void {
     const known = this.seen.get(id) ?? [];
     const last = known.at(-1);
@@ -125,7 +125,7 @@ export class Views {
     this.seen.set(id, known);
   }
 
-  /** An own generation that stands is not denied. */
+  /** An existing generation of the client's own App is not reported as missing. */
   private refused(asked: Asked, code: string): void {
     const { request, party } = asked;
     if (request.operation !== 'get' && request.operation !== 'cancel' && request.operation !== 'delete') return;
@@ -137,7 +137,7 @@ export class Views {
       record.deletedAt === undefined &&
       record.accountId === party?.accountId &&
       record.appId === party.appId;
-    // Inserted while the request was under way, it may have been looked for before.
+    // If it was inserted while the request was in flight, the lookup may have come first.
     const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.order.arrivedAt(asked);
     demandNone(checkDenial(`request ${asked.number}`, code, id, isOwn && stoodBefore));
   }
@@ -162,7 +162,7 @@ function isAboutTask({ request: { operation } }: Asked): boolean {
   return operation === 'create' || operation === 'get' || operation === 'cancel';
 }
 
-/** Outputs go with their retention. */
+/** Outputs disappear with their retention. */
 function viewOf(data: JsonObject): Omit<Seen, 'position'> {
   const { delivered: _, ...shown } = shownTask(data);
   return { ...shown, status: textOf(data['status']) };
@@ -217,9 +217,9 @@ export class Rest {
   }
 
   /**
-   * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to
-   * answer and to stop, polls it once more and downloads, and all clocks may differ. A time that a clock far ahead wrote is believed until true time
-   * reaches it.
+   * How late an end may be once nothing fails: a lease lapses, recovery runs a pass, a worker waits for its provider to
+   * answer and to stop, polls it once more and downloads, and all clocks may differ. A time written by a clock far
+   * ahead is believed until true time reaches it.
    */
   private slackMs(): number {
     const {
@@ -249,20 +249,20 @@ export class Rest {
   }
 }
 
-/** In the order in which they may be told. */
+/** The order in which events may be sent. */
 const ORDER: readonly EventType[] = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 
 interface Follower {
   readonly appId: string;
-  /** When it got its first id: from then on it can go on wherever it is cut. */
+  /** When it got its first id: from then on it can resume after any disconnect. */
   readonly since: number;
   readonly ended: Set<string>;
   stream: number;
-  /** By generation: the last event of the present stream. */
+  /** The last event of each generation in the current stream. */
   told: Map<string, { readonly rank: number; readonly version: number }>;
 }
 
-/** Invariant 23: what followers of an App's events hear. */
+/** Invariant 23: the events that followers of an App receive. */
 export class EventStreams {
   private readonly followers = new Map<string, Follower>();
 
@@ -298,9 +298,9 @@ export class EventStreams {
     this.followers.delete(follower);
   }
 
-  /** Everybody has heard of every end, but of what was deleted or is kept no longer. */
+  /** All followers have received every end, except of generations that were deleted or whose retention is over. */
   checkAtRest(): void {
-    // A clock that leaps may say that a stream is complete to a time that has not come.
+    // A clock that leaps may mark a stream as complete up to a time in the future.
     if (this.clocks.spreadMs > MAX_SKEW_MS) return;
     for (const [name, { appId, since, ended }] of this.followers)
       for (const { generationId, endedAt = 0, appId: owner } of this.generations.lives.values()) {

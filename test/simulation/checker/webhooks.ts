@@ -8,22 +8,22 @@ import type { GenerationListener, Generations, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
 /**
- * How long after its time an open delivery may be untried once nothing goes wrong: the lease of a process that died,
+ * How long after its time an open delivery may be untried once nothing fails: the lease of a process that died,
  * recovery's margin, the ten minutes after which recovery looks again, its interval, and the difference of clocks.
  */
 const OVERDUE_MS = 90_000 + 60_000 + 10 * 60_000 + 60_000 + MAX_SKEW_MS;
 
-/** Invariant 27: what the receivers of clients are told of generations. */
+/** Invariant 27: the notifications about generations that clients' receivers get. */
 export class Webhooks implements GenerationListener {
-  /** By App. */
+  /** Endpoints by App. */
   private readonly endpoints = new Map<string, readonly WebhookEndpoint[]>();
-  /** By endpoint and generation. */
+  /** Deliveries by endpoint and generation. */
   private readonly deliveries = new Map<string, Delivery>();
-  /** By endpoint, generation and event. */
+  /** Accepted messages, as endpoint, generation and event. */
   private readonly taken = new Set<string>();
   private readonly messageIds = new Map<string, string>();
   private readonly named = new Map<string, string>();
-  /** By endpoint and generation: what was told last. */
+  /** The last notification of each generation to each endpoint. */
   private readonly newest = new Map<string, string>();
 
   constructor(
@@ -46,7 +46,10 @@ export class Webhooks implements GenerationListener {
     },
   };
 
-  /** What is settled is announced to everybody who wants it: nobody looks at it again. */
+  /**
+   * A settled generation has a delivery for every endpoint that subscribes to its end, because it is not looked at
+   * again.
+   */
   stepped({ next, event }: Pick<Step, 'next' | 'event'>): void {
     if (event !== 'settle') return;
     const { appId, generationId, status } = next;
@@ -97,7 +100,7 @@ export class Webhooks implements GenerationListener {
     if (isTaken) this.taken.add(name);
   }
 
-  /** Nothing waits for ever: what is open is tried soon after its time. */
+  /** No delivery waits for ever: an open one is tried soon after its time. */
   checkAtRest(at: number, quietAt: number | undefined): void {
     for (const delivery of this.deliveries.values()) {
       const { nextAttemptAt } = delivery;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { SourceMap } from 'node:module';
 
-/** A stretch of a file's compiled text, first offset included and last excluded, and how often it ran. */
+/** A range of a file's compiled text, start inclusive and end exclusive, and how often it ran. */
 export type Stretch = readonly [from: number, to: number, count: number];
 
-/** By compiled file of core, without its ending: stretches in order, none on top of another. */
+/** Ordered ranges without overlaps, by compiled file of core without its extension. */
 export type BranchCounts = Readonly<Record<string, readonly Stretch[]>>;
 
 interface Range {
@@ -20,10 +20,7 @@ interface ScriptCoverage {
 
 const CORE = /\/dist\/core\/(.+)\.js$/;
 
-/**
- * Counts what of core this thread runs, block by block, as the engine itself sees it. Costs about a quarter of the
- * speed.
- */
+/** Counts the blocks of core that this thread runs, as reported by V8. Costs about a quarter of the speed. */
 export class BranchCounter {
   private readonly session = new Session();
 
@@ -45,7 +42,7 @@ export class BranchCounter {
   }
 }
 
-/** The engine reports a block and, within it, those that ran another number of times: what lies within counts. */
+/** V8 reports a block and, within it, those that ran a different number of times: the innermost one counts. */
 function flatten(ranges: readonly Range[]): Stretch[] {
   const outermostFirst = [...ranges].sort((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset);
   const stretches: Stretch[] = [];
@@ -72,7 +69,7 @@ function flatten(ranges: readonly Range[]): Stretch[] {
   return stretches;
 }
 
-/** Adds up what several threads counted. */
+/** Sums the counts of several threads. */
 export function addBranchCounts(all: readonly BranchCounts[]): BranchCounts {
   const files = new Set(all.flatMap((counts) => Object.keys(counts)));
   return Object.fromEntries([...files].sort().map((file) => [file, add(all.map((counts) => counts[file] ?? []))]));
@@ -95,9 +92,9 @@ function add(lists: readonly (readonly Stretch[])[]): Stretch[] {
   return sums;
 }
 
-/** A stretch of core that begins where the way parts, with its place in the sources. */
+/** A range of core that starts at a branch, with its place in the sources. */
 export interface Branch {
-  /** As in `core/recovery/recover.ts:41`. */
+  /** For example `core/recovery/recover.ts:41`. */
   readonly place: string;
   /** How its compiled text begins. */
   readonly text: string;
@@ -107,7 +104,7 @@ export interface Branch {
 const ROOT = new URL('../../../', import.meta.url);
 const SHOWN = 90;
 
-/** Every stretch of core that ran another number of times than what stands before it, in order of place. */
+/** Every range of core that ran a different number of times than the range before it, in order of place. */
 export function branchesOf(counts: BranchCounts): Branch[] {
   return Object.entries(counts).flatMap(([file, stretches]) => {
     const compiled = readFileSync(new URL(`core/${file}.js`, ROOT), 'utf8');
@@ -142,7 +139,7 @@ function sourceLine(map: SourceMap, lines: readonly number[], offset: number): n
   return 'originalLine' in entry ? entry.originalLine + 1 : 0;
 }
 
-/** How often each thing happened, over as many runs as it is kept for. */
+/** How often each thing happened, over all runs that share the tally. */
 export class Tally {
   private readonly counts = new Map<string, number>();
 

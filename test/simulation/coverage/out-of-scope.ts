@@ -1,4 +1,7 @@
-/** Folders and files of core that only check input, or only read for people: tested elsewhere, and no matter of crashes. */
+/**
+ * Folders and files of core that only validate input, or only read for people: they are tested elsewhere, and crashes
+ * do not affect them.
+ */
 const OUT_OF_SCOPE: readonly string[] = [
   'access/',
   'catalog/',

@@ -4,7 +4,7 @@ import type { Result } from '../play-seeds.js';
 import { type Branch, branchesOf, type Tally } from './branches.js';
 import { unexpected, UNREACHED_ROWS } from './unreached.js';
 
-/** Every step of the table in the documentation of the state machine. */
+/** Every transition in the documentation of the state machine. */
 const STEPS = [
   ...['start running', 'cancel cancelled', 'give-up failed', 'postpone queued'].map((step) => `queued ${step}`),
   ...[
@@ -26,13 +26,13 @@ const STEPS = [
   ...['succeeded', 'failed', 'cancelled'].flatMap((status) =>
     ['settle', 'postpone', 'outputs-removed', 'late-report', 'delete'].map((event) => `${status} ${event} ${status}`),
   ),
-  // No simulated model succeeds for nothing.
+  // No simulated model succeeds without a charge.
   ...['failed', 'cancelled'].map((status) => `${status} content-removed ${status}`),
 ];
 
 const print = (line = '') => process.stdout.write(`${line}\n`);
 
-/** Prints how often what was taken. Answers what a long run should have taken and did not, a line each. */
+/** Prints how often each was taken. Returns what a long run should have taken and did not, one line each. */
 export function printCoverage({ tally, branches }: Result): string[] {
   printFaults(tally);
   print('\nWhat else befell');

@@ -1,5 +1,5 @@
-// Goal: the list of branches that a long run need not take is true of core as it is, and hides nothing else.
-// Method: each entry is looked for in the compiled file that it names; the list is applied to given branches.
+// Goal: the list of branches that a long run need not take is true of core as it is, and hides nothing else. Method:
+// each entry is looked for in the compiled file that it names; the list is applied to given branches.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { unexpected, UNREACHED } from './unreached.js';

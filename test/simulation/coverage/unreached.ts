@@ -1,11 +1,14 @@
 import { isOutOfScope } from './out-of-scope.js';
 
-/** Why no run takes some stretches, how their compiled text begins, and how many there are, by default as many as beginnings. */
+/**
+ * Why no run takes certain ranges, how their compiled text begins, and how many there are; the default number is that
+ * of the beginnings.
+ */
 type Unreached = readonly [why: string, begins: readonly string[], atMost?: number];
 
 /**
- * Stretches of core, by file, that no run is expected to take; a long run must take every other one. Runs are hours long: deliveries are tried
- * for days and kept for weeks.
+ * Ranges of core, by file, that no run is expected to take; a long run must take all others. Runs are hours long, while
+ * deliveries are tried for days and kept for weeks.
  */
 export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
   'core/cancellation.ts': [
@@ -407,7 +410,8 @@ interface Stretch {
 }
 
 /**
- * Of what was never taken, what should have been: all that is named nowhere, or that begins like more than are named.
+ * The ranges that were never taken and should have been: all that the list does not name, or that begin like more
+ * ranges than it names.
  */
 export function unexpected<S extends Stretch>(neverTaken: readonly S[]): S[] {
   const inScope = neverTaken.filter(({ place }) => !isOutOfScope(place));

@@ -8,12 +8,12 @@ import type { SmallRun } from './small-run.js';
 import { CALLER, LEAP_MS, type SmallService } from './small-service.js';
 import { checkRest, checkState } from './state-checks.js';
 
-/** Longer than the queue deadline and the time to run together. */
+/** Longer than the queue deadline and the run timeout together. */
 const MAX_ROUNDS = 20;
 
 /**
- * Faults stop: every process is gone, a fresh worker recovers what they left, and time passes until nothing is open.
- * Then each key is sent once more to a fresh process, which must answer in keeping with what there is.
+ * Faults stop: every process is gone, a new worker recovers what they left, and time passes until nothing is open. Then
+ * each key is sent once more to a new process, which must answer consistently with the stored state.
  */
 export async function checkAftermath(run: SmallRun): Promise<void> {
   const { service, setting } = run;
@@ -47,7 +47,7 @@ export async function checkAftermath(run: SmallRun): Promise<void> {
     );
 }
 
-/** With a generation there is a replay of it, or a refusal of another body; without one, a new one or a refusal. */
+/** If there is a generation, its replay, or a refusal of another body; otherwise a new generation or a refusal. */
 function isInKeeping(answer: Answer, before: string | undefined, after: string | undefined): boolean {
   if (answer.outcome === 'accepted')
     return (
@@ -76,7 +76,7 @@ async function generationOf(
   return records.find((record) => record.kind === 'generation' && record.clientTraceId === key);
 }
 
-/** The processes that come afterwards, and their time, which passes by itself. */
+/** The processes that run afterwards, and their time, which passes by itself. */
 class Late {
   private readonly worker: SmallProcess;
   private readonly rest: SmallProcess;

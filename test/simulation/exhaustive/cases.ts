@@ -3,25 +3,27 @@ import type { JsonObject } from '../../../core/json.js';
 
 export type Request =
   | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
-  /** Of the generation this key was answered with, as soon as it was. */
+  /** Cancels the generation that this key was answered with, as soon as it was. */
   | { readonly operation: 'cancel'; readonly key: string };
 
-/** What one run of the small service begins with. */
+/** The initial conditions of one run of the small service. */
 export interface Case {
   readonly name: string;
   readonly credits: number;
-  /** Of the first REST process and of the second. The first is sent at once: before it there is nothing to see. */
+  /**
+   * Requests of the first and of the second REST process. The first is sent at once, because nothing happens before it.
+   */
   readonly requests: readonly [Request, Request];
   /** How many keys are answered with a generation when nothing goes wrong and no time passes. */
   readonly accepted: number;
-  /** What a create may be refused with when nothing goes wrong. */
+  /** The codes with which a create may be refused when nothing fails. */
   readonly refusals: readonly ErrorCode[];
   /** Whether claim, hold and generation are one write. */
   readonly oneStep: boolean;
 }
 
 /**
- * 10 credits an image. The trace id tells which key a generation came to be under; core itself does not record that.
+ * 10 credits per image. The trace id shows which key a generation was created under; core itself does not record that.
  */
 function create(key: string, count = 1): Request {
   const body = {
@@ -42,8 +44,7 @@ const BY_STEPS: readonly Omit<Case, 'oneStep'>[] = [
     accepted: 1,
     refusals: ['IDEMPOTENCY_IN_PROGRESS'],
   },
-  // Enough for one hold: whoever holds under an id that was ruled out keeps its successor from being accepted, for a
-  // while.
+  // Enough for one hold: a process that holds under an id that was ruled out delays the acceptance of its successor.
   {
     name: 'poor twins',
     credits: 10,
@@ -74,20 +75,20 @@ const BY_STEPS: readonly Omit<Case, 'oneStep'>[] = [
   },
 ];
 
-/** Each on stores that accept by one write after the other, and on stores that accept in one step. */
+/** Each on stores that accept by successive writes, and on stores that accept in one step. */
 export const CASES: readonly Case[] = [
   ...BY_STEPS.map((one) => ({ ...one, oneStep: false })),
   ...BY_STEPS.map((one) => ({ ...one, name: `${one.name} in one step`, oneStep: true })),
 ];
 
-/** How much may go wrong in one run, and how long it may get. Everything is counted over all processes together. */
+/** How much may fail in one run, and how long it may get. Everything is counted over all processes together. */
 export interface Bounds {
-  /** The most choices in a row. */
+  /** The most successive choices. */
   readonly depth: number;
   readonly crashes: number;
   /** Calls that end with `StoreUnavailable`, whether or not they took effect. */
   readonly lost: number;
-  /** How often time moves on past every lease. */
+  /** How often time advances past every lease. */
   readonly leaps: number;
   /** Requests that clients send again. */
   readonly retries: number;

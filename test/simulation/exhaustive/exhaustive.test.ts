@@ -1,9 +1,9 @@
-// Goal: on one account two REST processes and a worker keep every promise about keys and money, however their calls to
-// the ports interleave, and wherever one of them dies.
-// Method: every state of five small cases, each on stores of both kinds, that is reachable within the bounds is visited, by running the real core on
-// the adapters in memory, one chosen call at a time; each state is compared with a separate model, and each state
-// without a pending call is run until it is at rest. The default run visits some of the cases, those with a crash
-// completely. Larger bounds are for `main.js`.
+// Goal: on one account two REST processes and a worker keep every guarantee about keys and money, however their calls
+// to the ports interleave, and wherever one of them dies. Method: every state of five small cases, each on stores of
+// both kinds, that is reachable within the bounds is visited, by running the real core on the adapters in memory, one
+// chosen call at a time; each state is compared with a separate model, and each state without a pending call is run
+// until it is at rest. The default run visits some of the cases, those with a crash completely. Larger bounds are for
+// `main.js`.
 import { expect } from 'chai';
 import { RUN_SIZES, sizeOf } from '../../harness/run-sizes.js';
 import { type Bounds, CASES } from './cases.js';
@@ -16,7 +16,7 @@ interface Part {
   readonly what: string;
   readonly bounds: Bounds;
   readonly isWhole: boolean;
-  /** The cases that every run visits; the others are visited in a full run. */
+  /** The cases that every run visits; a full run visits the others, too. */
   readonly always: readonly string[];
 }
 
@@ -24,7 +24,7 @@ const PARTS: readonly Part[] = [
   {
     what: 'a worker beside them, any process dying anywhere',
     isWhole: true,
-    // The case `cancel` takes `npm run test:searches`, which CI runs, half a minute.
+    // The case `cancel` takes half a minute in `npm run test:searches`, which CI runs.
     always: [],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 0, retries: 0, recoveries: 0, wakes: 1 },
   },

@@ -10,30 +10,30 @@ import { digestOf, restDigestOf } from './state-digest.js';
 export interface Findings {
   readonly setting: string;
   readonly states: number;
-  /** Runs from the start: no state can be copied, so each choice but the first of a state takes its run again. */
+  /** Runs from the start: no state can be copied, so each choice except the first of a state repeats its run. */
   readonly runs: number;
   readonly steps: number;
-  /** Different states from which everything was let come to rest. */
+  /** Different states from which everything was brought to rest. */
   readonly aftermaths: number;
   readonly deepest: number;
-  /** Whether no run was longer than the bound: then there is nothing more to see within the others. */
+  /** Whether no run exceeded the depth bound: then the search within the other bounds is complete. */
   readonly isWhole: boolean;
   readonly violation?: { readonly message: string; readonly choices: readonly string[] };
 }
 
-/** A state on the way to where the search is: what can happen there, and how many of these were tried. */
+/** A state on the path to the current one: its possible choices, and how many of these were tried. */
 interface Junction {
   readonly choices: readonly string[];
   readonly observed: readonly number[];
   tried: number;
 }
 
-/** Depth first through every state of a case within the bounds; stops at the first violation. */
+/** Depth-first search through every state of a case within the bounds; stops at the first violation. */
 export async function explore(setting: Case, bounds: Bounds): Promise<Findings> {
   return new Exploration(setting, bounds).all();
 }
 
-/** Takes one run again, by the names of its choices, with every check; throws what it violates. */
+/** Repeats one run, by the names of its choices, with every check; throws its violation. */
 export async function replay(
   setting: Case,
   bounds: Bounds,
@@ -61,7 +61,7 @@ async function takeNamed(run: SmallRun, name: string): Promise<void> {
   await run.take(choice);
 }
 
-/** Textbook answers where nothing went wrong and no time passed. */
+/** Requires textbook answers if nothing failed and no time passed. */
 function checkUndisturbed({ isUndisturbed, service: { witness }, setting, spent }: SmallRun): void {
   if (!isUndisturbed || spent.retries > 0) return;
   if (witness.told.size !== setting.accepted)
@@ -72,7 +72,7 @@ function checkUndisturbed({ isUndisturbed, service: { witness }, setting, spent 
 
 class Exploration {
   private readonly interned = new Interned();
-  /** Digest of each state seen, with the fewest choices it was reached by. */
+  /** Digest of each visited state, with the fewest choices by which it was reached. */
   private readonly seen = new Map<string, number>();
   private readonly settledFrom = new Set<string>();
   private readonly way: Junction[] = [];
@@ -109,7 +109,7 @@ class Exploration {
     }
   }
 
-  /** Goes on from a new state with the first of its choices. */
+  /** Continues from a new state with the first of its choices. */
   private async branch(run: SmallRun): Promise<void> {
     const choices = run.choices();
     const [first] = choices;
@@ -123,15 +123,15 @@ class Exploration {
     await run.take(first);
   }
 
-  /** Whether this state is new and something can still happen in it. */
+  /** Whether this state is new and has a possible choice. */
   private async isNewAt(run: SmallRun): Promise<boolean> {
     const depth = this.way.length;
     this.deepest = Math.max(this.deepest, depth);
     const snapshot = await run.service.snapshot();
     const digest = digestOf(run, snapshot, this.bounds);
     const before = this.seen.get(digest);
-    // A state that was cut short needs a second look if it can be reached sooner. Without cuts all that follows was
-    // seen.
+    // A state that was cut short must be visited again if it can be reached sooner. Without cuts everything after it
+    // was visited.
     if (before !== undefined && (before <= depth || this.cuts === 0)) return false;
     this.seen.set(digest, depth);
     checkState(snapshot, run.service.witness.told);
@@ -143,8 +143,8 @@ class Exploration {
   }
 
   /**
-   * Here faults may stop. That ends a run, so it is done on another one. How it ends depends on what is stored alone:
-   * all processes are gone by then.
+   * Faults may stop here. Stopping them ends a run, so another run does it. Its end depends only on the stored data,
+   * because all processes are gone by then.
    */
   private async comeToRest(run: SmallRun, digest: string): Promise<void> {
     checkUndisturbed(run);
@@ -153,7 +153,7 @@ class Exploration {
     await checkAftermath(await this.again());
   }
 
-  /** A run that takes the present way from its start. */
+  /** A run that repeats the current path from its start. */
   private async again(): Promise<SmallRun> {
     this.runs += 1;
     const run = new SmallRun(this.setting, this.bounds, this.interned);

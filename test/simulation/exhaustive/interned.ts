@@ -1,4 +1,4 @@
-/** Numbers for texts, one each: what a process has observed so far is one number instead of a growing list. */
+/** Distinct numbers for texts: the observations of a process so far are one number instead of a growing list. */
 export class Interned {
   private readonly numbers = new Map<string, number>();
 

@@ -48,7 +48,7 @@ function numberOf(name: keyof Bounds, text: unknown): number {
   return wholeNumber(name, typeof text === 'string' ? text : undefined, 0) ?? DEFAULT_BOUNDS[name];
 }
 
-/** Plays one run and tells it; answers whether nothing was violated. */
+/** Plays one run and prints it; returns whether nothing was violated. */
 async function tell(setting: Case, bounds: Bounds, choices: readonly string[]): Promise<boolean> {
   try {
     await replay(setting, bounds, choices, (run, choice) =>

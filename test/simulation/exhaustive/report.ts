@@ -1,7 +1,7 @@
 import type { Bounds } from './cases.js';
 import type { Findings } from './explore.js';
 
-/** One line of what was seen, and how to see a violation again. */
+/** One line about the search, and how to reproduce a violation. */
 export function reportOf(findings: Findings, bounds: Bounds): string {
   const { setting, states, runs, steps, aftermaths, deepest, isWhole, violation } = findings;
   const extent = isWhole ? 'all there is within the bounds' : `cut at ${bounds.depth} choices`;

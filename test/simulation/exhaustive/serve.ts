@@ -6,13 +6,13 @@ import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Request } from './cases.js';
 
-/** What a client is told. `broken` is what no client should ever be told: something threw that is no error of ours. */
+/** A client's answer. `broken` is one that no client should ever get: an unexpected error was thrown. */
 export type Answer =
   | { readonly outcome: 'accepted' | 'cancelled'; readonly generation: Generation; readonly replayed: boolean }
   | { readonly outcome: 'refused'; readonly code: string; readonly mayRetry: boolean }
   | { readonly outcome: 'broken'; readonly message: string };
 
-/** Does what a front does with a request. `generationId` is what a cancel is about. */
+/** Handles a request as a front does. `generationId` is the subject of a cancel. */
 export async function serve(
   context: Context,
   caller: Caller,

@@ -10,34 +10,35 @@ export interface PendingCall {
 }
 
 export interface Timer {
-  /** Whose it is: the wake-ups' own, which others' schedules set too, or one of core's. */
+  /** The owner of a timer: the wake-ups, which schedules of other processes set too, or core. */
   readonly of: 'core' | 'wake-ups';
   readonly at: number;
   readonly callback: () => void;
 }
 
 /**
- * Calls that happen at once, as a part of the step before them. No other process looks at what they touch (outputs lie
- * under keys of one fence; one worker at a time speaks with the provider about a task it has), and retention is further
- * away than time ever goes here. So whether such a call comes sooner or later, nobody can tell, and a crash around it
- * is a crash before the next call. Nor does it matter when the content of uncharged generations is summed: here it
- * never comes near its bound. Nobody has webhooks, so that whenever they are read there are none.
+ * Calls that happen at once, as a part of the previous step. No other process reads the data they touch (outputs are
+ * under keys of one fence; one worker at a time talks to the provider about a task it has), and retention is further
+ * away than time ever advances here. So it cannot be observed whether such a call comes sooner or later, and a crash
+ * around it is a crash before the next call. The time at which the content of uncharged generations is summed does not
+ * matter either: here it never comes near its bound. There are no webhooks, so reading them returns none at any time.
  */
 const UNSEEN =
   /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^generations\.uncharged$|^webhookEndpoints\.read$|^wakeUps\.start$/;
 
 /**
- * One process: calls it waits for, timers it set, and all it has observed. What it does is a function of that alone.
+ * One process: calls it waits for, timers it set, and all its observations. Its behaviour is a function of these
+ * observations alone.
  */
 export class SmallProcess {
   isAlive = true;
   readonly pending: PendingCall[] = [];
   readonly timers: Timer[] = [];
-  /** The number of the list of all it has observed. */
+  /** The interned number of its observations so far. */
   observed = 0;
   readonly ids: Ids;
 
-  /** `number` tells this process's ids from any other's, so that they are the same however processes interleave. */
+  /** `number` makes this process's ids unique, so that they are the same however processes interleave. */
   constructor(
     readonly name: string,
     private readonly number: number,
@@ -52,7 +53,7 @@ export class SmallProcess {
     };
   }
 
-  /** What every port call goes through: it waits until it is chosen. A process that is gone hears nothing any more. */
+  /** Intercepts every port call, which waits until it is chosen. A dead process receives no more answers. */
   readonly interceptor: Interceptor = (call) => {
     if (!this.isAlive) return new Promise(() => undefined);
     if (this.direct) return this.direct(call);

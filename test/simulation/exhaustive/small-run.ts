@@ -10,13 +10,13 @@ import { type PendingCall, SmallProcess, type Timer } from './small-process.js';
 import { CALLER, LEAP_MS, SmallService } from './small-service.js';
 import { stableJson } from './stable-json.js';
 
-/** Something that can happen next. Its name says what, and names it again in a replay. */
+/** A possible next event. Its name describes it, and identifies it in a replay. */
 export interface Choice {
   readonly name: string;
   take(): Promise<void>;
 }
 
-/** A client with its REST process. `again`: it was told to try again, or the process died under its request. */
+/** A client with its REST process. `again`: the answer was to try again, or the process died during its request. */
 interface Seat {
   readonly request: Request;
   readonly number: number;
@@ -27,12 +27,12 @@ interface Seat {
 }
 
 const READS = /\.(?:read|due|holdsBefore|entries|list|findOperation)$/;
-/** A timer that is due so soon is waited for; it takes no leap. */
+/** A timer that is due this soon is waited for, without a leap. */
 const SOON_MS = 1_000;
 
 /**
  * One run: two REST processes with a client each, and a worker, all in one small service. Between two choices
- * everything happens that can happen without one, so a run is the list of its choices.
+ * everything happens that needs no choice, so a run is the list of its choices.
  */
 export class SmallRun {
   readonly service: SmallService;
@@ -42,7 +42,7 @@ export class SmallRun {
   private readonly workerContext: Context;
   private readonly recovery: Recovery;
   private isRecovering = false;
-  /** Off while known choices are taken again: then what was observed is known, too. */
+  /** Disabled while known choices are repeated, because their observations are known, too. */
   isObserving = true;
 
   constructor(
@@ -71,13 +71,14 @@ export class SmallRun {
     return [this.seats[0].process, this.seats[1].process, this.worker];
   }
 
-  /** Nobody waits for anything but time, or a timer that is late: the moment at which faults may as well stop. */
+  /** Every process waits only for time, or for an overdue timer: faults may stop at this moment. */
   get isQuiet(): boolean {
     return this.processes.every(({ pending }) => pending.length === 0);
   }
 
   /**
-   * Whether both clients asked and nothing has gone wrong, and no time has passed: then answers are as in a textbook.
+   * Whether both clients sent their requests, nothing failed, and no time has passed: then answers are as in a
+   * textbook.
    */
   get isUndisturbed(): boolean {
     const { crashes, lost, leaps } = this.spent;
@@ -101,7 +102,7 @@ export class SmallRun {
         this.addWithin(choices, 'crashes', `${process.name} crashes`, async () => this.crash(process));
     }
     for (const seat of this.seats) this.addRequest(choices, seat);
-    // Before time has moved on nothing is old enough for recovery: a pass would read and do nothing.
+    // Until time has advanced nothing is old enough for recovery: a pass would only read.
     if (this.spent.leaps > 0 && this.worker.isAlive && !this.isRecovering)
       this.addWithin(choices, 'recoveries', 'worker recovers', async () => this.recover());
     this.addWithin(choices, 'leaps', 'time leaps', async () => {
@@ -123,7 +124,7 @@ export class SmallRun {
     choices.push({ name, take: () => this.happen(process, pending, false) });
     if (pending.name === 'client.answer') return;
     const isRead = READS.test(pending.call.name);
-    // A read has no effect to lose, and nobody waits for the answer of a schedule.
+    // A read has no effect to lose, and no caller waits for the answer of a schedule.
     if (!isRead && pending.call.name !== 'wakeUps.schedule')
       this.addWithin(choices, 'lost', `${name}, answer lost`, () => this.happen(process, pending, true));
     this.addWithin(choices, 'lost', `${name}, not reached`, async () => this.fail(process, pending));
@@ -160,7 +161,7 @@ export class SmallRun {
     });
   }
 
-  /** The call takes effect, and its answer arrives or is lost: a late answer is as good as a late next call. */
+  /** The call takes effect, and its answer arrives or is lost: a late answer is equivalent to a late next call. */
   private async happen(process: SmallProcess, pending: PendingCall, isLost: boolean): Promise<void> {
     process.pending.splice(process.pending.indexOf(pending), 1);
     try {
@@ -182,7 +183,7 @@ export class SmallRun {
   }
 
   private fire(process: SmallProcess, timer: Timer): void {
-    // What the wake-ups of a process do when their timer fires depends on the table they share.
+    // The effect of a process's wake-up timer depends on the table they share.
     this.observe(
       process,
       `timer ${timer.of} ${timer.at} ${process.timers.indexOf(timer)} ${timer.of === 'wake-ups' ? this.service.wakeUps() : ''}`,

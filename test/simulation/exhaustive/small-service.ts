@@ -16,7 +16,7 @@ const START = Date.UTC(2030, 0, 1);
 const ALL = { limit: 1_000 };
 
 export const SETTINGS = DEFAULT_SETTINGS;
-/** Time moves by leaps alone, so a charge that waits would be written after one, and most states be left out. */
+/** Time advances only by leaps, so a delayed charge would be written after one, and most states would be left out. */
 const NO_SETTLE_WAIT_MS = 0;
 /** One leap of time is longer than any lease, and makes every hold old enough for recovery. */
 export const LEAP_MS = SETTINGS.claimLeaseMs + SETTINGS.recoveryGraceMs + 1_000;
@@ -29,10 +29,10 @@ export const CALLER: Caller = {
   scopes: SCOPES,
 };
 
-// One for all services, of which there is a new one for every run: a schema is compiled once for each model there is.
+// Shared by all services, because every run creates one: a schema is compiled once per model object.
 const MODELS = [imageModel()];
 
-/** One set of stores with one account, one provider, one time, and whoever watches all of it. */
+/** One set of stores with one account, one provider, one time, and the witness of all of it. */
 export class SmallService {
   readonly time = { now: START };
   private readonly stores: MemoryStores;
@@ -88,7 +88,7 @@ export class SmallService {
     });
   }
 
-  /** What core works with in this process: every port call it makes goes through the process. */
+  /** Core's context in this process: every port call goes through the process. */
   contextOf(process: SmallProcess): Context {
     const { interceptor } = process;
     const provider = intercepted('provider', this.provider, interceptor);
@@ -114,7 +114,7 @@ export class SmallService {
     );
   }
 
-  /** A process whose calls are answered at once, for when nothing goes wrong any more. */
+  /** A process whose calls are answered at once, for when nothing fails any more. */
   directProcess(name: string, number: number): SmallProcess {
     const direct: Interceptor = async (call) => {
       const answer = await call.proceed();
@@ -133,7 +133,7 @@ export class SmallService {
     };
   }
 
-  /** When each generation is due to be looked at, and which of all schedules said so. */
+  /** When each generation is due, and which of its schedules set that time. */
   wakeUps(): string {
     const ids = [...this.witness.scheduled.keys()];
     return ids

@@ -2,7 +2,7 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import { Violation } from '../observed.js';
 
-/** All that is durable about money and generations at one moment. */
+/** All durable data about money and generations at one moment. */
 export interface Snapshot {
   readonly account: Account;
   readonly entries: readonly Entry[];
@@ -17,7 +17,9 @@ interface Ended {
   ends: number;
 }
 
-/** What must hold at every moment, whatever was cut. `told` are the generations clients know of, by key. */
+/**
+ * Requires what holds at every moment, whatever was cut. `told` contains the generations that clients know of, by key.
+ */
 export function checkState({ account, entries, records }: Snapshot, told: ReadonlyMap<string, string>): void {
   const holds = checkBooks(account, entries);
   const generations = records.filter((record) => record.kind === 'generation');
@@ -34,7 +36,7 @@ export function checkState({ account, entries, records }: Snapshot, told: Readon
   }
 }
 
-/** Adds up the ledger and answers what became of each hold. */
+/** Sums the ledger and returns the end of each hold. */
 function checkBooks(account: Account, entries: readonly Entry[]): Map<string, Ended> {
   const books = { issued: 0, available: 0, reserved: 0, spent: 0 };
   const holds = new Map<string, Ended>();
@@ -89,7 +91,7 @@ function checkHold(g: Generation, account: Account, hold: Ended | undefined): vo
     throw new Violation(3, `generation ${g.generationId} is charged ${g.chargedCredits} of ${g.reservedCredits}`);
 }
 
-/** What must hold once everything had its time: nothing is open, nothing is held. */
+/** Requires what holds once everything had its time: nothing is open, nothing is held. */
 export function checkRest(snapshot: Snapshot, told: ReadonlyMap<string, string>): void {
   checkState(snapshot, told);
   for (const record of snapshot.records) {

@@ -4,11 +4,11 @@ import type { Snapshot } from './state-checks.js';
 import { stableJson } from './stable-json.js';
 
 /**
- * What a state is, for what can still come of it: all that is stored, the time, what may still go wrong, and of each
- * process what it has observed and which timers it has set. Core is a function of what it observes (calls, their
- * answers, the time, its own ids), so two runs with the same digest go on alike, and one of them is enough. Left out,
- * since nothing comes of it any more: all about a process that is dead, and what a REST process remembers that is never
- * asked again. Digests are SHA-256; that two states share one is not to be expected.
+ * Identifies a state by everything its future depends on: all stored data, the time, what may still fail, and for each
+ * process its observations and the timers it has set. Core is a function of its observations (calls, their answers, the
+ * time, its own ids), so two runs with the same digest continue alike, and one of them is enough. Data without a future
+ * effect is left out: everything about a dead process, and what a REST process remembers that is never used again.
+ * Digests are SHA-256; collisions are not expected.
  */
 export function digestOf(run: SmallRun, snapshot: Snapshot, bounds: { readonly retries: number }): string {
   const { time, provider } = run.service;
@@ -30,7 +30,7 @@ export function digestOf(run: SmallRun, snapshot: Snapshot, bounds: { readonly r
   return hash(stableJson(state));
 }
 
-/** What decides how everything ends once all processes are gone and faults have stopped. */
+/** Identifies the data that decides how everything ends once all processes are gone and faults have stopped. */
 export function restDigestOf(run: SmallRun, snapshot: Snapshot): string {
   const tasks = [...run.service.provider.tasks.values()].map(({ submission }) => submission.token);
   return hash(stableJson([storedText(run, snapshot), run.service.time.now, tasks]));

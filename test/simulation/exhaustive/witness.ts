@@ -10,36 +10,40 @@ import type { Answer } from './serve.js';
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
 /**
- * Sees every effect on the stores and every answer to a client, in the order in which they happen, and remembers them.
+ * Observes every effect on the stores and every answer to a client, in the order in which they happen, and remembers
+ * them.
  */
 export class Witness {
-  /** What stands in the stores, as far as their ports do not list it. */
+  /** The contents of the stores that their ports do not list. */
   readonly claims = new Map<string, Claim>();
   readonly scheduled = new Map<string, number>();
   readonly generations = new Map<string, GenerationRecord>();
-  /** Generation ids that clients were told, by key. */
+  /** Generation ids that clients received, by key. */
   readonly told = new Map<string, string>();
   readonly refusals = new Set<string>();
-  /** Whether the process that minted this id is dead: nobody else ever holds under it. */
+  /** Whether the process that minted this id is dead: no other process ever holds under it. */
   isOrphan: (generationId: string) => boolean = () => false;
   /**
-   * Ids that were ruled out when their process was dead already: what is held under them must go before the key goes
-   * on.
+   * Ids that were ruled out when their process was already dead: a hold under one must be released before the key is
+   * used again.
    */
   private readonly orphansRuledOut = new Set<string>();
-  /** Generations whose end a client was told while they had never begun. */
+  /** Generations that never started and whose end a client received. */
   private readonly neverToBegin = new Set<string>();
   private schedules = 0;
   private violation: Violation | undefined;
 
   constructor(private readonly hasHold: (generationId: string) => Promise<boolean>) {}
 
-  /** Core would take an error that is thrown into it for an outage, so violations are kept until they are asked for. */
+  /**
+   * Core would mistake an error that is thrown into it for an outage, so violations are stored until they are
+   * requested.
+   */
   throwViolation(): void {
     if (this.violation) throw this.violation;
   }
 
-  /** Everything remembered that a later check depends on. */
+  /** All remembered data that a later check depends on. */
   summary(): string {
     const told = [...this.told].map(([key, generationId]) => `${key} ${generationId}`);
     return JSON.stringify([
@@ -146,7 +150,7 @@ function clientSide({ status, chargedCredits, completedAt, outputs, error }: Gen
   return JSON.stringify([status, chargedCredits, completedAt, outputs, error]);
 }
 
-/** What happened in another order is the same in the end. */
+/** Sorted, because events in a different order lead to the same state. */
 function inOrder(texts: Iterable<string>): string[] {
   return [...texts].sort((a, b) => (a < b ? -1 : 1));
 }

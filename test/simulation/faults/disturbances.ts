@@ -6,17 +6,17 @@ import type { Disturbance } from './fault-profile.js';
 
 const LONGEST_SLEEP_MS = 40_000;
 const LONGEST_OUTAGE_MS = 100_000;
-/** Clocks of two machines are never further apart than the minute core allows for. */
+/** Clocks of two machines never differ by more than the minute that core allows for. */
 const FARTHEST_MS = 29_000;
 
-/** Things that apply a process from outside, at any moment, until faults stop. */
+/** Events that affect a process from outside, at any moment, until faults stop. */
 export class Disturbances {
   constructor(
     private readonly context: RunContext,
     private readonly service: Service,
   ) {}
 
-  /** Goes on for as long as the profile has any. */
+  /** Continues for as long as the profile has any. */
   begin(): void {
     const { profile, chance, scheduler } = this.context;
     if (profile.disturbanceEveryMs === 0 || profile.disturbances.length === 0) return;

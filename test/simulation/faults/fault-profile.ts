@@ -1,18 +1,18 @@
 import type { Chance } from '../harness/scheduler.js';
 
-/** What may become of one call on a port, how often in a thousand calls. */
+/** The faults of a port call, with their odds in a thousand calls. */
 export interface CallOdds {
   /** The process dies and the call never leaves it. */
   readonly crashBefore: number;
-  /** The call does its work, and the process dies before it hears of that. */
+  /** The call does its work, and the process dies before the answer. */
   readonly crashAfter: number;
-  /** The call never arrives; the caller is told that the store is away. */
+  /** The call never arrives; the caller gets an error that the store is unavailable. */
   readonly lostRequest: number;
-  /** The call does its work; the caller is told that the store is away. */
+  /** The call does its work; the caller gets an error that the store is unavailable. */
   readonly lostAnswer: number;
-  /** The caller is told that the store is away, and much later the call does its work after all. */
+  /** The caller gets an error that the store is unavailable, and much later the call does its work after all. */
   readonly lateEffect: number;
-  /** The call does its work, and the process sleeps for longer than any lease before it hears of that. */
+  /** The call does its work, and the process sleeps for longer than any lease before the answer. */
   readonly sleepAfter: number;
   /** The call, or its answer, takes seconds. */
   readonly slow: number;
@@ -21,31 +21,32 @@ export interface CallOdds {
 export type CallFault = keyof CallOdds;
 
 /**
- * Which faults a seed has, and how often. Most things are calm in most seeds: faults that hide each other find nothing.
+ * The kinds of fault in a seed, and their frequency. Most are rare in most seeds: faults that hide each other find
+ * nothing.
  */
 export interface FaultProfile {
   readonly odds: CallOdds;
   /** A few calls that are hit far more often than the others, each by one fault. */
   readonly focus: ReadonlyMap<string, CallFault>;
   readonly focusPerMille: number;
-  /** How long a call usually takes, one way, at most; and how long a slow one may take. */
+  /** The usual maximum of a call's latency, one way; and the longest delay of a slow call. */
   readonly latencyMs: number;
   readonly slowMs: number;
-  /** Mean time between two things that apply a process, a store or the provider from outside; 0 is never. */
+  /** Mean time between two external events that hit a process, a store or the provider; 0 is never. */
   readonly disturbanceEveryMs: number;
   readonly disturbances: readonly Disturbance[];
   readonly skewMs: number;
-  /** A client's request, or the answer to it, is lost, comes twice or late. */
+  /** A client's request, or the answer to it, is lost, duplicated or late. */
   readonly clientPerMille: number;
-  /** A wake-up is lost, comes twice or late. */
+  /** A wake-up is lost, duplicated or late. */
   readonly wakeUpPerMille: number;
-  /** How many in a thousand of a provider's answers are not what was hoped for. */
+  /** How many in a thousand of a provider's answers are unfavourable. */
   readonly providerPerMille: number;
-  /** An object is lost or cut short while it is written, copied or read. */
+  /** An object is lost or truncated while it is written, copied or read. */
   readonly objectPerMille: number;
-  /** A receiver of webhooks loses a message, fails or takes its time. */
+  /** A receiver of webhooks loses a message, fails or is slow. */
   readonly receiverPerMille: number;
-  /** How long a client thinks between two requests, at most. */
+  /** The longest pause of a client between two requests. */
   readonly thinkMs: number;
   /** Whether every output has to be cleaned a second time, and some are signed: each is stored under another key. */
   readonly cleansTwice: boolean;
@@ -133,11 +134,11 @@ export function drawFaultProfile(chance: Chance): FaultProfile {
     thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 60_000]),
     receiverPerMille: sometimes([50, 300, 700]),
   };
-  // Not drawn, so that the other seeds stay what they were.
+  // Not drawn, so that the other seeds remain unchanged.
   return { ...profile, cleansTwice: profile.thinkMs === 10_000 };
 }
 
-/** Nothing goes wrong. */
+/** Nothing fails. */
 export const NO_FAULTS: FaultProfile = {
   odds: NO_CALL_FAULTS,
   focus: new Map(),

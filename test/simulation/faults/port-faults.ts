@@ -16,25 +16,25 @@ const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
 const LATEST_EFFECT_MS = 45_000;
 
-/** A fault that is to hit a call of its name, and how long it takes: the sleep, or the delay of the effect. */
+/** A planned fault for a call by name, and its duration: the sleep, or the delay of the effect. */
 export interface Planned {
   readonly fault: CallFault;
   readonly forMs: number;
-  /** The process that makes the call; any when absent. */
+  /** The process that makes the call; absent means any. */
   readonly by?: string;
-  /** How many calls go by unharmed before. */
+  /** The number of calls to spare first. */
   readonly skip?: number;
 }
 
-/** What is to become of one call; chance says how long it takes where nothing else does. */
+/** The outcome of one call; chance decides the duration if nothing else does. */
 interface Fate {
   readonly fault: CallFault | undefined;
   readonly forMs: number | undefined;
 }
 
 /**
- * The way between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer
- * takes time to come back. On either leg it may be lost, be late, or find its process dead.
+ * The route between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer
+ * takes time to return. In either direction it may be lost, be late, or find its process dead.
  */
 export class PortFaults {
   private readonly awayUntil = new Map<string, number>();
@@ -42,14 +42,14 @@ export class PortFaults {
 
   constructor(private readonly context: RunContext) {}
 
-  /** Nothing gets through to this port for so long, unless faults stop before. */
+  /** Makes a port unreachable for this long, unless faults stop before. */
   sendAway(port: string, forMs: number): void {
     const { scheduler, timeline } = this.context;
     this.awayUntil.set(port, scheduler.now + forMs);
     timeline.note(scheduler.now, port, () => `! away for ${forMs} ms`);
   }
 
-  /** Applies to the next call of that name, by the process that it names or by any. */
+  /** Applies to the next call of that name, by the named process or by any. */
   plan(name: string, planned: Planned): void {
     this.planned.set(name, planned);
   }
@@ -83,7 +83,7 @@ export class PortFaults {
     return undefined;
   }
 
-  /** What is wrong with the call must not reach core as if the call had failed. */
+  /** A violation in the call must not reach core as if the call had failed. */
   private announce(process: SimulatedProcess, { name, args }: PortCall): void {
     const { scheduler, observer } = this.context;
     try {
@@ -126,7 +126,7 @@ export class PortFaults {
     });
   }
 
-  /** What a provider promises of a submission on its way holds whatever happens to it. */
+  /** A provider's guarantees about a submission in transit hold whatever happens to it. */
   private arrivalOf(name: string, delayMs: number): number {
     return name === 'provider.submit' ? Math.min(delayMs, SIMULATED_SETTLE_MS - 1) : delayMs;
   }
@@ -182,7 +182,7 @@ export class PortFaults {
   }
 }
 
-/** What the caller of a store hears; a provider's caller hears just some error. */
+/** The error for the caller of a store; a provider's caller gets just some error. */
 function away(name: string): Error {
   return name.startsWith('provider.')
     ? new Error('The line to the provider broke.')
@@ -193,7 +193,7 @@ export function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** An object store that now and then keeps less than it was given, gives less than it keeps, or loses an object. */
+/** An object store that sometimes stores less than it was given, returns less than it stores, or loses an object. */
 export class FaultyObjects implements ObjectStore {
   private readonly keys = new Set<string>();
   readonly signPut: ObjectStore['signPut'];
@@ -209,7 +209,7 @@ export class FaultyObjects implements ObjectStore {
     this.stat = (key) => store.stat(key);
   }
 
-  /** Loses some object for good. */
+  /** Loses a random object for good. */
   async loseOne(): Promise<void> {
     if (this.keys.size === 0) return;
     const key = this.context.chance.pick([...this.keys]);
@@ -268,7 +268,7 @@ export class FaultyObjects implements ObjectStore {
   }
 }
 
-/** Enough that it still looks like what it was. */
+/** Keeps enough that it still looks like the original. */
 function cutShort(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, bytes.byteLength - Math.min(8, bytes.byteLength >> 1));
 }
@@ -285,7 +285,7 @@ const LATEST_MS = 60_000;
 
 type Handler = Parameters<WakeUps['start']>[0];
 
-/** Wake-ups of one process that may get lost, come late or come more than once. */
+/** Wake-ups of one process that may get lost, arrive late or arrive more than once. */
 export class FaultyWakeUps implements WakeUps {
   readonly stop: WakeUps['stop'];
 
@@ -313,12 +313,12 @@ export class FaultyWakeUps implements WakeUps {
     for (let times = chance.between(1, 3); times > 0; times -= 1) this.deliverAgain(subject);
   }
 
-  /** To anybody, now or later: to one who has it already, or to two at once. */
+  /** To any process, now or later: to one that has it already, or to two at once. */
   private deliverAgain(subject: WakeUpSubject): void {
     const { scheduler, chance } = this.context;
     scheduler.after(chance.skewed(LATEST_MS), () => {
       const process = chance.pick(this.service.processes);
-      // What becomes of it is known to whoever delivered the first one.
+      // The delivery of the first one reports the outcome.
       if (process.isAlive) process.deliver?.(subject).catch(() => undefined);
     });
   }

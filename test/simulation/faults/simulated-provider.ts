@@ -16,11 +16,11 @@ import { REFUSES_OTHER_SIZES } from '../harness/settings.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
 
-/** What is to become of the next tasks, where chance is not to say. */
+/** The outcome of the next tasks, where it is not left to chance. */
 export interface Script {
   readonly ending: Ending;
   readonly onCancel?: OnCancel;
-  /** How many of the next submissions are taken without an answer that arrives. */
+  /** How many of the next submissions are accepted without their answers arriving. */
   losesAnswers?: number;
   readonly takesMs: number;
 }
@@ -66,27 +66,27 @@ const BAD_ENDINGS: readonly Ending[] = [
   'never ends',
   'is forgotten',
 ];
-/** How long after their task has ended the files of one that delivers late can be fetched. */
+/** How long after the end of a task that delivers late its files can be fetched. */
 const LATE_MS = 40_000;
 /** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
 const RETRY_AFTER_MS: readonly number[] = [0, 3_000.5, 30_000, 86_400_000];
 /**
- * A process that sleeps abandons its call when it wakes. What it had sent is on its way since before: by less than this,
- * where another process has its lease by then.
+ * A process that sleeps abandons its call when it wakes. Its request has been in transit since before that. If another
+ * process has its lease by then, that lead is shorter than this.
  */
 const ABANDONED_MARGIN_MS = 1_500;
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
-/** What all providers of a run have in common. */
+/** State that all providers of a run share. */
 export interface SharedByProviders {
-  /** Generations in the order in which they were first handed over. */
+  /** Generations in the order of their first submission. */
   readonly handedOver: Set<string>;
   script: Script | undefined;
 }
 
 /**
- * Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told
- * to stop.
+ * A third-party service: it takes its time, breaks off, forgets, delivers too little, and continues after a request to
+ * stop.
  */
 export class SimulatedProvider implements Provider {
   private awayUntil = 0;
@@ -122,11 +122,11 @@ export class SimulatedProvider implements Provider {
     try {
       for (const reference of submission.references) for await (const _chunk of await reference.open());
     } catch (error) {
-      // No server takes half a request, as some callers know.
+      // Servers do not accept half a request, and some callers know that.
       if (this.context.chance.happens(500)) throw error;
       return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', this.context.chance.happens(900)) };
     }
-    // The rest of the request is not sent any more.
+    // The rest of the request is no longer sent.
     if (signal.aborted) throw new Error('The submission was abandoned.');
     const { script } = this.shared;
     if (script?.losesAnswers !== undefined && script.losesAnswers > 0) {
@@ -277,19 +277,19 @@ export class SimulatedProvider implements Provider {
     return task === undefined ? { found: false } : { found: true, reference: task.reference };
   }
 
-  /** The submission was on its way when its call ended. */
+  /** The submission was in transit when its call ended. */
   private takeLate(submission: Submission, marginMs = 1): void {
     const { scheduler, chance } = this.context;
     scheduler.after(chance.between(0, SIMULATED_SETTLE_MS - marginMs), () => void this.take(submission));
   }
 
-  /** What it says that a refused task costs, if it says so. */
+  /** The cost that it states for a refused task, if it states one. */
   private someCost(): { readonly cost?: { readonly computeMs: number } } {
     const { chance } = this.context;
     return chance.happens(300) ? { cost: { computeMs: chance.between(1, 1_000_000) } } : {};
   }
 
-  /** Answers once the task has ended, with what it has made. */
+  /** Answers once the task has ended, with its outputs. */
   private async made(submission: Submission): ReturnType<Provider['submit']> {
     const { scheduler } = this.context;
     const task = this.take(submission);
@@ -327,7 +327,7 @@ export class SimulatedProvider implements Provider {
     return task;
   }
 
-  /** A breach that is found must not reach core as if the call had failed. */
+  /** A violation must not reach core as if the call had failed. */
   private tell(submission: Submission, { reference, ending, count }: Task): void {
     const isRefused = ending === 'delivers another size' && submission.modelKey === REFUSES_OTHER_SIZES;
     const isUsable = !isRefused && ending !== 'delivers none' && !(ending === 'delivers rubbish' && count === 1);
@@ -371,7 +371,7 @@ export class SimulatedProvider implements Provider {
     }
   }
 
-  /** How far it is, and when to ask again, if it says. */
+  /** The progress, and when to poll again, if it states one. */
   private hint(): { readonly progress?: number; readonly pollAfterMs?: number } {
     const { chance } = this.context;
     return {
@@ -381,7 +381,7 @@ export class SimulatedProvider implements Provider {
   }
 
   private mediaOf(task: Task, index: number): Uint8Array {
-    // Encoded anew each time it is fetched: the same picture, not the same bytes.
+    // Encoded anew for each fetch: the same picture, but different bytes.
     this.fetched += 1;
     const note = `of ${task.reference}, number ${index}, fetched as ${this.fetched}`;
     const { parameters, operation } = task.submission;
@@ -402,7 +402,7 @@ export class SimulatedProvider implements Provider {
     return plainImage(widthPx, heightPx, 'image/png', note);
   }
 
-  /** Answers nothing for so long, unless faults stop before. */
+  /** Answers no calls for this long, unless faults stop before. */
   goAway(forMs: number): void {
     this.awayUntil = this.context.scheduler.now + forMs;
   }
@@ -441,13 +441,15 @@ async function* hanging(): AsyncGenerator<Uint8Array> {
   await never();
 }
 
-/** The limits of each provider: so low that they are met often, and high enough that nothing waits for its whole time. */
+/**
+ * The limits of each provider: low enough to be reached often, and high enough that nothing waits for its whole time.
+ */
 export const SIMULATED_LIMITS: Readonly<Record<string, ProviderLimits>> = {
   simulated: { maxConcurrent: 4 },
   spare: { maxConcurrent: 2, maxSubmissionsPerMinute: 6 },
 };
 
-/** Several services of others, which one run has connected. */
+/** Several third-party services that one run uses. */
 export class SimulatedProviders implements SharedByProviders {
   readonly handedOver = new Set<string>();
   script: Script | undefined;
@@ -459,7 +461,7 @@ export class SimulatedProviders implements SharedByProviders {
     );
   }
 
-  /** All of them answer nothing for so long, unless faults stop before. */
+  /** All of them stop answering for this long, unless faults stop before. */
   goAway(forMs: number): void {
     for (const provider of Object.values(this.byName)) provider.goAway(forMs);
   }

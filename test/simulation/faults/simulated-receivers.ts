@@ -19,7 +19,7 @@ const ANSWERS: Readonly<Record<Fate, SendOutcome>> = {
   'gone': { status: 410 },
 };
 
-/** The servers of clients that are told of events: they lose messages and answers, fail, and take their time. */
+/** The servers of clients that receive events: they lose messages and answers, fail, and are slow. */
 export class SimulatedReceivers {
   constructor(
     private readonly context: RunContext,
@@ -39,7 +39,7 @@ export class SimulatedReceivers {
     const fate = this.fate();
     const outcome: SendOutcome = fate === undefined ? { status: 200 } : ANSWERS[fate];
     const isSlow = fate === 'late' || fate === 'lost answer';
-    // What has left a process is on its way whatever becomes of that.
+    // A message that has left a process is in transit whatever happens to the process.
     await scheduler.pause(isSlow ? this.chance.between(1, PATIENCE_MS - 1_000) : this.chance.skewed(20));
     if (fate !== 'lost request') {
       const { event, url, view } = message;

@@ -10,14 +10,14 @@ const CLIENT_TIMEOUT_MS = 30_000;
 const LATEST_MS = 20_000;
 const LOST: Answer = { outcome: 'lost' };
 
-/** A client's own credential: whom it speaks for, and the secret that proves it. */
+/** A client's own credential: the party it represents, and the secret that proves it. */
 export interface Credential extends Party {
   readonly secret: string;
-  /** Whose grant the token is of; absent for an API key. */
+  /** The owner of the token's grant; absent for an API key. */
   readonly personId?: string;
 }
 
-/** The way between clients and processes: requests and answers take time, get lost, and come twice. */
+/** The route between clients and processes: requests and answers take time, get lost, and are duplicated. */
 export class Network {
   private asked = 0;
 
@@ -27,7 +27,10 @@ export class Network {
     private readonly chance: Chance,
   ) {}
 
-  /** Asks whichever process takes it, or the one that is given. Never rejects: a broken line is an answer too. */
+  /**
+   * Sends a request to any process that accepts it, or to the given one. Never rejects: a broken connection is an
+   * answer too.
+   */
   async ask(request: Request, credential?: Credential, to = this.service.door()): Promise<Answer> {
     const { scheduler, observer, timeline } = this.context;
     this.asked += 1;
@@ -64,7 +67,7 @@ export class Network {
     const fate = this.fate();
     await scheduler.pause(fate === 'late' ? chance.between(1, LATEST_MS) : chance.skewed(5));
     if (fate === 'lost request') return never();
-    // A proxy in between sends it again, and keeps the second answer to itself.
+    // A proxy in between repeats the request, and discards the second answer.
     if (fate === 'twice')
       scheduler.after(chance.between(0, LATEST_MS), () => {
         this.arrive(asked, secret, this.service.door()).catch((error: unknown) => scheduler.fail(error));
@@ -77,7 +80,7 @@ export class Network {
   private async arrive(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {
     const { scheduler, observer } = this.context;
     if (to === undefined || !to.takesRequests) return LOST;
-    // A process that sleeps takes it when it wakes up.
+    // A process that sleeps handles it when it wakes up.
     await new Promise<void>((resolve) => {
       scheduler.after(0, resolve, to);
     });

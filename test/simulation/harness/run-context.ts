@@ -4,10 +4,10 @@ import type { Observer } from '../observed.js';
 import type { Chance, Scheduler, Timeline } from './scheduler.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
-/** What everything that may go wrong needs to know of the run it goes wrong in. */
+/** The parts of a run that every source of faults needs. */
 export interface RunContext {
   readonly scheduler: Scheduler;
-  /** For faults alone: what clients do is drawn elsewhere. */
+  /** For faults alone: the actions of clients are drawn elsewhere. */
   readonly chance: Chance;
   /** Changes once: when the faults stop. */
   readonly profile: FaultProfile;

@@ -2,10 +2,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { settled } from '../../fixtures/clocks.js';
 
-/**
- * Tells what happened, a line each, to whoever replays a seed. Says nothing when nobody listens, and costs nothing
- * then.
- */
+/** Prints every event, one line each, for a replayed seed. Without a listener it prints nothing and costs nothing. */
 export class Timeline {
   private startedAt: number | undefined;
 
@@ -19,7 +16,7 @@ export class Timeline {
   }
 }
 
-/** A value in few words: ids by their end, bytes by their count, records by what is telling in them. */
+/** A value in few words: ids by their end, bytes by their count, records by their characteristic members. */
 export function brief(value: unknown, depth = 0): string {
   if (typeof value === 'string') return value.length > 30 ? `…${value.slice(-14)}` : value;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -61,25 +58,25 @@ const DULL = new Set([
 
 type Generator = ReturnType<typeof xoroshiro128plus>;
 
-/** Everything that is left to chance in a run comes from here: the same seed draws the same. */
+/** The source of all randomness in a run: the same seed draws the same. */
 export class Chance {
   private constructor(private readonly generator: Generator) {}
 
   static from(seed: number): Chance {
-    // Neighbouring seeds begin alike; a jump takes them apart.
+    // Neighbouring seeds start alike; a jump separates them.
     const generator = xoroshiro128plus(seed * 7_919 + 1);
     generator.jump();
     return new Chance(generator);
   }
 
-  /** A stream of its own, so that a draw more here does not change what is drawn there. */
+  /** A separate stream, so that an additional draw here does not change the draws there. */
   fork(): Chance {
     const copy = this.generator.clone();
     this.generator.jump();
     return new Chance(copy);
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between(least: number, most: number): number {
     return uniformInt(this.generator, least, most);
   }
@@ -93,15 +90,13 @@ export class Chance {
     return from[this.between(0, from.length - 1)] as T;
   }
 
-  /** Small numbers mostly, and now and then one near `most`. */
+  /** Mostly small numbers, and sometimes one near `most`. */
   skewed(most: number): number {
     return this.between(0, this.between(0, this.between(0, most)));
   }
 }
 
-/**
- * On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits.
- */
+/** The process on whose behalf something happens. Events of a dead one do not happen; events of a sleeping one wait. */
 export interface Owner {
   readonly isAlive: boolean;
   readonly asleepUntil: number;
@@ -114,13 +109,13 @@ interface Happening {
   run: (() => void) | undefined;
 }
 
-/** A minute before a month ends, UTC: what is counted by month goes on in the next one while clients are at work. */
+/** A minute before a month ends, UTC: monthly counts enter a new month while clients are active. */
 const BEGINNING = Date.UTC(2029, 11, 31, 23, 59);
 
 /**
- * Owns time. Nothing in a run waits for anything but this: each step takes the next happening, lets it and every
- * continuation that follows from it run to where they wait again, and only then goes on. What is due at the same time
- * happens in an order that the seed decides.
+ * Owns time. A run waits for nothing else: each step takes the next event, runs it and every continuation that follows
+ * from it until they wait again, and only then continues. Events due at the same time happen in an order that the seed
+ * decides.
  */
 export class Scheduler {
   private readonly heap: Happening[] = [];
@@ -135,7 +130,7 @@ export class Scheduler {
     return this.time;
   }
 
-  /** Has `run` happen after `delayMs`, unless the returned function is called before. */
+  /** Schedules `run` after `delayMs`, unless the returned function is called before. */
   after(delayMs: number, run: () => void, owner?: Owner): () => void {
     const happening: Happening = {
       at: this.time + Math.ceil(delayMs),
@@ -156,12 +151,12 @@ export class Scheduler {
     });
   }
 
-  /** Ends the run with this error: for what goes wrong where nobody waits. */
+  /** Ends the run with this error: for failures where no caller awaits. */
   fail(error: unknown): void {
     this.failure ??= { error };
   }
 
-  /** Runs until the work is done. Throws what it throws, and what `fail` was given. */
+  /** Runs until the work is done. Throws its error, and any error given to `fail`. */
   async run<T>(work: Promise<T>): Promise<T> {
     const outcomes: T[] = [];
     work.then(

@@ -9,8 +9,8 @@ import { callRest, routeOf } from './rest-call.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /**
- * What a process does with a request that has arrived: the route's own checks and the REST front's own operation,
- * without a socket. An operator's request is a command on the same stores.
+ * Handles a request that has arrived at a process: the route's own checks and the REST front's own operation, without a
+ * socket. An operator's request is a command on the same stores.
  */
 export async function serve(process: SimulatedProcess, request: Request, secret: string | undefined): Promise<Answer> {
   try {

@@ -17,10 +17,10 @@ import { type Role, SimulatedProcess } from './simulated-process.js';
 
 /** Nobody signs in during a run. */
 const STORES = STORE_PORTS.filter((name) => name !== 'people' && name !== 'artefacts');
-/** Address signing is arithmetic: it calls nobody. */
+/** Address signing is arithmetic: it makes no calls. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
-/** Asks for a second pass over every output, as for one whose manifest comes late. */
+/** Requires a second pass over every output, like one whose manifest arrives late. */
 const CLEANS_TWICE: MediaCleaner = {
   clean: (bytes, options) => ({ bytes, secondPass: () => options }),
 };
@@ -35,7 +35,7 @@ const SIGNS_SOME: OutputSigner = {
   },
 };
 
-/** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
+/** The stores that all processes share, the provider, and the processes: one in each place, replaced when it ends. */
 export class Service {
   readonly objects: FaultyObjects;
   readonly processes: SimulatedProcess[] = [];
@@ -43,7 +43,7 @@ export class Service {
   readonly provider: SimulatedProviders;
   readonly faults: PortFaults;
   private readonly receivers: SimulatedReceivers;
-  /** So many of the next wake-ups that are scheduled are never heard of again. */
+  /** This many of the next scheduled wake-ups are lost. */
   wakeUpsToLose = 0;
   private started = 0;
 
@@ -59,12 +59,12 @@ export class Service {
     this.receivers = new SimulatedReceivers(context, chance.fork());
   }
 
-  /** Whether the stores' driver says that there is one process at a time. */
+  /** Whether the stores' driver reports one process at a time. */
   get isExclusive(): boolean {
     return this.installation.isExclusive;
   }
 
-  /** Somebody who takes requests now, if anybody does. */
+  /** A process that accepts requests now, if there is one. */
   door(): SimulatedProcess | undefined {
     const open = this.processes.filter((process) => process.takesRequests);
     return open.length > 0 ? this.chance.pick(open) : undefined;
@@ -83,7 +83,7 @@ export class Service {
     this.startLater(process);
   }
 
-  /** Puts a process into every empty place at once, and wakes those that sleep. */
+  /** Starts a process in every empty place at once, and wakes those that sleep. */
   startAll(): void {
     this.installation.roles.forEach((_, place) => {
       if (this.processes[place]?.isAlive !== true) this.startAt(place);
@@ -91,7 +91,7 @@ export class Service {
     for (const process of this.processes) [process.asleepUntil, process.withdrawn] = [0, undefined];
   }
 
-  /** No call on one of the stores gets through for a while. */
+  /** Makes one of the stores unreachable for some time. */
   sendStoreAway(forMs: number): void {
     this.faults.sendAway(this.chance.pick(STORES), forMs);
   }
@@ -159,7 +159,7 @@ export class Service {
             proceed: () => wakeUps.schedule(subject, at),
           });
         },
-        // One that died a moment ago may not have come to its next call yet.
+        // A process that has just died may not have reached its next call yet.
         start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,
       },

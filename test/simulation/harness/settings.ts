@@ -6,8 +6,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /**
- * The operator's numbers, drawn together so that a whole life, retention included, passes within two simulated hours.
- * The order between them is that of the defaults.
+ * The operator's settings, drawn together so that a whole lifetime, retention included, passes within two simulated
+ * hours. Their relative order is that of the defaults.
  */
 export const SIMULATED_SETTINGS: Settings = {
   ...DEFAULT_SETTINGS,
@@ -42,10 +42,10 @@ const entry = (provider: string, weight: number) => ({ provider, weight, setting
 
 const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, route: [entry('simulated', 1)] } as const;
 
-/** The key of the model whose outputs have to be of the size that was asked for. */
+/** The key of the model whose outputs must have the requested size. */
 export const REFUSES_OTHER_SIZES = 'odd';
 
-/** A round price an image, no floor, tries again and again. */
+/** A round price per image, no floor, repeated retries. */
 const plain = imageModel({
   ...SHORT,
   route: [entry('simulated', 1), entry('spare', 0)],
@@ -55,9 +55,7 @@ const plain = imageModel({
   onInvalidOutput: 'resubmit',
 });
 
-/**
- * A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at.
- */
+/** A price that is correct only when it is rounded once; a floor on cancel; acceptance that is never guessed. */
 const odd = imageModel({
   ...SHORT,
   route: [entry('simulated', 1), entry('spare', 1)],
@@ -85,7 +83,7 @@ const odd = imageModel({
   onOtherSize: 'refuse',
 });
 
-/** One at a time in each process, and dear: where accounts wait for one another. */
+/** One at a time in each process, and expensive: accounts wait for one another. */
 const narrow = imageModel({
   ...SHORT,
   modelKey: 'narrow',
@@ -104,7 +102,7 @@ const narrow = imageModel({
   cancelFloorCredits: 40,
 });
 
-/** By the second, and one video only. */
+/** Priced per second, and one video only. */
 const clip = imageModel({
   ...SHORT,
   modelKey: 'clip',

@@ -11,21 +11,21 @@ import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './settings.js';
 export type Role = 'rest' | 'worker' | 'both';
 
 const STOP_GRACE_MS = 2_000;
-/** So low that ledgers of a run are long, and that a pass does not take in all of one. */
+/** So low that ledgers of a run are long, and that one pass does not cover a whole ledger. */
 const USAGE_BOUNDS = { accounts: 1, entries: 4, behind: 5 };
 
-/** One process of the service: real core on the shared stores, with a clock, ids and a fate of its own. */
+/** One process of the service: real core on the shared stores, with its own clock, ids and faults. */
 export class SimulatedProcess implements Owner {
   isAlive = true;
   asleepUntil = 0;
-  /** Does not take requests any more, and hands its leases back. */
+  /** It no longer accepts requests, and hands its leases back. */
   isStopping = false;
   skewMs: number;
-  /** A model that this process's catalog has no more. */
+  /** A model that this process's catalog no longer contains. */
   withdrawn: string | undefined;
   context!: Context;
   authenticator!: Authenticator;
-  /** What the process does with a wake-up, once it takes any. */
+  /** The process's handler of wake-ups, once it takes any. */
   deliver: Parameters<WakeUps['start']>[0] | undefined;
   private worker: Worker | undefined;
   readonly clock: Clock;
@@ -72,14 +72,14 @@ export class SimulatedProcess implements Owner {
     this.worker.start().catch((error: unknown) => this.scheduler.fail(error));
   }
 
-  /** Ends between two instructions: nothing it waits for comes back, no timer of its own fires. */
+  /** Ends between two instructions: nothing it waits for returns, and none of its timers fires. */
   kill(): void {
     this.isAlive = false;
-    // Its line to the wake-ups breaks; there is nobody left to hear what the call answers.
+    // Its connection to the wake-ups breaks; the result of the call is not needed.
     void this.context.wakeUps.stop();
   }
 
-  /** Ends in good order. */
+  /** Stops gracefully. */
   async stop(): Promise<void> {
     this.isStopping = true;
     await this.worker?.stop();
@@ -87,7 +87,7 @@ export class SimulatedProcess implements Owner {
   }
 }
 
-/** Version 7 ids: the process's time, a count, and which process it is. */
+/** Version 7 ids from the process's time, a count, and the process's number. */
 class ProcessIds implements Ids {
   private lastTime = 0;
   private made = 0;

@@ -1,6 +1,6 @@
-// Goal: a mutant counts as found only if core with it was seen to fail, at its recorded seed or by a search.
-// Method: the search over given verdicts, and threads of the simulation with real mutants, and with programs that never
-// reach a verdict.
+// Goal: a mutant counts as found only if core with it was seen to fail, at its recorded seed or by a search. Method:
+// the search over given verdicts, and threads of the simulation with real mutants, and with programs that never reach a
+// verdict.
 import { expect } from 'chai';
 import { RUN_SIZES } from '../../harness/run-sizes.js';
 import { findMutant } from './find-mutant.js';

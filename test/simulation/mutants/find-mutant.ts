@@ -1,27 +1,27 @@
 import type { Outcome } from './play-mutant.js';
 
-/** The seeds of a search: so many, from the first of them. */
+/** The seeds of a search: their number, and the first of them. */
 export interface Seeds {
   readonly seeds: number;
   readonly from: number;
 }
 
 export interface Search extends Seeds {
-  /** Where the mutant was found the last time; without it the search begins at once. */
+  /** The seed that last found the mutant; without it the search starts at once. */
   readonly recorded?: number | undefined;
 }
 
-/** What became of a mutant, and how many seeds were played for it. */
+/** The outcome for a mutant, and how many seeds were played for it. */
 export interface Verdict {
   readonly outcome: Outcome;
   readonly seedsPlayed: number;
-  /** Whether there was a recorded seed at which it is found no more. */
+  /** Whether there was a recorded seed that no longer finds it. */
   readonly isStale: boolean;
 }
 
 type Play = (seeds: readonly number[]) => Promise<Outcome>;
 
-/** Plays the recorded seed, and only if nothing is found there all others, in order. */
+/** Plays the recorded seed, and only if it finds nothing all others, in order. */
 export async function findMutant(play: Play, { recorded, ...range }: Search): Promise<Verdict> {
   if (recorded !== undefined) {
     const outcome = await play([recorded]);

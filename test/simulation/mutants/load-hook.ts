@@ -5,14 +5,14 @@ import { CONTROL, MUTANT_PARAMETER } from './switch.js';
 
 const DIST = new URL('../../../', import.meta.url).href;
 
-/** The mutant of every module whose address names none. */
+/** The mutant of every module whose URL names none. */
 let everywhere: Mutant | undefined;
 
 export const initialize: InitializeHook<{ readonly name?: string }> = ({ name }) => {
   everywhere = name === undefined ? undefined : mutantNamed(name);
 };
 
-/** A module whose address names a mutant imports copies of our modules with that mutant, and shared packages. */
+/** A module whose URL names a mutant imports copies of our modules with that mutant, and shared packages. */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   const resolved = await nextResolve(specifier, context);
   const name = nameIn(context.parentURL);

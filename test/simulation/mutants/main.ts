@@ -44,7 +44,7 @@ interface Judged {
 /** Each mutant keeps a copy of our modules in the memory of its thread. */
 const MUTANTS_PER_THREAD = 24;
 
-/** Plays on one thread a processor. */
+/** Plays on one thread per processor. */
 class Pool {
   private readonly queue = new PQueue({ concurrency: availableParallelism() });
   private readonly idle: MutantThread[] = [];
@@ -55,8 +55,8 @@ class Pool {
   }
 
   /**
-   * Core as it is must pass at every seed that counts, or what mutants are found by proves nothing. Answers what
-   * failed.
+   * Unmodified core must pass at every seed that counts, or the seeds that find mutants prove nothing. Returns the
+   * failures.
    */
   async control(seeds: readonly number[]): Promise<readonly Outcome[]> {
     const isNew = (seed: number) => !this.controlled.has(seed);
@@ -74,7 +74,7 @@ class Pool {
     return this.queue.add(() => findMutant((list) => this.play(mutant.name, list), { ...seeds, recorded }));
   }
 
-  /** Nothing that an earlier mutant did to a thread may count for the next one: a new thread has the last word. */
+  /** Side effects of an earlier mutant on a thread must not count for the next one: a new thread decides. */
   private async play(mutant: string, seeds: readonly number[]): Promise<Outcome> {
     const used = this.idle.pop();
     const outcome = used && (await this.playOn(used, mutant, seeds));
@@ -109,7 +109,7 @@ async function main(): Promise<number> {
   if (!isSound(await pool.control(controlSeeds))) return 1;
   console.log(`Core as it is passes at ${new Set(controlSeeds).size} seeds.\n\n${heading()}`);
 
-  // Each line is written as soon as those before it are there, so that the table has the same order every time.
+  // Each line is written as soon as those before it are, so that the table has the same order every time.
   const verdicts = chosen.map((mutant) => pool.find(mutant, seeds, recordedOf(mutant)));
   const judged: Judged[] = [];
   for (const [index, mutant] of chosen.entries()) {
@@ -152,7 +152,7 @@ function choose(names: readonly string[] | undefined): readonly Mutant[] {
   return MUTANTS.filter(({ name }) => names?.includes(name) ?? true);
 }
 
-/** So many of them, at equal distances. */
+/** This many of them, at equal distances. */
 function spread<T>(all: readonly T[], count = all.length): readonly T[] {
   return all.filter(
     (_, index) => Math.floor((index * count) / all.length) !== Math.floor(((index - 1) * count) / all.length),

@@ -1,22 +1,25 @@
 /**
- * One thing a developer might have got wrong in core, as a change of its compiled text. It stands in no source and in
- * no build: a hook of the module loader applies it, and only in the processes that `npm run test:mutants` starts.
+ * One possible mistake of a developer in core, as a change of its compiled text. It is not in any source or build: a
+ * hook of the module loader applies it, and only in the processes that `npm run test:mutants` starts.
  */
 export interface Mutant {
-  /** Kebab-case, one of its own. */
+  /** Kebab-case and unique. */
   readonly name: string;
   /** The invariants of `docs/correctness.md` that it should break. */
   readonly breaks: readonly number[];
-  /** The compiled file below `dist/`, as in `core/credits/decide.js`. */
+  /** The compiled file below `dist/`, for example `core/credits/decide.js`. */
   readonly file: string;
-  /** What stands exactly once in the file. Line breaks, indentation and the comma at the end of a list do not count. */
+  /**
+   * A text that occurs exactly once in the file. Line breaks, indentation and the comma at the end of a list are
+   * ignored.
+   */
   readonly find: string;
   readonly replace: string;
-  /** One sentence: what was got wrong. */
+  /** One sentence: the mistake. */
   readonly why: string;
 }
 
-/** The file's text with the mutant in it. Throws, with the mutant's name, unless `find` stands there exactly once. */
+/** The file's text with the mutant in it. Throws, with the mutant's name, unless `find` occurs in it exactly once. */
 export function mutated(source: string, { name, file, find, replace }: Mutant): string {
   const places = [...source.matchAll(new RegExp(pattern(find), 'gu'))];
   const [place] = places;
@@ -26,7 +29,7 @@ export function mutated(source: string, { name, file, find, replace }: Mutant): 
   return source.slice(0, place.index) + replace + source.slice(place.index + place[0].length);
 }
 
-/** A formatter may break a line at any punctuation, and end a list with a comma: neither changes what is found. */
+/** A formatter may break a line at any punctuation, and end a list with a comma: neither affects the match. */
 function pattern(text: string): string {
   const tokens = [...text.matchAll(/[\w$]+|[^\w$\s]/gu)];
   return tokens.map(([token], at) => between(text, tokens[at - 1], tokens[at]) + escaped(token)).join('');

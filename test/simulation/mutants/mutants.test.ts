@@ -1,4 +1,4 @@
-// Goal: every mutant still has its place in core, so that `npm run test:mutants` breaks what it says it breaks.
+// Goal: every mutant still has its place in core, so that `npm run test:mutants` breaks what it claims to break.
 // Method: each one is applied to the compiled core; one whose text is missing, or occurs twice, is reported by name.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

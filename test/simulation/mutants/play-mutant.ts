@@ -4,7 +4,7 @@ import type { Batch, Word } from '../thread.js';
 const HOOK = new URL('./with-mutant.js', import.meta.url).href;
 const THREAD = new URL('../thread.js', import.meta.url);
 
-/** A mutant may wait or loop for ever. No seed takes a hundredth of that, so that the bound changes no result. */
+/** A mutant may wait or loop for ever. No seed takes a hundredth of that, so the bound does not change results. */
 const SEED_HANGS_AFTER_MS = 5 * 60_000;
 
 export interface Found {
@@ -18,10 +18,10 @@ export type Outcome =
   | { readonly kind: 'found'; readonly found: Found }
   | { readonly kind: 'survived' }
   | { readonly kind: 'hangs' }
-  /** There was no verdict; `message` says what broke down. */
+  /** There was no verdict; `message` describes the failure. */
   | { readonly kind: 'error'; readonly message: string };
 
-/** How to play a thread of the simulation; tests give another program and a shorter bound. */
+/** How to play a thread of the simulation; tests use another program and a shorter bound. */
 export interface ThreadOptions {
   readonly program?: URL;
   readonly hangsAfterMs?: number;
@@ -29,7 +29,7 @@ export interface ThreadOptions {
 
 /**
  * A thread that plays mutants, one after another, each on its own copy of our modules. Packages are loaded once, which
- * is most of what a thread costs to start. A thread that has nothing to play does not keep the process alive.
+ * is most of a thread's startup cost. A thread that has nothing to play does not keep the process alive.
  */
 export class MutantThread {
   /** How many mutants it was given. Their copies stay in its memory. */
@@ -100,7 +100,7 @@ export class MutantThread {
   }
 }
 
-/** Plays one mutant in a thread of its own, which is ended with the verdict, also when it hangs. */
+/** Plays one mutant in a separate thread, which is terminated at the verdict, even when it hangs. */
 export async function playMutant(name: string, seeds: readonly number[], options?: ThreadOptions): Promise<Outcome> {
   const thread = new MutantThread(options);
   try {
@@ -119,7 +119,7 @@ function outcomeOf(word: Word): Outcome | undefined {
     steps,
     failure: { invariant, message },
   } = word.played;
-  // Number 0 is no invariant: the run itself broke down, which proves nothing about the check.
+  // Number 0 does not name an invariant: the run itself failed, which proves nothing about the check.
   return invariant === 0
     ? { kind: 'error', message }
     : { kind: 'found', found: { seed, invariant, message, step: steps } };

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MUTANTS } from './list/all.js';
 
-/** The source and what was compiled of it, so that the record counts without another build. */
+/** The source and its compiled file, so that the record counts without another build. */
 const SOURCE = new URL('../../../../test/simulation/mutants/found-at.ts', import.meta.url);
 const COMPILED = new URL('./found-at.js', import.meta.url);
 
-/** Writes down at which seed each mutant was found, in the order of the list. Mutants that are no more are dropped. */
+/** Records the seed at which each mutant was found, in the order of the list. Removed mutants are dropped. */
 export function record(foundAt: Readonly<Record<string, number | undefined>>): void {
   const lines = MUTANTS.flatMap(({ name }) =>
     foundAt[name] === undefined ? [] : [`  '${name}': ${foundAt[name]},\n`],

@@ -8,7 +8,7 @@ export function heading(): string {
   return row('mutant', 'breaks', 'caught by', 'seed', 'played', 'violation');
 }
 
-/** One line of the table: at which seed a mutant was found, and how many were played for it. */
+/** One line of the table: the seed at which a mutant was found, and how many were played for it. */
 export function line({ name, breaks }: Pick<Mutant, 'name' | 'breaks'>, { outcome, seedsPlayed }: Verdict): string {
   const expected = breaks.join(', ');
   switch (outcome.kind) {

@@ -4,7 +4,7 @@
  */
 export const MUTANT_VARIABLE = 'DARKROOM_TEST_MUTANT';
 
-/** The query parameter of a module's address that names the mutant of this copy of the module. */
+/** The query parameter of a module's URL that names the mutant of this copy of the module. */
 export const MUTANT_PARAMETER = 'mutant';
 
 /** The run that everything else is compared with: the same hook, and no change. */

@@ -12,10 +12,13 @@ import { ScenarioRun } from './scenarios/scenario-run.js';
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** A follower rests ten seconds at most before it connects again, and then hears of what it has missed. */
+/** A follower pauses at most ten seconds before it reconnects, and then receives the events it has missed. */
 const TOLD_WITHIN_MS = 20_000;
 
-/** What follows once nothing goes wrong any more: everybody makes sure, everything ends, and what must be exact is. */
+/**
+ * The end of a run, after the last fault: clients confirm their outcomes, everything ends, and exact guarantees are
+ * checked.
+ */
 export class AfterFaults {
   private readonly run: ScenarioRun;
 
@@ -58,7 +61,7 @@ export class AfterFaults {
     await this.rest();
   }
 
-  /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */
+  /** Waits until nothing is held; then every generation has ended, or one was forgotten. */
   private async rest(): Promise<void> {
     const { scheduler } = this.context;
     for (let waitedMs = 0; waitedMs < REST_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
@@ -76,12 +79,12 @@ export class AfterFaults {
     return items.reduce((sum, account) => sum + account.holds.size, 0);
   }
 
-  /** More creates at once than there are credits for, or the key's cap allows: exactly as many are accepted as fit. */
+  /** Sends more creates at once than the credits, or the key's cap, allow: exactly as many are accepted as fit. */
   private async spendAll(credential: Credential): Promise<void> {
     const balance = Math.min(await this.balance(credential), await this.leftOfCap(credential));
     const count = this.chance.between(1, 4);
     const cost = 10 * count;
-    // Never so many that the account's queue could be full: how fast places become free is not what this is about.
+    // Never so many that the account's queue could be full: this is not a test of how fast slots become free.
     const wanted = Math.min(
       SIMULATED_SETTINGS.maxOpenGenerationsPerAccount,
       Math.floor(balance / cost) + this.chance.between(1, 3),
@@ -104,7 +107,7 @@ export class AfterFaults {
     }
   }
 
-  /** All retention periods pass, and clients ask for what is gone. */
+  /** All retention periods pass, and clients request data that is gone. */
   private async passHours(): Promise<void> {
     const { scheduler, observer } = this.context;
     this.run.leaveOneAwake(Infinity);

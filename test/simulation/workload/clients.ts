@@ -15,14 +15,14 @@ export interface Clients {
   readonly accountIds: readonly string[];
   readonly developers: readonly Developer[];
   readonly operators: readonly Operator[];
-  /** One credential an account that is never revoked. */
+  /** One credential per account that is never revoked. */
   readonly lasting: readonly Credential[];
   /** Credentials with a spending cap, which are never revoked. */
   readonly capped: readonly Credential[];
   readonly secrets: readonly string[];
 }
 
-/** Quarters of an hour go by, and clients ask for what they knew long ago. */
+/** Time passes in steps of a quarter of an hour, and clients repeat requests from long ago. */
 export async function passHours(
   scheduler: Scheduler,
   developers: readonly Developer[],
@@ -35,8 +35,9 @@ export async function passHours(
 }
 
 /**
- * Two accounts, one of them with two Apps; two keys an App, of which one may be revoked, and often a third one with a
- * spending cap; one or two developers an App. Some Apps have webhooks. In some runs a person of the first account has connected a program.
+ * Two accounts, one of them with two Apps; two keys per App, of which one may be revoked, and often a third one with a
+ * spending cap; one or two developers per App. Some Apps have webhooks. In some runs a person of the first account has
+ * connected a program.
  */
 export async function createClients(
   service: Service,
@@ -98,7 +99,7 @@ export async function createClients(
       }
     }
   }
-  // Runs without connected programs draw as they did before there were any.
+  // Runs without connected programs draw as they did before programs existed.
   for (const accountId of accountIds.slice(0, ofPrograms.happens(300) ? 1 : 0)) {
     const program = await connectProgram(context, ofPrograms, accountId);
     revocable.push(...program.revocable);
@@ -118,7 +119,7 @@ export async function createClients(
   };
 }
 
-/** One that wants to know of ends, and one that wants to know of all; in half of the Apps. */
+/** An endpoint for ends, and one for all events; in half of the Apps. */
 async function addEndpoints(
   context: Context,
   chance: Chance,

@@ -5,7 +5,7 @@ import { altered, drawBody, type Intent, reordered } from './intents.js';
 import { textField, UNKNOWN_ID } from './operator.js';
 import { Uploader } from './uploader.js';
 
-/** What developers know of one another: ids they have no business with. */
+/** Ids that developers share, so that each also tries ids of others. */
 export interface KnownIds {
   readonly generationIds: Set<string>;
   readonly uploadIds: Set<string>;
@@ -13,7 +13,7 @@ export interface KnownIds {
 
 const MAX_RETRIES = 4;
 
-/** A client program with a will of its own: it creates, retries, changes its mind, races itself and pries. */
+/** A random client program: it creates, retries, changes its mind, races itself and tries foreign ids. */
 export class Developer {
   readonly intents: Intent[] = [];
   private readonly uploader: Uploader;
@@ -51,7 +51,7 @@ export class Developer {
     ];
   }
 
-  /** Does this many things, thinking at most `thinkMs` between them. */
+  /** Performs this many actions, with pauses of at most `thinkMs` between them. */
   async work(actions: number, thinkMs: number): Promise<void> {
     for (let done = 0; done < actions; done += 1) {
       await this.scheduler.pause(this.chance.between(0, thinkMs));
@@ -59,13 +59,13 @@ export class Developer {
     }
   }
 
-  /** Asks for every intent again until it is known what came of it. */
+  /** Retries every intent until its outcome is known. */
   async makeSure(): Promise<void> {
     for (const intent of this.intents)
       if (intent.generationId === undefined && !intent.isRefused) await this.insist(intent);
   }
 
-  /** Asks for some of what it knew long ago. */
+  /** Repeats some of its requests from long ago. */
   async repeatOldRequests(): Promise<void> {
     const intent = this.anIntent();
     if (intent?.generationId !== undefined)
@@ -115,7 +115,7 @@ export class Developer {
     await this.persist(intent);
   }
 
-  /** Tries again after an answer that leaves it open, as a well-made client does, though not for ever. */
+  /** Retries after an answer that leaves the outcome open, as a well-made client does, with a limit. */
   private async persist(intent: Intent): Promise<void> {
     for (let tries = 0; tries < MAX_RETRIES; tries += 1) {
       const answer = await this.create(intent);
@@ -148,7 +148,7 @@ export class Developer {
     await this.persist(intent);
   }
 
-  /** Both payloads may be the first under the key; what counts is that only one of them is. */
+  /** Either payload may be the first under the key; only one of them may take effect. */
   private async raceOtherwise(): Promise<void> {
     const intent = this.newIntent();
     const other = altered(this.chance, intent.body);
@@ -159,7 +159,7 @@ export class Developer {
     await Promise.all(Array.from({ length: this.chance.between(2, 6) }, () => this.create(this.newIntent())));
   }
 
-  /** Wants more than there is, asks again and again under one key, and at some point somebody pays. */
+  /** Requests more than the balance, retries under one key, and at some point credits are granted. */
   private async askBeyondBalance(): Promise<void> {
     const dear = {
       model_key: 'plain',
@@ -198,7 +198,7 @@ export class Developer {
     if (id !== undefined) await this.ask({ operation: 'cancel', generationId: id });
   }
 
-  /** Now and then twice at the same time, and of what is open, which is refused; then it is looked for. */
+  /** Sometimes twice concurrently, and sometimes for an open generation, which is refused; then it is looked up. */
   private async delete(): Promise<void> {
     const id = this.aGeneration();
     if (id === undefined) return;
@@ -250,7 +250,7 @@ export class Developer {
   }
 }
 
-/** An answer that leaves open what became of the request, or asks to try again. */
+/** An answer that leaves the request's outcome open, or asks for a retry. */
 function isPassing(code: string): boolean {
   return (
     code === 'SERVICE_UNAVAILABLE' ||

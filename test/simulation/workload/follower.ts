@@ -6,15 +6,15 @@ import type { Chance } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 
-/** As the REST front has it. */
+/** The REST front's interval. */
 const BEAT_MS = 15_000;
 const LOOK_EVERY_MS = 1_000;
 const LONGEST_STREAM_MS = 120_000;
 const LATENCY_MS = 50;
 
 /**
- * A client that follows all generations of its App, by one process after the other: lines break, processes die, and it
- * goes on behind the last id that it got.
+ * A client that follows all generations of its App, through changing processes: connections break, processes die, and
+ * it resumes after the last id that it received.
  */
 export class Follower {
   private hasLeft = false;
@@ -29,7 +29,7 @@ export class Follower {
     private readonly chance: Chance,
   ) {}
 
-  /** Until it leaves. */
+  /** Follows until it leaves. */
   async follow(): Promise<void> {
     const { scheduler } = this.context;
     while (!this.hasLeft) {
@@ -67,7 +67,7 @@ export class Follower {
     return this.context.profile.clientPerMille > 0;
   }
 
-  /** What is on its way when the line breaks is lost. A stream that fails ends. */
+  /** Events in transit when the connection breaks are lost. A stream that fails ends. */
   private async read(events: AsyncGenerator<GenerationEvent | Beat>, line: Line): Promise<void> {
     const { scheduler, observer, timeline } = this.context;
     const stream = this.streams;

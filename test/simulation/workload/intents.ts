@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { Chance } from '../harness/scheduler.js';
 import { textField } from './operator.js';
 
-/** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */
+/** Something a client wants created once, under one Idempotency-Key, until it knows the outcome. */
 export interface Intent {
   readonly key: string;
   readonly body: JsonObject;
@@ -14,7 +14,10 @@ export interface Intent {
 
 const STYLES = ['fine', 'coarse', 'any'] as const;
 
-/** What to ask for: cheap and dear, one and many, of each model; now and then something the catalog does not allow. */
+/**
+ * Draws a request: cheap or expensive, one or many outputs, of each model; sometimes one that the catalog does not
+ * allow.
+ */
 export function drawBody(chance: Chance, prompt: string, uploadIds: readonly string[]): JsonObject {
   const model = chance.pick(['plain', 'plain', 'odd', 'odd', 'narrow', 'clip']);
   const parameters: JsonObject = {
@@ -39,7 +42,7 @@ function drawDetail(chance: Chance, model: string): JsonObject {
   return model === 'narrow' ? { size: chance.pick(['64x64', '32x48']) } : { style: chance.pick(STYLES) };
 }
 
-/** The same wish in other words: another payload for the same key. */
+/** A similar request with another payload, for the same key. */
 export function altered(chance: Chance, body: JsonObject): JsonObject {
   return chance.happens(500)
     ? { ...body, prompt: `${textField(body, 'prompt')}, at night` }

@@ -7,10 +7,12 @@ import type { Service } from '../harness/service.js';
 import { type Answer, type Request, Violation } from '../observed.js';
 import { Follower } from './follower.js';
 
-/** An id that was never given to anything. */
+/** An id that was never issued. */
 export const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
 
-/** The operator: issues credits, corrects them, takes keys away, disconnects programs, and suspends accounts for a while. */
+/**
+ * The operator: issues credits, corrects them, revokes keys, disconnects programs, and suspends accounts for some time.
+ */
 export class Operator {
   private operations = 0;
   private readonly suspended = new Set<string>();
@@ -34,12 +36,12 @@ export class Operator {
     }
   }
 
-  /** To be done once nothing goes wrong any more, so that what follows finds no account suspended. */
+  /** Called once nothing fails any more, so that no account is suspended afterwards. */
   async resumeAll(): Promise<void> {
     for (const accountId of this.suspended) await this.insist({ operation: 'resume', accountId });
   }
 
-  /** Sometimes twice, since an operator who saw no answer gives the command again. */
+  /** Sometimes twice, since an operator who saw no answer repeats the command. */
   private async issue(): Promise<void> {
     this.operations += 1;
     const operation = this.chance.happens(700) ? 'grant' : 'adjust';
@@ -60,7 +62,10 @@ export class Operator {
     }
   }
 
-  /** For longer than a process may remember otherwise, or not. Now and then nobody is told whether it was resumed. */
+  /**
+   * Sometimes for longer than a process caches the account's state. Sometimes the operator does not learn whether it
+   * was resumed.
+   */
   private async suspend(thinkMs: number): Promise<void> {
     const accountId = this.chance.pick(this.accountIds);
     this.suspended.add(accountId);
@@ -69,7 +74,7 @@ export class Operator {
     await this.insist({ operation: 'resume', accountId });
   }
 
-  /** A write without an entry, onto an account that others write. */
+  /** A write without an entry, to an account that others write. */
   private async rename(): Promise<void> {
     await this.insist({
       operation: 'rename',
@@ -94,7 +99,7 @@ export class Operator {
   }
 }
 
-/** A client that wants to know what its account has used, now and then several times at once. */
+/** A client that reads what its account has used, sometimes several times concurrently. */
 export class Accountant {
   constructor(
     private readonly credential: Credential,
@@ -111,7 +116,7 @@ export class Accountant {
     }
   }
 
-  /** Everything there is to know, once nothing goes wrong any more. */
+  /** Reads all use, once nothing fails any more. */
   async reconcile(): Promise<void> {
     for (const by of USAGE_BY) while ((await this.ask(by)).outcome !== 'success') await this.scheduler.pause(1_000);
   }
@@ -124,7 +129,7 @@ export class Accountant {
 /** Far from the seeds that are played, so that runs draw all else as they would without them. */
 const FIRST_OF_READERS = 3_000_000_019;
 
-/** Clients that change nothing. In a part of the runs some follow the events of an App, and some ask what was used. */
+/** Clients that change nothing. In some runs, some follow the events of an App, and some read what was used. */
 export class Readers {
   private readonly followers: readonly Follower[];
   private readonly accountants: readonly Accountant[];
@@ -148,19 +153,19 @@ export class Readers {
     );
   }
 
-  /** Followers go on until `leave`; what is awaited is the end of the questions. */
+  /** Followers continue until `leave`; the returned promise resolves after the last usage query. */
   async work(questions: number, thinkMs: number): Promise<void> {
     for (const follower of this.followers)
       follower.follow().catch((error: unknown) => this.context.scheduler.fail(error));
     await Promise.all(this.accountants.map((accountant) => accountant.work(questions, thinkMs)));
   }
 
-  /** Asks for everything, once nothing goes wrong any more. */
+  /** Reads everything, once nothing fails any more. */
   async reconcile(): Promise<void> {
     for (const accountant of this.accountants) await accountant.reconcile();
   }
 
-  /** Once they have heard of all that ended: to look on for hours costs as many steps as all else. */
+  /** Called once they have received all ends: following for hours costs as many steps as all else. */
   leave(): void {
     for (const follower of this.followers) follower.leave();
   }

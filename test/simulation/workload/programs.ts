@@ -11,7 +11,7 @@ export interface ConnectedProgram {
 }
 
 /**
- * A person of the account connects a program twice or three times; one grant may be ended, and the last may have a cap
+ * A person of the account connects a program two or three times; one grant may be ended, and the last may have a cap
  * for its whole life.
  */
 export async function connectProgram(context: Context, chance: Chance, accountId: string): Promise<ConnectedProgram> {

@@ -6,9 +6,9 @@ import { Chance, type Scheduler } from '../harness/scheduler.js';
 import type { Answer, Request } from '../observed.js';
 import { textField } from './operator.js';
 
-/** Brings reference files: honest ones, damaged ones, other ones than declared, and other ones afterwards. */
+/** Uploads reference files: correct ones, damaged ones, files other than declared, and replacements afterwards. */
 export class Uploader {
-  /** Uploads that were said to be ready. */
+  /** Uploads that were reported as ready. */
   readonly ready: string[] = [];
   private made = 0;
 
@@ -20,7 +20,9 @@ export class Uploader {
     private readonly chance: Chance,
   ) {}
 
-  /** Prepares, sends and completes one, with all that may go wrong on the way; answers its id once there is one. */
+  /**
+   * Prepares, sends and completes one upload, with all possible failures on the way; returns its id once there is one.
+   */
   async journey(): Promise<string | undefined> {
     this.made += 1;
     const key = `${this.name}-upload-${this.made}`;
@@ -45,8 +47,8 @@ export class Uploader {
   }
 
   /**
-   * Not waited for: creates that name it come at the same time. Its draws are its own, so that runs without a deletion go
-   * as they did.
+   * Not awaited: creates that name it run concurrently. It has its own draws, so that runs without a deletion are
+   * unchanged.
    */
   private sometimesDelete(): void {
     const own = Chance.from(this.scheduler.steps);
@@ -85,9 +87,9 @@ export class Uploader {
     return this.ask({ operation: 'complete', key: this.chance.happens(700) ? key : `${key}-again`, uploadId, body });
   }
 
-  /** Bytes that were not declared: of the same length, so that only a look at them tells. */
+  /** Undeclared bytes of the same length, so that only reading them reveals the difference. */
   private otherThan(bytes: Uint8Array): Uint8Array {
-    // A picture as well, and as long, but of another type than was declared.
+    // Also a picture of the same length, but of another type than declared.
     if (this.chance.happens(300))
       return plainImage(64, 64, this.chance.pick(['image/jpeg', 'image/webp']), 'x'.repeat(bytes.byteLength)).subarray(
         0,

@@ -17,10 +17,7 @@ import { type Wish, wishOf } from '../clean-history.js';
 import { longestGapMs, touches } from '../history.js';
 import { type Answered, isSuccess, type Known, told } from '../known.js';
 
-/**
- * What trouble can make of something: its deadline passes, or all attempts are spent while workers and stores come and
- * go.
- */
+/** Errors that trouble can cause: the deadline passes, or all attempts are spent while workers and stores fail. */
 const HINDRANCES: ReadonlySet<string> = new Set([
   'TASK_TIMEOUT',
   'OUTPUT_STORE_FAILED',
@@ -29,9 +26,10 @@ const HINDRANCES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Invariants 12 and 20: what was accepted runs, and ends as its client asked. It may fail otherwise, or be without an output
- * that did not arrive from a vendor, only for trouble that met it while it ran, or that left it no time to begin; what was
- * made in a burst at rest has no such excuse. That a cancelled one was cancelled by its client is for the rule about cancels.
+ * Invariants 12 and 20: accepted generations run, and end as their client requested. One may fail otherwise, or lack an
+ * output that did not arrive from a vendor, only because of trouble while it ran, or trouble that left it no time to
+ * start; generations of a burst at rest have no such excuse. A separate rule checks that a cancelled one was cancelled
+ * by its client.
  */
 export function* checkEnds(known: Known): Iterable<Finding> {
   const inExactBursts = new Set(known.history.facts.bursts.flatMap(({ keys, isExact }) => (isExact ? keys : [])));
@@ -63,12 +61,15 @@ function isPart({ outputs }: Generation, wish: Wish): boolean {
   return outputs.length > 0 && wish.outputs !== undefined && outputs.length < wish.outputs;
 }
 
-/** The pictures of the sandbox are made where they are stored, so that none is lost on its way. */
+/** The sandbox creates its pictures where they are stored, so that none is lost in transit. */
 function isOfVendors({ history: { vendors } }: Known, { modelKey }: Generation): boolean {
   return vendors !== undefined && modelKey in vendors.terms.policies;
 }
 
-/** One that ran: while it did. One that never came to run: there was no calm in which it could have. */
+/**
+ * For a generation that ran: trouble while it did. For one that never started: there was no calm in which it could
+ * have.
+ */
 function wasHindered(
   { history: { facts } }: Known,
   { createdAt, completedAt = Infinity, runDeadlineAt, terms }: Generation,
@@ -82,13 +83,16 @@ function describeWish({ outputs, error }: Wish): string {
   return [outputs === undefined ? [] : [`${outputs} outputs`], error ?? []].flat().join(' or ');
 }
 
-/** In milliseconds since the epoch, as troubles are told. */
+/** In milliseconds since the epoch, like the times of troubles. */
 function describeTimes({ createdAt, completedAt, runDeadlineAt, terms }: Generation): string {
   const begun = runDeadlineAt === undefined ? 'never begun' : `begun at ${runDeadlineAt - terms.runTimeoutMs}`;
   return `created at ${createdAt}, ${begun}, ended at ${completedAt ?? 'no time'}`;
 }
 
-/** Invariants 14 and 16: what was delivered is what was asked for, stands whole, and is what a signed address gives. */
+/**
+ * Invariants 14 and 16: delivered outputs are as requested, are stored intact, and match what their signed addresses
+ * return.
+ */
 export function* checkDelivered(known: Known): Iterable<Finding> {
   const objects = new Map(known.history.atRest.objects.map(({ key, byteSize }) => [key, { byteSize }]));
   for (const generation of known.generations()) {
@@ -104,8 +108,8 @@ export function* checkDelivered(known: Known): Iterable<Finding> {
 }
 
 /**
- * No output was written under a fence that was given after the last. A worker may have fetched some of them later than
- * others, each time under a fence of its own.
+ * No output was written under a fence issued after the last one. A worker may have fetched some outputs later than
+ * others, each time under a new fence.
  */
 function* checkFences({ generationId, outputs, fence }: Generation): Iterable<Finding> {
   const fences = new Set(outputs.map(({ objectKey }) => Number(objectKey.split('/').at(-2))));
@@ -126,7 +130,7 @@ function* checkFetched(known: Known, exchange: Answered<'fetch'>): Iterable<Find
     yield { invariant: 16, sentence: `${told(exchange)} was for output ${request.mediaId}, which is not on record` };
     return;
   }
-  // A store in trouble may say so; that the address is wrong, or nothing there, it may not.
+  // A store in trouble may report that, but not that the address is wrong or the object missing.
   if (answer.status >= 400 && answer.status < 500)
     yield { invariant: 16, sentence: `${told(exchange)} was refused with ${answer.status}` };
   const { bytes } = answer;
@@ -147,8 +151,8 @@ function* checkFetched(known: Known, exchange: Answered<'fetch'>): Iterable<Find
 }
 
 /**
- * Invariant 10: a cancel that was acknowledged is not forgotten, and one of a queued generation costs nothing and
- * starts nothing.
+ * Invariant 10: an acknowledged cancel is not forgotten, and cancelling a queued generation costs nothing and starts
+ * nothing.
  */
 export function* checkCancels(known: Known): Iterable<Finding> {
   const asked = new Set<string>();
@@ -176,7 +180,7 @@ function* checkCancelled(known: Known, generation: Generation, wasAsked: boolean
       invariant: 10,
       sentence: `attempt ${attempt.number} of generation ${generationId} began after it was cancelled`,
     };
-  // Never begun: it was queued when it was cancelled.
+  // It never started: it was queued when it was cancelled.
   if (runDeadlineAt !== undefined) return;
   const wasCharged = chargedCredits !== 0 || (known.money.get(generationId)?.charged ?? 0n) !== 0n;
   if (wasCharged || outputs.length > 0 || attemptsMade > 0) {
@@ -187,7 +191,7 @@ function* checkCancelled(known: Known, generation: Generation, wasAsked: boolean
   }
 }
 
-/** Invariant 16: a ready upload is the bytes that its client declared and sent, and they still stand. */
+/** Invariant 16: a ready upload has the bytes that its client declared and sent, and they are still stored. */
 export function* checkUploads(known: Known): Iterable<Finding> {
   const { exchanges, atRest } = known.history;
   const uploads = new Map(atRest.uploads.map((upload) => [upload.record.uploadId, upload]));
@@ -200,7 +204,7 @@ export function* checkUploads(known: Known): Iterable<Finding> {
     const { uploadId, body } = exchange.request;
     const { data = {} } = exchange.answer;
     const record = uploads.get(uploadId)?.record;
-    // Retention is longer than a run: what was completed is still ready.
+    // Retention is longer than a run: a completed upload is still ready.
     const ready = record?.kind === 'upload' && record.status === 'ready' ? record : undefined;
     yield* checkCompletion({ told: told(exchange), uploadId, declared: body['sha256'], data }, ready);
   }
@@ -218,7 +222,9 @@ interface View extends Shown {
   readonly id: string;
 }
 
-/** What clients knew for certain at some moment: the furthest that any answer received by then had shown. */
+/**
+ * Facts that clients knew for certain at some moment: the furthest state that any answer received by then had shown.
+ */
 interface Knowledge {
   furthest: View;
   charged: number;
@@ -226,9 +232,9 @@ interface Knowledge {
 }
 
 /**
- * Invariants 7, 8, 9, 12 and 15: what clients are shown of a generation is well formed and never goes back in real
- * time, whichever process shows it and whoever looks. One answer is after another only if its request was sent after
- * that answer had come; of two that overlap either may be the newer.
+ * Invariants 7, 8, 9, 12 and 15: what clients see of a generation is well formed and never goes back in real time,
+ * whichever process shows it and whoever looks. One answer is after another only if its request was sent after that
+ * answer arrived; of two that overlap, either may be the newer.
  */
 export function* checkViews(known: Known): Iterable<Finding> {
   const byId = new Map<string, View[]>();
@@ -280,10 +286,7 @@ function learn(known: Knowledge | undefined, view: View): Knowledge {
   };
 }
 
-/**
- * What never changes is as it was shown, and all that were shown an end were shown the one on record, overlapping or
- * not.
- */
+/** Constant members never change, and every client that saw an end saw the one on record, overlapping or not. */
 function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
   const [{ id } = { id: '' }] = views;
   const record = known.record(id);
@@ -311,7 +314,7 @@ function endOf({ end, delivered }: View): string {
   return `${end} ${delivered}`;
 }
 
-/** A generation that its owner was shown is not denied to that owner. */
+/** A generation that its owner has seen is never reported to that owner as missing. */
 function* checkDenials(known: Known, byId: ReadonlyMap<string, readonly View[]>): Iterable<Finding> {
   for (const exchange of known.answered('get', 'cancel')) {
     const { generationId } = exchange.request;

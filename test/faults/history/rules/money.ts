@@ -16,7 +16,9 @@ import { type Known, traceOf } from '../known.js';
 
 const BOOKS: readonly Book[] = ['issued', 'available', 'reserved', 'spent'];
 
-/** Invariants 1, 2 and 6: every account is what its entries add up to, from nothing, and holds nothing at rest. */
+/**
+ * Invariants 1, 2 and 6: every account equals the sum of its entries, starting from zero, and holds nothing at rest.
+ */
 export function* checkBooks(known: Known): Iterable<Finding> {
   const { facts, atRest } = known.history;
   for (const { account, ledger, findings } of known.ledgers) {
@@ -58,7 +60,7 @@ function* checkTotals(account: AtRest['accounts'][number], ledger: AccountLedger
     };
 }
 
-/** The balance that a client reads is one that the account had while the request was under way. */
+/** A balance that a client reads is one that the account had while the request was in flight. */
 export function* checkBalances(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('credits')) {
     const { status, data = {} } = exchange.answer;
@@ -66,12 +68,12 @@ export function* checkBalances(known: Known): Iterable<Finding> {
   }
 }
 
-/** Invariants 3, 4 and 5: each generation reserves its price, is charged once at most, and for what it delivered. */
+/** Invariants 3, 4 and 5: each generation reserves its price, is charged at most once, and for what it delivered. */
 export function* checkCharges(known: Known): Iterable<Finding> {
   for (const generation of known.generations()) {
     const { generationId, reservedCredits, outputs } = generation;
     const body = known.bodyOf(generation);
-    // One that no client sent is for the rule about keys to name.
+    // The rule about keys reports a generation that no client requested.
     const price = body ? known.priceOf(body) : reservedCredits;
     yield* checkReserved(generation, price, known.money.get(generationId));
     if (body) yield* checkCharge(generation, known.priceOf(body, outputs.length));
@@ -84,7 +86,7 @@ export function* checkCharges(known: Known): Iterable<Finding> {
   }
 }
 
-/** Invariant 24: no key spends more in a month than its cap, and its account counts the same at rest. */
+/** Invariant 24: no key spends more in a month than its cap, and its account stores the same sum at rest. */
 export function* checkCaps(known: Known): Iterable<Finding> {
   for (const { accountId, entries, capUses } of known.history.atRest.accounts) {
     const uses = known.capUses();
@@ -95,7 +97,7 @@ export function* checkCaps(known: Known): Iterable<Finding> {
 
 /**
  * Invariant 1: a generation names the key, the model and the trace of a request that was sent for it, and each of its
- * entries names the same. Where processes of the release before took part, entries may name nothing, and generations no
+ * entries names the same. If processes of the previous release took part, entries may name nothing, and generations no
  * key.
  */
 export function* checkAttributions(known: Known): Iterable<Finding> {
@@ -115,10 +117,10 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
   const generations = new Map(known.generations().map((generation) => [generation.generationId, generation]));
   for (const { accountId, sequence, generationId, attribution } of atRest.accounts.flatMap(({ entries }) => entries)) {
     const generation = generationId === undefined ? undefined : generations.get(generationId);
-    // Of a generation that never came to be only the entries are known.
+    // Only the entries of a generation that never came to be are known.
     if (generationId !== undefined && generation === undefined) continue;
     if (attribution === undefined && (generation === undefined || facts.hasOlderProcesses)) continue;
-    // The month of a cap is for the rule about caps.
+    // The rule about caps checks the month of a cap.
     const { capPeriod: _period, ...named } = attribution ?? {};
     if (generation === undefined || canonical(named) !== canonical(namedBy(generation)))
       yield {

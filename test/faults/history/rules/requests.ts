@@ -24,7 +24,7 @@ type ApiOperation = Exclude<Request['operation'], 'put' | 'fetch'>;
 const ANY = { SERVICE_UNAVAILABLE: 503, DEVELOPER_TOKEN_REVOKED: 401 } as const;
 const KEYED = { IDEMPOTENCY_IN_PROGRESS: 409, IDEMPOTENCY_PAYLOAD_MISMATCH: 409 } as const;
 
-/** What each request may be told, well formed as all of them are. A fault of a store is a 503 and never a 500. */
+/** The answers that each request may get; all are well formed. A store fault is a 503 and never a 500. */
 const MAY_SAY: Readonly<Record<ApiOperation, Partial<Readonly<Record<ErrorCode | 'OK', number>>>>> = {
   create: { ...ANY, ...KEYED, OK: 202, CREDITS_INSUFFICIENT: 402, QUEUE_FULL: 429, FIELD_INVALID: 422 },
   get: { ...ANY, OK: 200, TASK_NOT_FOUND: 404 },
@@ -34,12 +34,13 @@ const MAY_SAY: Readonly<Record<ApiOperation, Partial<Readonly<Record<ErrorCode |
   complete: { ...ANY, ...KEYED, OK: 200, FIELD_INVALID: 422, UPLOAD_URL_EXPIRED: 410 },
 };
 
-/** What a request may be told that came through a troubled link, or to a process that was frozen while it arrived. */
+/**
+ * The additional answers to a request that came through a troubled link, or to a process that was frozen while it
+ * arrived.
+ */
 const TROUBLED_MAY_SAY: Partial<Readonly<Record<ErrorCode, number>>> = { REQUEST_TIMEOUT: 408 };
 
-/**
- * Invariant 19, as far as one front and one set of adapters show it: whatever goes wrong, answers are the contract's.
- */
+/** Invariant 19, as far as one front and one set of adapters show it: whatever fails, answers follow the contract. */
 export function* checkAnswers(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('create', 'get', 'cancel', 'credits', 'prepare', 'complete')) {
     const { answer, request, sentAt, at } = exchange;
@@ -54,7 +55,10 @@ export function* checkAnswers(known: Known): Iterable<Finding> {
   }
 }
 
-/** Invariant 13: a refusal for want of credits is true, and of creates at once as many are accepted as can be paid. */
+/**
+ * Invariant 13: a refusal for lack of credits is correct, and of concurrent creates as many are accepted as the balance
+ * pays for.
+ */
 export function* checkRefusals(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('create')) {
     if (exchange.answer.status === 402)
@@ -81,8 +85,8 @@ function* checkBurst(known: Known, { by, keys, cost, balance, isExact }: Burst):
 }
 
 /**
- * Invariant 18: a revoked key is refused by every process within 5 seconds, no other is, and no secret is written
- * anywhere.
+ * Invariant 18: every process refuses a revoked key within 5 seconds, other keys are not refused, and secrets are not
+ * written anywhere.
  */
 export function* checkAccess(known: Known): Iterable<Finding> {
   const { facts, atRest } = known.history;
@@ -113,8 +117,8 @@ function verdictOf(exchange: { readonly answer: Answer }): KeyVerdict {
 type About = 'get' | 'cancel' | 'complete';
 
 /**
- * Invariant 17: a foreign id and an id that was never issued get the same answer. An id belongs to an App once an answer
- * named it to that App.
+ * Invariant 17: a foreign id and an id that was never issued get the same answer. An id belongs to an App once an
+ * answer to that App named it.
  */
 export function* checkForeignIds(known: Known): Iterable<Finding> {
   const owners = ownersOf(known);
@@ -132,7 +136,7 @@ export function* checkForeignIds(known: Known): Iterable<Finding> {
   yield* checkReferences(known, owners);
 }
 
-/** Which App each generation and upload belongs to, by what its clients were told. */
+/** The App that owns each generation and upload, according to the answers to its clients. */
 function ownersOf(known: Known): Map<string, string> {
   const owners = new Map<string, string>();
   for (const exchange of known.answered('create', 'prepare')) {
@@ -143,7 +147,7 @@ function ownersOf(known: Known): Map<string, string> {
   return owners;
 }
 
-/** Nor can somebody else's upload be used in a generation. */
+/** A foreign upload cannot be used in a generation. */
 function* checkReferences(known: Known, owners: ReadonlyMap<string, string>): Iterable<Finding> {
   for (const exchange of known.answered('create')) {
     const ids = exchange.request.body['reference_upload_ids'];
@@ -158,7 +162,7 @@ function* checkReferences(known: Known, owners: ReadonlyMap<string, string>): It
   }
 }
 
-/** Invariants 6, 7, 9 and 20: once nothing fails any more everything ends within its deadline, and is settled. */
+/** Invariants 6, 7, 9 and 20: after the last failure, everything ends within its deadline and is settled. */
 export function* checkRest(known: Known): Iterable<Finding> {
   const { quietAt, troubledUntil, slackMs } = known.history.facts;
   const calm = { from: Math.max(quietAt, troubledUntil), slackMs };
@@ -169,7 +173,7 @@ export function* checkRest(known: Known): Iterable<Finding> {
   }
 }
 
-/** All requests under one key of one App and operation, by whichever credential and process. */
+/** All requests under one key of one App and operation, with any credential and through any process. */
 interface Key {
   readonly name: string;
   readonly operation: KeyedOperation;
@@ -178,8 +182,8 @@ interface Key {
 }
 
 /**
- * Invariants 11, 12 and 20: a key has one effect at most, whatever process was asked, and in the end its client knows
- * which.
+ * Invariants 11, 12 and 20: a key has at most one effect, whichever process received the request, and in the end its
+ * client knows the effect.
  */
 export function* checkKeys(known: Known): Iterable<Finding> {
   const keys = keysOf(known);
@@ -215,7 +219,7 @@ function* checkSuccesses({ name, operation, answered }: Key): Iterable<Finding> 
   if (first) for (const next of rest) yield* checkEffect(first, next);
 }
 
-/** Another payload is refused once the first has succeeded, and only another payload is. */
+/** Another payload is refused once the first has succeeded, and only another payload is refused. */
 function* checkMismatches({ name, operation, sent, answered }: Key): Iterable<Finding> {
   const payloads = new Set(sent.map(({ request }) => payloadOf(request)));
   for (const exchange of answered) {
@@ -241,7 +245,7 @@ function* checkMismatches({ name, operation, sent, answered }: Key): Iterable<Fi
 }
 
 /**
- * A client that goes on asking learns how its request ended. A refusal counts once nothing sent before can still
+ * A client that keeps retrying learns how its request ended. A refusal counts once nothing sent before it can still
  * arrive.
  */
 function* checkKnown({ history: { facts } }: Known, { name, operation, sent, answered }: Key): Iterable<Finding> {
@@ -259,7 +263,7 @@ function* checkKnown({ history: { facts } }: Known, { name, operation, sent, ans
     };
 }
 
-/** Every generation comes from one key, which was answered with it; and no key has two, told or not. */
+/** Every generation comes from one key, which was answered with it; no key has two, acknowledged or not. */
 function* checkOrigins(known: Known, keys: readonly Key[]): Iterable<Finding> {
   const answeredWith = new Set<string>();
   const sentByTrace = new Map<string, number>();
@@ -280,7 +284,7 @@ function* checkOrigins(known: Known, keys: readonly Key[]): Iterable<Finding> {
         sentence: `generations ${other} and ${generationId} both stand under key ${clientTraceId}`,
       };
     byTrace.set(clientTraceId, generationId);
-    // What was refused left nothing, and what happened without an answer was told to the retry.
+    // Refused requests left nothing, and a retry returned whatever had happened without an answer.
     const madeNothing = !answeredWith.has(generationId);
     const requests = Array.from({ length: sentByTrace.get(clientTraceId) ?? 0 }, () => ({ madeNothing }));
     yield* checkOrigin(`generation ${generationId}`, clientTraceId, requests);

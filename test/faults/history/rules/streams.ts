@@ -8,7 +8,7 @@ const RANKS: ReadonlyMap<string, number> = new Map(
   ['queued', 'running', 'progress', 'cancel_requested', 'ended'].map((type, rank) => [type, rank]),
 );
 
-/** Invariant 23: what clients that follow events are told, on one connection and over all that one of them had. */
+/** Invariant 23: the events that followers receive, per connection and over all connections of one follower. */
 export function* checkStreams(known: Known): Iterable<Finding> {
   const { streams } = known.history;
   if (streams === undefined) return;
@@ -26,7 +26,7 @@ export function* checkStreams(known: Known): Iterable<Finding> {
   }
 }
 
-/** On one connection, what happened to a generation is told in order, and nothing twice. */
+/** On one connection, the events of a generation arrive in order and without duplicates. */
 function* checkOrder(stream: SeenStream): Iterable<Finding> {
   const newest = new Map<string, StreamedEvent>();
   for (const event of stream.events) {
@@ -45,7 +45,7 @@ function* checkOrder(stream: SeenStream): Iterable<Finding> {
   }
 }
 
-/** Of its own App's generations, what is on record, and ends that are for good. */
+/** An event is about the follower's own App, matches the record, and reports only final ends. */
 function* checkEvent(known: Known, stream: SeenStream, event: StreamedEvent): Iterable<Finding> {
   const generationId = idOf(event);
   const record = known.record(generationId);
@@ -65,7 +65,7 @@ function* checkEvent(known: Known, stream: SeenStream, event: StreamedEvent): It
       };
 }
 
-/** Since a follower has an event to resume behind, it is told every end of what its App asks for. */
+/** Once a follower has an event to resume after, it receives every end in its App. */
 function* checkAppTold(known: Known, streams: readonly SeenStream[]): Iterable<Finding> {
   const begun = streams.findLast(({ after }) => after === undefined);
   if (begun === undefined) return;
@@ -85,7 +85,7 @@ function* checkAppTold(known: Known, streams: readonly SeenStream[]): Iterable<F
   }
 }
 
-/** Over all connections of one that follows one generation, each event comes once, and the end last. */
+/** Over all connections of a follower of one generation, each event arrives once, and the end last. */
 function* checkOneTold(follower: string, generationId: string, streams: readonly SeenStream[]): Iterable<Finding> {
   const events = streams.flatMap((stream) => stream.events);
   const ids = events.map(({ id }) => id);

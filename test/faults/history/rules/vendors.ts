@@ -4,7 +4,7 @@ import { vendorPrompt } from '../../vendors/vendor-models.js';
 import { type SeenVendors, touches, type VendorSubmission, type VendorTask } from '../history.js';
 import type { Known } from '../known.js';
 
-/** What clocks and timers may be off by, in milliseconds. */
+/** Tolerance for clocks and timers, in milliseconds. */
 const JITTER_MS = 50;
 
 /**
@@ -47,7 +47,7 @@ function* checkSubmissions(
   const { troubles } = known.history.facts;
   const mayResubmit = vendors.terms.policies[modelKey] === 'resubmit';
   for (const [index, later] of submissions.entries()) {
-    // Where a task may be made twice, each unknown outcome allows one more.
+    // For a model that permits resubmission, each unknown outcome allows one more task.
     const earlierOnes = submissions.slice(mayResubmit ? Math.max(0, index - 1) : 0, index);
     for (const earlier of earlierOnes) {
       const isGuess = mayResubmit && touches(troubles, { from: earlier.arrivedAt, until: later.arrivedAt });
@@ -61,9 +61,9 @@ function* checkSubmissions(
 }
 
 /**
- * Whether the vendor had refused it, said that its task has ended, or said twice, a settle time apart, that it has none. The
- * first of these counts from a settle time after the call had ended, which is no earlier than the request arrived, but for
- * what its link delayed it.
+ * Whether the vendor had refused it, reported that its task has ended, or reported twice, a settle time apart, that it
+ * has no such task. The first of these reports counts from a settle time after the call had ended, which is no earlier
+ * than the request arrived, except for the delay of its link.
  */
 function isKnownToBeOver(
   { terms, notFound }: SeenVendors,
@@ -79,7 +79,7 @@ function isKnownToBeOver(
   return said.some((first) => said.some((second) => second.at - first.at >= terms.settleMs - JITTER_MS));
 }
 
-/** A vendor is paid for each submission that it took. A delivered generation is paid for exactly once. */
+/** A vendor is paid for each submission that it accepted. A delivered generation is paid for exactly once. */
 export function* checkPaid(
   { generationId, modelKey, status }: Pick<Generation, 'generationId' | 'modelKey' | 'status'>,
   submissions: readonly VendorSubmission[],
@@ -92,7 +92,7 @@ export function* checkPaid(
     };
 }
 
-/** What is delivered was made for this very generation. */
+/** Delivered pictures were made for this very generation. */
 function* checkMadeForIt(
   { generationId, outputs }: Generation,
   submissions: readonly VendorSubmission[],
@@ -112,8 +112,8 @@ interface Counted {
 }
 
 /**
- * A vendor has as many tasks at once as its limit allows, beside those that lost the worker that counted them: of
- * generations that have ended, and from before processes or the database were last in trouble.
+ * A vendor has at most as many concurrent tasks as its limit allows, apart from tasks that lost the worker that counted
+ * them: tasks of generations that have ended, and from before processes or the database were last in trouble.
  */
 function* checkConcurrent(vendors: SeenVendors, endedAt: ReadonlyMap<string, number>): Iterable<Finding> {
   const { terms, submissions, lostWorkers } = vendors;

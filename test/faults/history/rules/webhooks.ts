@@ -5,7 +5,7 @@ import { textOf } from '../../../history/values.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
 import { type Known, taskHasEnded } from '../known.js';
 
-/** What an endpoint may be left with, once nothing goes wrong any more. */
+/** The final states of a delivery once nothing fails any more. */
 const OVER = ['delivered', 'exhausted', 'disabled'];
 
 interface Told {
@@ -13,7 +13,7 @@ interface Told {
   readonly shown: Shown;
 }
 
-/** Invariant 27: what receivers are told of generations, by what came to them and by the logs of deliveries. */
+/** Invariant 27: the notifications about generations that receivers get, checked against messages and delivery logs. */
 export function* checkWebhooks(known: Known): Iterable<Finding> {
   const { webhooks } = known.history;
   if (webhooks === undefined) return;
@@ -30,7 +30,7 @@ export function* checkWebhooks(known: Known): Iterable<Finding> {
     yield { invariant: 27, sentence: `${webhooks.followedRedirects} messages went where a receiver had pointed` };
 }
 
-/** Of its own App's generations, what it wants, what is on record, and signed. */
+/** A message is about the endpoint's own App, has a subscribed event type, matches the record, and is signed. */
 function* checkMessage(known: Known, endpoint: KnownEndpoint | undefined, message: Message): Iterable<Finding> {
   const about = told(message);
   if (endpoint === undefined) {
@@ -59,7 +59,7 @@ function* checkMessage(known: Known, endpoint: KnownEndpoint | undefined, messag
   yield* checkDurable(known, message, record);
 }
 
-/** Nobody is told of an end that is not for good: whoever asks after that is shown it. */
+/** No notification reports an end that is not final: any later read shows that end. */
 function* checkDurable(
   known: Known,
   message: Message,
@@ -72,7 +72,7 @@ function* checkDurable(
       yield { invariant: 27, sentence: `${told(message)}, and after that it was ${textOf(answer.data?.['status'])}` };
 }
 
-/** In the order in which they came, messages about one generation never go back. */
+/** In order of arrival, messages about one generation never go back. */
 function* checkOrder(endpoint: KnownEndpoint, messages: readonly Message[]): Iterable<Finding> {
   const newest = new Map<string, Told>();
   for (const message of messages) {
@@ -92,7 +92,7 @@ function* checkOrder(endpoint: KnownEndpoint, messages: readonly Message[]): Ite
   }
 }
 
-/** One id for each event of each generation at each endpoint, in every attempt, and for nothing else. */
+/** One id per event, generation and endpoint, shared by all attempts and never reused. */
 function* checkIds(messages: readonly Message[]): Iterable<Finding> {
   const [idOf, nameOf] = [new Map<string, string>(), new Map<string, string>()];
   for (const message of messages) {
@@ -106,7 +106,7 @@ function* checkIds(messages: readonly Message[]): Iterable<Finding> {
   }
 }
 
-/** Every end that is wanted was taken, or it is on record why not. */
+/** Every subscribed end was accepted by its receiver, or the record says why not. */
 function* checkTold(
   known: Known,
   { deliveries, disabledBecause }: SeenWebhooks,
@@ -148,7 +148,7 @@ function faultOf(
   return undefined;
 }
 
-/** Only those are disabled that said that they are gone, or that took nothing. */
+/** Only endpoints that reported themselves gone, or accepted nothing, are disabled. */
 function* checkDisabled(
   { disabledBecause }: SeenWebhooks,
   { name, conduct }: KnownEndpoint,

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const GET = 'core/generation/read-generations.js';
 
-/** What can be got wrong about who may see and do what. */
+/** Possible mistakes about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'readable-by-another-app',

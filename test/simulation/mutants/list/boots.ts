@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const BOOT = 'core/boot.js';
 
-/** What can be got wrong about processes that are gone. */
+/** Possible mistakes about processes that are gone. */
 export const BOOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'boot-void-on-shared-store',

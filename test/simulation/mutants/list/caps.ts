@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const DECIDE = 'core/credits/decide.js';
 
-/** What can be got wrong about spending caps. */
+/** Possible mistakes about spending caps. */
 export const CAP_MUTANTS: readonly Mutant[] = [
   {
     name: 'cap-not-applied',

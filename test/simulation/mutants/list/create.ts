@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const CREATE = 'core/generation/create-generation.js';
 const STEPS = 'core/generation/stepwise-acceptances.js';
 
-/** What can be got wrong on the way from a request to an accepted generation. */
+/** Possible mistakes on the way from a request to an accepted generation. */
 export const CREATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-hold',

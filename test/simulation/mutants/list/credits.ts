@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const DECIDE = 'core/credits/decide.js';
 const ACCOUNT_WRITER = 'core/credits/account-writer.js';
 
-/** What can be got wrong about money. */
+/** Possible mistakes about money. */
 export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'settle-without-hold',

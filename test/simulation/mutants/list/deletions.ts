@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-/** What a client deletes, and what must be gone with it. */
+/** Possible mistakes about deletions by clients, and what must be deleted with them. */
 export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-before-it-was-charged',

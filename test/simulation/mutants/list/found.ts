@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-/** What the simulation found wrong in core, wrong again: it must go on finding it. */
+/** Bugs that the simulation found in core, reintroduced: it must keep finding them. */
 export const FOUND_MUTANTS: readonly Mutant[] = [
   {
     name: 'output-kept-in-part-delivered',

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const CLAIMS = 'core/idempotency/claims.js';
 
-/** What can be got wrong about idempotency keys. */
+/** Possible mistakes about idempotency keys. */
 export const KEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'digest-not-compared',

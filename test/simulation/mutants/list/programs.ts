@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const AUTHENTICATE = 'core/access/authenticate.js';
 const CAP = "...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'life' } }),";
 
-/** What can be got wrong about programs that people have connected. */
+/** Possible mistakes about programs that people have connected. */
 export const PROGRAM_MUTANTS: readonly Mutant[] = [
   {
     name: 'ended-grant-still-taken',

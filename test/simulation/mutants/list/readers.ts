@@ -4,7 +4,7 @@ const WATCH = 'core/generation/watch.js';
 const CHANGES = 'core/generation/events.js';
 const PROJECT = 'core/usage/project-usage.js';
 
-/** What clients are told that follow events, and that ask what was used. */
+/** Possible mistakes in events for followers, and in reports of use. */
 export const READER_MUTANTS: readonly Mutant[] = [
   {
     name: 'end-between-two-looks-not-told',

@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const GENERATIONS = 'core/recovery/recover.js';
 const HOLDS = 'core/recovery/recover.js';
 
-/** What recovery can get wrong, or leave undone. */
+/** Possible mistakes and omissions of recovery. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-released-without-ruling-out',

@@ -5,7 +5,7 @@ const SETTLE = 'core/generation/run/run-state.js';
 const COLLECT = 'core/generation/run/collect-outputs.js';
 const DECIDE = 'core/generation/decide.js';
 
-/** What can be got wrong while a worker runs a generation. */
+/** Possible mistakes while a worker runs a generation. */
 export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'wake-ups-dropped',

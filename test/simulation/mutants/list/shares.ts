@@ -4,7 +4,7 @@ const USE = 'core/providers/provider-use.js';
 const GATE = 'core/providers/provider-gates.js';
 const RENEWALS = 'core/providers/provider-shares.js';
 
-/** What can be got wrong where processes share the limits of a provider. */
+/** Possible mistakes where processes share the limits of a provider. */
 export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'slots-of-others-not-seen',

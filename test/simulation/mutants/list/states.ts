@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const DECIDE = 'core/generation/decide.js';
 
-/** What can be got wrong about a generation's states, and about what they cost. */
+/** Possible mistakes about a generation's states, and about what they cost. */
 export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'fence-not-checked',

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const COMPLETE = 'core/uploads/complete-upload.js';
 
-/** What can be got wrong about reference files. */
+/** Possible mistakes about reference files. */
 export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'staged-bytes-inspected',

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const DECIDE = 'core/webhooks/decide.js';
 
-/** What receivers of webhooks are told, and in which order. */
+/** Possible mistakes about the content and the order of webhooks. */
 export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   {
     name: 'settled-before-it-was-announced',

@@ -18,7 +18,7 @@ import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from
 
 interface Scenario {
   readonly name: string;
-  /** What it takes to play it. */
+  /** Whether the run has what the scenario needs. */
   readonly needs: (run: ScenarioRun) => boolean;
   readonly play: (run: ScenarioRun) => Promise<void>;
 }
@@ -30,7 +30,7 @@ const onlyOne = ({ service }: ScenarioRun) => service.isExclusive;
 const severalFronts = ({ fronts }: ScenarioRun) => fronts.length > 1;
 
 /**
- * Situations so particular that chance would take too long to bring them about. There are no other faults while one is
+ * Situations so particular that chance would take too long to reach them. There are no other faults while one is
  * played.
  */
 export const SCENARIOS: readonly Scenario[] = [

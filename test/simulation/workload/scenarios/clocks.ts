@@ -3,18 +3,18 @@ import type { Credential } from '../../harness/network.js';
 import { RECOVERY_INTERVAL_MS } from '../../harness/settings.js';
 import type { ScenarioRun } from './scenario-run.js';
 
-/** Two hours ahead, and back again before it is believed: nothing goes before its time. */
+/** A clock leaps two hours ahead, and back again before its time is believed: nothing expires early. */
 export async function leap(run: ScenarioRun): Promise<void> {
   const [process] = run.runners;
   if (process === undefined) return;
   process.skewMs += 2 * 3_600_000;
   await run.context.scheduler.pause(RECOVERY_INTERVAL_MS - 1_000);
   process.skewMs -= 2 * 3_600_000;
-  // Seen twice in a row it would be believed.
+  // If it were seen twice in succession it would be believed.
   await run.context.scheduler.pause(2 * RECOVERY_INTERVAL_MS);
 }
 
-/** Again and again by a little, so that nothing seems to get old: a revoked key is refused all the same. */
+/** A clock is repeatedly set back a little, so that nothing seems to get old: a revoked key is refused all the same. */
 export async function setBack(run: ScenarioRun): Promise<void> {
   const process = run.fronts[0];
   if (process === undefined) return;

@@ -3,7 +3,7 @@ import { Violation } from '../../observed.js';
 import { RECOVERED_WITHIN_MS, RESUMED_WITHIN_MS, type ScenarioRun } from './scenario-run.js';
 
 /**
- * An account that queues many does not keep another one's first waiting behind all of them, and a place that was not
+ * An account that queues many does not keep another one's first waiting behind all of them, and a slot that was not
  * needed after all is free for the next.
  */
 export async function takeTurns(run: ScenarioRun): Promise<void> {
@@ -20,7 +20,7 @@ export async function takeTurns(run: ScenarioRun): Promise<void> {
   }
   const later = [...run.service.provider.handedOver].filter((id) => !before.has(id));
   const ahead = later.slice(0, Math.max(0, later.indexOf(mine))).filter((id) => queued.includes(id)).length;
-  // One may have been on its way in when mine was accepted, and one more may be next in turn.
+  // One may have been in transit when this one was accepted, and one more may be next in turn.
   if (ahead > 2)
     throw new Violation(
       20,
@@ -28,9 +28,7 @@ export async function takeTurns(run: ScenarioRun): Promise<void> {
     );
 }
 
-/**
- * A run that was cut goes on before those begin that its account queued after it: its deadline does not wait for them.
- */
+/** An interrupted run resumes before later ones of its account start: its deadline does not wait for them. */
 export async function goOnFirst(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 150);
   run.service.provider.script = { ending: 'succeeds', takesMs: 40_000 };
@@ -46,7 +44,7 @@ export async function goOnFirst(run: ScenarioRun): Promise<void> {
     );
 }
 
-/** Where nobody else can have it, what a process was running when it died goes on as soon as the next one is there. */
+/** With exclusive stores, the work of a process that died resumes as soon as the next one has started. */
 export async function goOnAtOnce(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'succeeds', takesMs: 20_000 };
@@ -71,7 +69,7 @@ export async function loseAnswers(run: ScenarioRun): Promise<void> {
   await run.ended(await run.accept(run.payer, 'plain'));
 }
 
-/** A result that became ready while no worker ran is delivered, though its deadline has passed. */
+/** A result that became ready while no worker ran is delivered, although its deadline has passed. */
 export async function becomeReadyUnseen(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'succeeds', takesMs: 20_000 };
@@ -89,8 +87,8 @@ export async function becomeReadyUnseen(run: ScenarioRun): Promise<void> {
 }
 
 /**
- * A worker falls asleep when it has taken a lease, and its clock is set back meanwhile: by that clock, the lease holds for
- * two hours.
+ * A worker falls asleep after taking a lease, and its clock is set back meanwhile: by that clock, the lease is valid
+ * for two hours.
  */
 export async function setBackAsleep(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
@@ -106,7 +104,7 @@ export async function setBackAsleep(run: ScenarioRun): Promise<void> {
   await run.ended(id);
 }
 
-/** What was accepted runs, though nobody is told of it. */
+/** An accepted generation runs, even if its wake-ups are lost. */
 export async function loseWakeUp(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'succeeds', takesMs: 0 };
@@ -120,7 +118,7 @@ export async function loseWakeUp(run: ScenarioRun): Promise<void> {
   }
 }
 
-/** One whose turn does not come before its deadline ends then, and not when its turn would have come. */
+/** A generation whose turn does not come before its deadline ends then, rather than when its turn would have come. */
 export async function waitTooLong(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 150);
   run.service.provider.script = { ending: 'never ends', takesMs: 0 };
@@ -143,7 +141,7 @@ export async function waitTooLong(run: ScenarioRun): Promise<void> {
     );
 }
 
-/** Somebody else's work that was done before a cancel is delivered and paid. */
+/** Provider work that was done before a cancel is delivered and paid for. */
 export async function stopHalfway(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'never ends', onCancel: 'stops with some', takesMs: 10 * 60_000 };
@@ -160,8 +158,8 @@ export async function stopHalfway(run: ScenarioRun): Promise<void> {
 }
 
 /**
- * A worker falls asleep with a cancel in its hands. It wakes up when another worker has delivered the result, and asks
- * the provider to stop. The result stays as it is.
+ * A worker falls asleep after reading a cancel. It wakes up when another worker has delivered the result, and asks the
+ * provider to stop. The result does not change.
  */
 export async function askToStopTooLate(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
@@ -177,7 +175,10 @@ export async function askToStopTooLate(run: ScenarioRun): Promise<void> {
   await run.context.scheduler.pause(forMs + RECOVERED_WITHIN_MS);
 }
 
-/** A worker falls asleep with a success in its hands, and wakes up when everything is over and was paid otherwise. */
+/**
+ * A worker falls asleep after receiving a success, and wakes up when the generation has ended and was charged
+ * otherwise.
+ */
 export async function succeedTooLate(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'succeeds once', takesMs: 0 };

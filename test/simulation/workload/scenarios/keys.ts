@@ -6,7 +6,7 @@ const WISH = { model_key: 'plain', operation: 'image_generation', prompt: 'a wis
 
 /**
  * A process falls asleep over a request it is about to refuse, having taken over its key; meanwhile another one accepts
- * it under the same key.
+ * the request under the same key.
  */
 export async function refuseTooLate(run: ScenarioRun): Promise<void> {
   const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
@@ -25,12 +25,12 @@ export async function refuseTooLate(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 40, quick);
   await run.network.ask(request, run.payer, quick);
   await run.drain(quick);
-  // What the sleeper does to the key may also be lost on the way.
+  // The sleeper's write to the key may also be lost in transit.
   if (run.context.chance.happens(500)) faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
   await refused;
 }
 
-/** A request whose key is claimed already when the credits that were there for it are taken away. */
+/** A request whose key is already claimed when the credits that were available for it are removed. */
 async function refusedBehindItsClaim(
   run: ScenarioRun,
   by: SimulatedProcess,
@@ -38,17 +38,17 @@ async function refusedBehindItsClaim(
 ): Promise<{ readonly answered: Promise<unknown> }> {
   await run.drain();
   await run.pay(run.payer, 20);
-  // Authentication reads the account too: the process remembers the credential, so that later reads are for the hold.
+  // Authentication reads the account too: the process caches the credential, so that later reads are for the hold.
   await run.network.ask({ operation: 'credits' }, run.payer, by);
   run.service.faults.plan('accounts.apply', { fault: 'slow', forMs: 3_000, by: by.name });
   const answered = run.network.ask(request, run.payer, by);
   await run.context.scheduler.pause(500);
-  // A process writes an account in turn, so that only another one can come first.
+  // A process serialises its writes to an account, so that only another process can come first.
   await run.drain(run.fronts.find((front) => front !== by));
   return { answered };
 }
 
-/** A create that was cut is answered at its next try where nobody else can be at work on it. */
+/** With exclusive stores, an interrupted create is answered at its next retry. */
 export async function retryAtOnce(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 40);
   const request: Request = { operation: 'create', key: run.name(), body: WISH };
@@ -65,7 +65,7 @@ export async function retryAtOnce(run: ScenarioRun): Promise<void> {
   await cut;
 }
 
-/** The end of a refusal arrives when the key has long been used for good. */
+/** The last write of a refusal arrives when the key has long been used successfully. */
 export async function freeTooLate(run: ScenarioRun): Promise<void> {
   const lapseMs = run.lapseMs;
   const [front] = run.fronts as [SimulatedProcess];

@@ -7,19 +7,16 @@ import type { SimulatedProcess } from '../../harness/simulated-process.js';
 import { type Answer, Violation } from '../../observed.js';
 import { textField } from '../operator.js';
 
-/** By then recovery has looked at what nobody else looked at. */
+/** Time until recovery has processed everything without an owner. */
 export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;
 
-/**
- * By then a process that was started over stores of its own goes on with what the one before it left; no lease is so
- * short.
- */
+/** Time in which a process over its own stores resumes its predecessor's work; every lease is longer. */
 export const RESUMED_WITHIN_MS = 2_000;
 
 /** Longer than the longest queue and run together. */
 const ENDED_WITHIN_MS = 15 * 60_000;
 
-/** What scenarios are played on: the service of the run, and two accounts that stay. */
+/** The environment of scenarios: the service of the run, and two permanent accounts. */
 export class ScenarioRun {
   readonly payer: Credential;
   readonly other: Credential;
@@ -45,7 +42,7 @@ export class ScenarioRun {
     return Math.max(...this.service.processes.map(({ skewMs }) => Math.abs(skewMs)));
   }
 
-  /** By then a lease has lapsed for whoever looks. */
+  /** Time until a lease has lapsed for any observer. */
   get lapseMs(): number {
     return Math.max(SIMULATED_SETTINGS.leaseMs, SIMULATED_SETTINGS.claimLeaseMs) + 2 * this.farthestSkewMs + 2_000;
   }
@@ -57,13 +54,13 @@ export class ScenarioRun {
       if (process.role === 'worker') process.asleepUntil = this.context.scheduler.now + forMs;
   }
 
-  /** Whoever runs generations dies, and somebody else is in their place at once. */
+  /** Kills all processes that run generations, and starts others in their places at once. */
   restartRunners(): void {
     for (const process of this.runners) this.service.kill(process);
     this.service.startAll();
   }
 
-  /** Nothing can be paid for any more. */
+  /** Removes all credits of the payer's account. */
   async drain(to?: SimulatedProcess): Promise<void> {
     const { accountId } = this.payer;
     const available = (await this.service.durable.accounts.read(accountId))?.available ?? 0;

@@ -9,14 +9,14 @@ import { textField } from '../operator.js';
 import type { ScenarioRun } from './scenario-run.js';
 
 /**
- * A process falls asleep over a refusal, since nothing was sent yet; meanwhile it is sent, and completed under another
- * key.
+ * A process falls asleep over a refusal because nothing had been sent yet; meanwhile the bytes are sent, and completed
+ * under another key.
  */
 export async function refuseACompletionTooLate(run: ScenarioRun): Promise<void> {
   const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
   const upload = await Upload.prepare(run);
   const { lapseMs } = run;
-  // The second look, after which nothing but the key is left to be freed.
+  // The second read, after which only the key remains to be freed.
   run.service.faults.plan('uploads.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000, skip: 1 });
   const refused = upload.complete('first', {}, slow);
   await run.context.scheduler.pause(100);
@@ -46,7 +46,10 @@ export async function completeTooLate(run: ScenarioRun): Promise<void> {
   await upload.complete('first', { sha256: upload.sha256 }, quick);
 }
 
-/** A key is used for what no model takes, then for what one does, and again once its target has expired. */
+/**
+ * A key is used for a file type that no model accepts, then for one that a model accepts, and again once its target has
+ * expired.
+ */
 export async function prepareAgain(run: ScenarioRun): Promise<void> {
   const request = (role: string): Request => ({
     operation: 'prepare',
@@ -60,7 +63,7 @@ export async function prepareAgain(run: ScenarioRun): Promise<void> {
   await run.network.ask(request('start_frame'), run.payer);
 }
 
-/** An upload is used when its retention is all but over, and is still there for the generation that runs past it. */
+/** An upload is used when its retention is almost over, and still exists for the generation that runs past it. */
 export async function useLate(run: ScenarioRun): Promise<void> {
   const { scheduler } = run.context;
   const [process] = run.fronts as [SimulatedProcess];
@@ -83,7 +86,7 @@ export async function useLate(run: ScenarioRun): Promise<void> {
   await scheduler.pause(4 * run.farthestSkewMs + 60_000);
 }
 
-/** One file on its way in. */
+/** One file during its upload. */
 class Upload {
   private constructor(
     private readonly run: ScenarioRun,
