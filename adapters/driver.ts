@@ -234,7 +234,7 @@ export interface WakeUpsDriver extends DriverBase {
    * in a process that never starts the wake-ups.
    */
   open(opening: WakeUpsOpening): Promise<WakeUps & { close?(): Promise<void> }>;
-  /** Whether `open` would succeed, by reading alone. Throws as `open` does. */
+  /** Checks, by reading only, whether `open` would succeed. Throws as `open` does. */
   inspect(opening: WakeUpsOpening): Promise<void>;
   /** Creates what is missing in the database, and returns a line for each thing created. */
   migrate(lent: Lent): Promise<readonly string[]>;
@@ -245,7 +245,7 @@ export interface ProviderOpening extends Opening {
   readonly instance: string;
   /** Absolute; the folder of the catalog file, where paths in a model's `provider_settings` begin. */
   readonly catalogFolder: string;
-  /** What reference files and outputs are held in, shared by all that decode in this process. */
+  /** The memory for reference files and outputs, shared by everything that decodes in this process. */
   readonly memory: MemoryBudget;
 }
 
@@ -253,7 +253,7 @@ export interface ProviderOpening extends Opening {
 export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly options: Options;
   readonly modality: Modality;
-  /** The names of the parameters that the model's `input_schema` lists; what its `limits` let clients send besides. */
+  /** The parameter names in the model's `input_schema`, and those that its `limits` also let clients send. */
   readonly parameters: readonly string[];
   readonly takesNegativePrompt: boolean;
   readonly referenceRoles: readonly ReferenceRole[];
@@ -262,33 +262,33 @@ export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
 export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
   /**
-   * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. It may read files
-   * that they name. `formatFault` of `core/media/image-header.ts` knows which output formats cannot be delivered. All
-   * are taken when absent.
+   * The fault of a model's `provider_settings`, as one sentence; undefined if they can be used. It may read files
+   * named in them. `formatFault` of `core/media/image-header.ts` knows which output formats cannot be delivered. When
+   * absent, all settings are accepted.
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
   /**
-   * The names of the parameters that a model with these settings sends on. `catalog check` warns of others, as clients
-   * choose them for nothing. All are thought to be sent when absent.
+   * The names of the parameters that a model with these settings sends on. `catalog check` warns of all others,
+   * because they have no effect. When absent, all parameters are assumed to be sent.
    */
   parametersSent?(settings: JsonObject): readonly string[];
   /** It sends the number of outputs itself, whichever parameter has it. */
   readonly sendsCount?: true;
   /**
-   * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
-   * `catalog check` cannot show it where it is absent. Paths in the settings begin in `catalogFolder`.
+   * The capabilities of an instance with these options for a model with these settings, as the open provider reports
+   * them. When absent, `catalog check` cannot show them. Paths in the settings are relative to `catalogFolder`.
    */
   capabilities?(settings: JsonObject, options: Options, catalogFolder: string): ProviderCapabilities;
-  /** Of a built-in driver; absent where models are written by hand. */
+  /** Only built-in drivers can have it; absent where models are written by hand. */
   readonly imports?: CatalogImport;
   /**
-   * Opens one instance, without calling a server: a tool must work while the provider is unavailable. Throws one
-   * sentence for options that cannot work.
+   * Opens one instance without calling a server, because tools must work while the provider is unavailable. Throws
+   * one sentence for options that cannot work.
    */
   open(opening: ProviderOpening): Promise<Provider & { close?(): Promise<void> }>;
 }
 
-/** Signs outputs. None is built in; a module brings one. */
+/** Signs outputs. No signer is built in; a module supplies one. */
 export interface SignerDriver extends DriverBase {
   readonly kind: 'signer';
   /** Called only in a process that runs generations. Throws one sentence for options that cannot work, such as a key file that is missing. */
@@ -298,5 +298,5 @@ export interface SignerDriver extends DriverBase {
 export type StoreDriver = DatabaseDriver | ObjectsDriver | WakeUpsDriver;
 export type Driver = StoreDriver | SignerDriver | ProviderDriver;
 
-/** Text that is not empty, for an option's schema. */
+/** Non-empty text, for the schema of an option. */
 export const FILLED_TEXT = { type: 'string', pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' } as const;

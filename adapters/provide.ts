@@ -4,7 +4,8 @@ import type { Token } from '../core/ports/ports.js';
 type Dependencies<D extends readonly Token<unknown>[]> = { [I in keyof D]: D[I] extends Token<infer T> ? T : never };
 
 /**
- * Binds a port once for the process. What `make` needs is named by its tokens; a wrong type or order does not compile.
+ * Binds a port once for the process. The tokens name the dependencies of `make`; a wrong type or order does not
+ * compile.
  */
 export type Provide = <T, const D extends readonly Token<unknown>[]>(
   token: Token<T>,
@@ -12,7 +13,7 @@ export type Provide = <T, const D extends readonly Token<unknown>[]>(
   make: (...dependencies: Dependencies<D>) => T,
 ) => void;
 
-/** A module that binds ports to adapters. Clients and files are opened before and passed in ready-made. */
+/** A module that binds ports to adapters. Clients and files are opened earlier and passed in ready-made. */
 export function provideModule(list: (provide: Provide) => void): ContainerModule {
   return new ContainerModule(({ bind }) => {
     list((token, needs, make) => {
@@ -27,7 +28,7 @@ export function provideModule(list: (provide: Provide) => void): ContainerModule
   });
 }
 
-/** What is bound under the token. Throws when nothing is. */
+/** The value bound under the token. Throws if there is none. */
 export function resolve<T>(container: Container, token: Token<T>): T {
   return container.get<T>(token.id);
 }

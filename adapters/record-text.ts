@@ -16,7 +16,7 @@ export function recordText(record: { readonly dueAt: number }): string {
   return `${text.slice(0, -1)}${LAST_FIELD}${record.dueAt}}`;
 }
 
-/** What `recordText` wrote, in this release or another one. */
+/** Reads text written by `recordText` of this or another release. */
 export function recordFrom<R extends { readonly dueAt: number }>(text: string): R {
   const at = text.lastIndexOf(LAST_FIELD);
   const ending = text.slice(at + LAST_FIELD.length);

@@ -3,28 +3,28 @@ import { ServiceError } from '../core/errors.js';
 
 export const RATE_WINDOW_SECONDS = 60;
 
-/** The state of a limit for one client after a request was counted. */
+/** The state of a client's limit after a request was counted. */
 export interface Rate {
   readonly isOver: boolean;
-  /** Requests left until `resetMs` from now. */
+  /** Requests left until the reset, `resetMs` from now. */
   readonly remaining: number;
   readonly resetMs: number;
 }
 
-/** A request counts once, and once more for every this many bytes of its body. */
+/** A request counts once, and once more for every multiple of this many bytes in its body. */
 export const BYTES_A_POINT = 16 * 1024;
 
-/** What a request with a body of that many bytes takes of a rate. */
+/** The points that a request with a body of this size takes from a rate. */
 export function pointsOf(byteSize: number): number {
   return 1 + Math.floor(byteSize / BYTES_A_POINT);
 }
 
-/** For the message of a refusal: a client that counts its requests would not see why. */
+/** Part of the message of a refusal, because a client that only counts its requests would not see the reason. */
 export function sizeNote(points: number): string {
   return points === 1 ? '' : `, and this one counts as ${points} for its size`;
 }
 
-/** How many requests one client may send to this process in a minute, or in another time. */
+/** The number of requests that one client may send to this process per minute, or per another period. */
 export class RateLimit {
   readonly #limiter: RateLimiterMemory;
 

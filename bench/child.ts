@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What a child process can be asked for, by name. Arguments and answers cross as JSON. */
+/** The commands of a child process, by name. Arguments and results are transferred as JSON. */
 export type Commands = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface ChildOptions {
@@ -22,11 +22,11 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
-/** The longest any one command may take: the whole run ends by itself, whatever a child does. */
+/** The time limit of any single command: the run ends by itself, whatever a child does. */
 const COMMAND_MS = 300_000;
 const STOP_MS = 20_000;
 
-/** A child process of this run, asked over its IPC channel. It ends when it is told to, or when this process does. */
+/** A child process of this run, called over its IPC channel. It ends on request, or together with this process. */
 export class Child<C extends Commands> {
   private readonly asked = new Map<number, Asked>();
   private readonly ended: Promise<void>;

@@ -3,16 +3,16 @@ import type { LoadCommands, Slice } from './load/generator.js';
 import { median, percentile } from './statistics.js';
 import type { Usage } from './usage.js';
 
-/** What one slice showed of one side. */
+/** The measurements of one side in one slice. */
 export interface Measured {
   readonly cpuMicros: number;
   readonly perSecond: number;
-  /** What one request cost the load generator, where there was one. */
+  /** The CPU time of the load generator per request, if one was used. */
   readonly senderCpuMicros?: number;
-  /** From sending to the answer, as the load generator saw it. */
+  /** From sending to the response, as measured by the load generator. */
   readonly p50Micros?: number;
   readonly p99Micros?: number;
-  /** What it cost the database and the object store behind, where they are processes whose CPU can be seen. */
+  /** CPU time of the database and the object store, if their processes are visible. */
   readonly databaseCpuMicros?: number;
   readonly objectsCpuMicros?: number;
 }
@@ -28,7 +28,7 @@ export interface Comparison {
   readonly control: Measured;
   /** Subject over control, pair by pair. */
   readonly cpu: Ratio;
-  /** With the servers behind. */
+  /** Including the servers behind. */
   readonly wholeCpu: Ratio;
   readonly rate: Ratio;
 }
@@ -36,12 +36,12 @@ export interface Comparison {
 export interface Pairing {
   readonly pairs: number;
   readonly sliceMs: number;
-  /** What each side is given before anything counts, so that its code is compiled; and the longest that may take. */
+  /** The warm-up of each side before the measurement, so that its code is compiled, and its time limit. */
   readonly warmUpRequests: number;
   readonly warmUpMs: number;
 }
 
-/** What the slices of one side showed, in order. */
+/** The measurements of one side, slice by slice. */
 export type Shown = Pick<Side, 'shown'>;
 
 /** One side of a comparison. */
@@ -56,8 +56,8 @@ export class Side {
 }
 
 /**
- * Measures sides in turn, slice by slice, every other round from the last to the first: whatever else the machine does
- * meets all alike.
+ * Measures sides in turn, slice by slice, and in reverse order in every other round, so that other load on the
+ * machine affects all sides equally.
  */
 export async function measureInTurn(sides: readonly Side[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
@@ -65,7 +65,7 @@ export async function measureInTurn(sides: readonly Side[], rounds: number): Pro
   }
 }
 
-/** Of two sides that were measured in the same rounds: the ratio within a round is what is kept. */
+/** Compares two sides that were measured in the same rounds, by the ratio within each round. */
 export function comparisonOf({ shown: subjects }: Shown, { shown: controls }: Shown): Comparison {
   const ratios = (of: (measured: Measured) => number) =>
     ratioOf(subjects.map((measured, index) => of(measured) / of(controls[index] as Measured)));
@@ -121,7 +121,7 @@ export async function compareServers(
   return comparisonOf(...(await measureServers(load, servers, pairing)));
 }
 
-/** What two servers show under the same load, both warmed up. */
+/** Measures two servers under the same load, both warmed up. */
 export async function measureServers(
   load: Child<LoadCommands>,
   [subject, control]: readonly [Loaded, Loaded],

@@ -28,12 +28,12 @@ export async function fleetUse({ fronts, workers = [], stores }: Fleet): Promise
   };
 }
 
-/** What was spent between two looks, for each thing done. */
+/** The CPU time used between two samples, per operation. */
 export function spentBetween(before: FleetUse, after: FleetUse, count: number): Omit<Measured, 'perSecond'> {
   return { cpuMicros: (after.ours - before.ours) / count, ...serversCpu(before.servers, after.servers, count) };
 }
 
-/** One slice of load on all fronts at once, its connections dealt out among them in turn. */
+/** One slice of load on all fronts at once, with the connections distributed evenly among them. */
 export async function loadFleet(
   load: Child<LoadCommands>,
   { fronts }: Fleet,

@@ -82,7 +82,7 @@ async function main(): Promise<void> {
       rows.push(...(await measure(run)));
     }
   } finally {
-    // What was measured before something went wrong is not lost.
+    // Reports what was measured before an error.
     report(machine, run, rows);
     await run.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { percentile } from './statistics.js';
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** What it is held against. */
+  /** The value it is compared with. */
   readonly control?: string;
   readonly ratio?: string;
   readonly aim?: string;
@@ -79,7 +79,7 @@ export function fleetLines(
   ];
 }
 
-/** Who kept how many of the machine's cores busy while one side was measured. */
+/** The number of the machine's cores that each process kept busy while one side was measured. */
 export function coresLine(
   what: string,
   { perSecond, cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros }: Measured,
@@ -90,7 +90,7 @@ export function coresLine(
   return { what: `${what}: cores: ours, database, objects, load`, measured: parts.join(' + ') };
 }
 
-/** Of times in microseconds. */
+/** Percentiles of times in microseconds. */
 export function latencyPercentiles(times: readonly number[]): { readonly p50: number; readonly p99: number } {
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }

@@ -7,26 +7,25 @@ import type { BareGrpcCommands } from './servers/bare-grpc.js';
 import type { ControlCommands } from './servers/bare-koa.js';
 import type { SubjectCommands } from './servers/subject.js';
 
-/** How much is measured. */
+/** The amount of work to measure. */
 export interface Sizes extends Pairing {
   readonly connections: number;
   /** Generations in the store in the two states that growth compares. */
   readonly fewGenerations: number;
   readonly manyGenerations: number;
-  /** The longest filling the store may take. */
+  /** The time limit for filling the store. */
   readonly fillLimitMs: number;
   readonly pacedCreates: number;
   readonly endToEndGenerations: number;
-  /**
-   * Of what is compared among several sides: how often each has its turn, and how much it then does, where that is
-   * counted.
-   */
+  /** For comparisons of several sides: the number of rounds, and the work per round where it is counted. */
   readonly rounds: number;
-  /** How often the processes of two builds are started anew. */
+  /** How often the processes of two builds are restarted. */
   readonly restarts: number;
   readonly burst: number;
   readonly paced: number;
-  /** Pictures of 1 MB that a provider makes in a slice, several at once, and one after the other; fewer of larger ones. */
+  /**
+   * Pictures of 1 MB that a provider makes in a slice, concurrently and one after the other; fewer of larger ones.
+   */
   readonly pictures: number;
   readonly picturesAlone: number;
   /** The same for videos of 200 MB. */

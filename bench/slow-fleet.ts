@@ -14,34 +14,34 @@ const SLICE_MS = 20 * DELAY_MS;
 const LEAST_TOLD = 0.05;
 const LINKS = ['fronts', 'workers'] as const;
 
-/** REST processes and workers over a database that takes its time. */
+/** REST processes and workers on a database with added latency. */
 export interface SlowFleet extends Fleet<Subject> {
   readonly workers: readonly Subject['child'][];
   readonly database: Child<SlowDatabaseCommands>;
-  /** Before the names of its links. */
+  /** The prefix of the names of its links. */
   readonly name: string;
 }
 
-/** What one slice showed, in addition to what it cost. */
+/** The measurements of one slice, in addition to its cost. */
 interface SlowShown {
-  /** Commands for each thing done. */
+  /** Commands per operation. */
   readonly writes: number;
   readonly reads: number;
-  /** Writes of accounts that another process was faster than, for each thing done. */
+  /** Account writes that lost to another process, per operation. */
   readonly conflicts: number;
-  /** Of each kind of process, command and collection, for each thing done. */
+  /** Commands per operation, by kind of process, command and collection. */
   readonly named: Readonly<Record<string, number>>;
 }
 
 export interface SlowCase {
-  /** What is measured, and by whom of whose. */
+  /** The measured stage and the subject of the measurement. */
   readonly stage: string;
   readonly what: string;
   readonly fleet: SlowFleet;
   /** Clients of each REST process, each with one request at a time. */
   readonly clients: number;
   readonly nextSecrets: () => readonly string[];
-  /** Answers when each generation is as far as it is measured. */
+  /** Resolves when each generation has reached the measured stage. */
   readonly untilDone: (marks: readonly Mark[]) => Promise<ReadonlyMap<string, number>>;
 }
 
@@ -68,7 +68,7 @@ export class SlowSide extends Side {
     return median(this.more.map((shown) => shown[of]));
   }
 
-  /** The commands of which there are enough to be told, on the average. */
+  /** The average numbers of the commands that are frequent enough to be reported. */
   named(): Record<string, number> {
     const names = [...new Set(this.more.flatMap(({ named }) => Object.keys(named)))].toSorted();
     const means = names.map((name) => [
@@ -117,7 +117,7 @@ async function measureSlowly(run: Run, one: SlowCase): Promise<SlowShown & { rea
   };
 }
 
-/** Of all links of the fleet. */
+/** The totals of all links of the fleet. */
 export async function commandsOf(fleet: SlowFleet): Promise<CommandCounts> {
   const counts = await Promise.all(LINKS.map((link) => fleet.database.ask('counts', { link: linkOf(fleet, link) })));
   return {
@@ -176,7 +176,7 @@ export function slowLines(side: SlowSide, control: SlowSide, unit: string): Line
   ];
 }
 
-/** What one thing done asks of the database. */
+/** The database commands per operation. */
 export function namedLines(side: SlowSide): Line[] {
   return Object.entries(side.named()).map(([name, count]) => ({
     what: `${titleOf(side)}: ${name}`,

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MICROS_PER_TICK = 10_000;
 const BYTES_PER_KIBIBYTE = 1_024;
 
-/** What a process has used since it began, all its threads together. */
+/** The resources that a process has used since it started, in all its threads. */
 export interface Usage {
   readonly cpuMicros: number;
   readonly rssBytes: number;
-  /** The most that `rssBytes` has been. */
+  /** The maximum of `rssBytes` so far. */
   readonly peakRssBytes: number;
 }
 
@@ -35,15 +35,15 @@ function peakRssBytes(): number {
 }
 
 /**
- * How much CPU another process of this machine has used, with all processes that it has started and that these have:
- * those that have ended, too. Undefined where that cannot be seen.
+ * The CPU time of another process of this machine, including all processes that it has started, directly or
+ * indirectly, even those that have ended. Undefined if that is not visible.
  */
 export function cpuMicrosOf(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   const seen = processesOfMachine();
   if (!seen.has(pid)) return undefined;
   const family = new Set([pid]);
-  // A set goes on with what is added to it meanwhile.
+  // Iteration of a set includes members that are added during it.
   for (const parent of family) {
     for (const [child, { parentPid }] of seen) if (parentPid === parent) family.add(child);
   }
@@ -52,7 +52,7 @@ export function cpuMicrosOf(pid: number | undefined): number | undefined {
 
 interface SeenProcess {
   readonly parentPid: number;
-  /** Its own, and that of its children that have ended. */
+  /** Its own CPU time, and that of its children that have ended. */
   readonly cpuMicros: number;
 }
 

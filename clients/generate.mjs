@@ -49,7 +49,7 @@ function open(node) {
   return Object.fromEntries(kept.map(([name, value]) => [name, open(value)]));
 }
 
-/** Every code that some endpoint refuses with. */
+/** Every error code that an endpoint may return. */
 function errorCodes({ paths }) {
   const responses = Object.values(paths).flatMap((path) =>
     Object.values(path).flatMap((one) => Object.values(one.responses)),
@@ -60,7 +60,7 @@ function errorCodes({ paths }) {
   );
 }
 
-/** What an operation takes in its query, one schema an operation. */
+/** The schemas of query parameters, one per operation. */
 function querySchemas({ paths }) {
   const found = {};
   for (const { operationId, parameters } of Object.values(paths).flatMap((path) => Object.values(path))) {
@@ -72,7 +72,7 @@ function querySchemas({ paths }) {
   return found;
 }
 
-/** Writes only what has changed, so that an unchanged document compiles nothing anew. */
+/** Writes only a changed file, so that an unchanged document does not cause a new compilation. */
 function write(path, text) {
   mkdirSync(dirname(path), { recursive: true });
   let before;

@@ -43,10 +43,10 @@ interface Delivery {
 }
 
 /**
- * Wake-ups shared by any number of processes: kept in MongoDB, delivered by Agenda. What is due when it is scheduled is
- * written as already taken by this process, if it has a hand free, and delivered here without asking. Times are those
- * of the processes' clocks: one whose clock is fast takes wake-ups early by as much, and those of others once their
- * holder is silent for `holdMs` less as much.
+ * Wake-ups shared by any number of processes, stored in MongoDB and delivered by Agenda. A wake-up that is already
+ * due when it is scheduled is stored as taken by this process, if it has a free slot, and delivered here without a
+ * poll. Times come from the clocks of the processes: a process whose clock is fast takes wake-ups early by the
+ * difference, and takes over those of a silent process after `holdMs` minus the difference.
  */
 export class AgendaWakeUps implements WakeUps {
   private readonly wakeUps: WakeUpCollection;

@@ -11,7 +11,10 @@ const MAX_ALARM_MS = 60_000;
 const REOPEN_AFTER_MS = 1_000;
 /** With a change stream, asking only finds what the stream did not tell, so it may go so many times slower. */
 const POLLS_WITH_STREAM = 5;
-/** Were it disabled, a stream that the server closes would end without a word; with no attempts left it is an error. */
+/**
+ * If it were disabled, a stream closed by the server would end silently; with no attempts left it fails with an
+ * error.
+ */
 const NO_RECONNECT = { enabled: true, maxAttempts: 0 };
 
 export interface WakeUpChannelOptions {
@@ -24,17 +27,17 @@ export interface WakeUpChannelOptions {
 }
 
 /**
- * Makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and
- * the change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by a
- * fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
- * meanwhile is found by the poll.
+ * Makes Agenda look for a wake-up: on a poll, on a timer for the next known one, when a slot becomes free, and on the
+ * change stream, which reports what other processes have scheduled. A stream that breaks is replaced by a new one,
+ * because resuming at a point that the server no longer remembers would fail forever; the poll finds whatever was
+ * missed in between.
  */
 export class WakeUpChannel extends BaseNotificationChannel {
   private readonly options: WakeUpChannelOptions;
   private alarm: { readonly at: number; readonly cancel: () => void } | undefined;
   private asking = 0;
   private askAgain = false;
-  /** How often it was rung, and how often by then when a question was last answered with nothing. */
+  /** How often it was rung, and that count at the time of the last poll that found nothing. */
   private rings = 0;
   private answeredRings = 0;
   private stream: MongoChangeStreamNotificationChannel | undefined;
@@ -61,7 +64,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
     this.closeStream();
   }
 
-  /** Others hear of a wake-up from the server, so there is nothing to tell them. */
+  /** Other processes are notified through the change stream, so there is nothing to publish. */
   async publish(): Promise<void> {}
 
   /** Has Agenda take a wake-up that is due now. */

@@ -29,13 +29,12 @@ export interface WakeUpDocument {
   readonly failCount: number;
   readonly data: {
     /**
-     * The key of the subject. For generations it is their id, which releases before this one know alone; hence the
-     * name.
+     * The key of the subject. The name remains because earlier releases know only generations, whose key is their id.
      */
     readonly generationId: string;
     /**
-     * Replaced whenever the wake-up is scheduled, taken or given back: only a process that knows the stamp may keep
-     * this wake-up, end it or give it back.
+     * Replaced whenever the wake-up is scheduled, taken or released: only a process that knows the stamp may keep
+     * this wake-up, end it or release it.
      */
     readonly stamp: string;
   };

@@ -47,10 +47,10 @@ export interface WakeUpRepositoryOptions {
  */
 export class WakeUpRepository extends MongoJobRepository {
   private readonly options: WakeUpRepositoryOptions;
-  /** By stamp, which is also what Agenda knows a job by: two deliveries of one document are two jobs to it. */
+  /** Keyed by stamp, which is also Agenda's id of a job: two deliveries of one document are two jobs. */
   private readonly held = new Map<string, Held>();
   private readonly keepAfterMs: number;
-  /** Held, and waiting for Agenda to have a place. */
+  /** Held, and waiting for a free slot in Agenda. */
   private readonly ready: HeldWakeUp[] = [];
   private readonly writes = new Set<Promise<void>>();
   private readonly takes = new Set<Promise<void>>();

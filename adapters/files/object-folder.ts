@@ -168,7 +168,7 @@ const ABANDONED_AFTER_MS = 15 * 60 * 1000;
  */
 export class StoredObject implements ObjectFacts {
   private constructor(
-    /** Where the bytes are read from; or all of them, of a small one. */
+    /** The file to read from, or all bytes of a small object. */
     private readonly source: FileHandle | Uint8Array,
     readonly byteSize: number,
     readonly etag: string,
@@ -552,11 +552,11 @@ async function readExactly(handle: FileHandle, position: number, byteCount: numb
 }
 
 /**
- * How much memory the bytes may take that arrive at the same time. What is more goes into files: many slow senders must not take
- * memory each.
+ * The memory limit for bytes that arrive concurrently. Bytes beyond it go to files, so that many slow senders do not
+ * each take up memory.
  */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
-/** A larger file is not written as a whole. */
+/** A larger file is not written in one piece. */
 const MOST_HELD = MAX_SMALL_FILE_BYTES - TRAILER_BYTES;
 const NOTHING = new Uint8Array(0);

@@ -119,7 +119,7 @@ interface Waiting {
 
 /** The jobs that one thread has when another one is started. */
 const BUSY_JOBS = 16;
-/** As many as Node has for files. */
+/** The same number of threads that Node uses for file calls. */
 const MAX_THREADS = 4;
 
 /** The synchronous calls that a small file takes; another set can stand in for a failing disk. */

@@ -163,7 +163,7 @@ async function askOnce(s3: S3Bucket, ask: Ask): Promise<Outcome> {
   try {
     outcome = await ask(key);
   } catch (error) {
-    // What the removal fails with would hide why.
+    // An error of the removal would hide the original cause.
     await remove().catch(() => undefined);
     throw error;
   }
@@ -171,7 +171,7 @@ async function askOnce(s3: S3Bucket, ask: Ask): Promise<Outcome> {
   return outcome;
 }
 
-/** Throws `StoreUnavailable` for a server that failed, which says nothing about what it allows. */
+/** Throws `StoreUnavailable` if the server failed, because that does not show what it allows. */
 async function statusOf(s3: S3Bucket, request: PlainRequest): Promise<number> {
   const { status } = await sendPlain(s3, request);
   if (PASSING.has(status) || (status >= 500 && status !== NOT_IMPLEMENTED)) throw s3.unavailable(`HTTP ${status}`);

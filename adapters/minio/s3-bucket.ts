@@ -11,13 +11,13 @@ export interface S3Request {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
-  /** The status that means it worked. Default 200. */
+  /** The status that means success. Default 200. */
   readonly expects?: number;
 }
 
 /**
- * One bucket through the S3 client: without its retries, without its look-ups of regions, with a bound on every wait.
- * What the server refuses with a code is named by that code; everything else that fails is `StoreUnavailable`.
+ * One bucket accessed through the S3 client, without its retries and region look-ups, and with a limit on every wait.
+ * Refusals with a code are reported by that code; every other failure is `StoreUnavailable`.
  */
 export class S3Bucket {
   readonly name: string;

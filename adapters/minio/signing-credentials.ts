@@ -14,9 +14,9 @@ import { type S3Bucket, sendPlain } from './s3-bucket.js';
 import { SignedAddresses } from './signed-addresses.js';
 
 /**
- * What addresses are signed with: our own keys where the server holds clients to what was signed, and keys that may do
- * nothing else where it does not. The server is tried, not believed by its name. Throws `MinioRefused` when no address
- * would be safe, and `StoreUnavailable`.
+ * The credentials that sign URLs: our own keys if the server holds clients to what was signed, otherwise keys that
+ * are restricted to this one purpose. The server is tested rather than identified by its name. Throws `MinioRefused`
+ * if no URL would be safe, and `StoreUnavailable`.
  */
 export async function signingCredentials(
   s3: S3Bucket,
@@ -124,9 +124,9 @@ interface Temporary extends Credentials {
   readonly endsAt: number;
 }
 
-/** What the store's clock may be behind ours, and more. */
+/** More than the store's clock may be behind ours. */
 const MARGIN_SECONDS = 15 * 60;
-/** Shorter ones are not worth asking for. */
+/** A shorter lifetime is not worth a request. */
 const MIN_SECONDS = 60 * 60;
 
 /**

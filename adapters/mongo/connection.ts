@@ -153,7 +153,7 @@ function clientOf(
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
       // Repeated, as `journal=false` in the URL would override the line above.
       journal: true,
-      // By default the driver waits without a bound for a connection, and its general `timeoutMS` has no effect here.
+      // By default the driver waits for a connection without a limit, and its general `timeoutMS` has no effect here.
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
       socketTimeoutMS: timeoutMs,
@@ -294,14 +294,17 @@ function isProgramFault(error: MongoError): boolean {
   return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
 }
 
-/** Where writes were refused, the code of the error itself is that of the first, and the others may say more. */
+/**
+ * If several writes were refused, the error's own code is the first write's code, and the other write errors may have
+ * different codes.
+ */
 function isProgramFaultOfSeveral({ code, result }: MongoBulkWriteError): boolean {
   if (result.getWriteConcernError() !== undefined) return false;
   const refusals = result.getWriteErrors();
   return refusals.length === 0 ? WRONG_COMMANDS.has(code) : refusals.every((one) => WRONG_COMMANDS.has(one.code));
 }
 
-/** Errors of the driver's programming interface that are about the connection all the same. */
+/** Errors of the driver's API that are nevertheless about the connection. */
 const CONNECTION_ERRORS = [
   MongoNotConnectedError,
   MongoTopologyClosedError,

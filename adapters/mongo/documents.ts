@@ -28,13 +28,13 @@ interface VersionedRecord {
 }
 
 /**
- * A record as one JSON text, with the few fields used in queries beside it. As text, because clients choose names in a
+ * A record as one JSON text, next to the few fields used in queries. It is text because clients choose names in a
  * record: BSON gives meaning to `$`, dots and depth, while JSON returns every name and number unchanged.
  */
 export interface RecordDocument {
   readonly _id: UUID;
   readonly version: number;
-  /** The record's `dueAt`, under the name that every release has an index on. */
+  /** The record's `dueAt`, under the name that every release has indexed. */
   readonly attentionAt: number;
   readonly record: string;
 }

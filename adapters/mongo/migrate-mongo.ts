@@ -117,9 +117,9 @@ function otherIndex(
 const AT_ONCE = 500;
 
 /**
- * Adds to generations that an older release wrote the fields by which an App's generations are listed. Returns how many
- * there were. Reads the whole collection in the order of its ids. What another process writes meanwhile stays as that
- * process wrote it.
+ * Adds the fields by which an App's generations are listed to generations written by an older release. Returns the
+ * number of updated generations. Reads the whole collection in the order of its ids. It does not overwrite what
+ * another process writes in the meantime.
  */
 async function fillLists(connection: MongoConnection): Promise<number> {
   const collection = connection.collection('generations') as Collection<RecordDocument>;

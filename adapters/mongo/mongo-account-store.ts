@@ -112,7 +112,7 @@ export class MongoAccountStore implements AccountStore {
     return { namespace, name: 'updateOne', filter: { _id: account }, update: guardedUpdate(change), hint: BY_ID };
   }
 
-  /** Whether the account is at the version that the change follows on from. */
+  /** Whether the account is at the version that the change is based on. */
   private async isCurrent({ accountId, expectedVersion }: AccountChange): Promise<boolean> {
     const found = await this.connection.ask((limits) =>
       this.accounts.findOne({ _id: ownUuid(accountId) }, { projection: { version: 1 }, ...limits }),
@@ -121,9 +121,9 @@ export class MongoAccountStore implements AccountStore {
   }
 
   /**
-   * Why a guarded write was refused: the account is at the version that the change follows on from, but its outbox is full;
-   * the same write was applied before, when the driver repeated it because its answer was lost; or the account has passed
-   * that version. Of a change with entries.
+   * The reason why a guarded write of a change with entries was refused: the account is at the version that the
+   * change is based on, but its outbox is full; the same write was already applied, because the driver repeated it
+   * after its response was lost; or the account has passed that version.
    */
   async refusalOf(change: AccountChange): Promise<'current' | 'applied' | 'passed'> {
     const { accountId, expectedVersion, entries, lastSequence } = change;
@@ -327,14 +327,14 @@ function literal(value: unknown): Document {
 type AccountHold = Hold & { readonly accountId: string };
 
 const BY_TIME = 'holds_by_time';
-/** The first time window to search; doubled each time it was too small. */
+/** The first time window to search; doubled whenever it was too small. */
 const FIRST_WINDOW_MS = 60_000;
 
 /**
- * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but not in an
- * order in which holds of several accounts could be listed: they have to be sorted. So the search goes through one time
- * window after another, and a page costs as much as the windows it covers, not as much as all existing holds. As
- * windows double, and times without holds are skipped, there are few windows however long the time is.
+ * Open holds of all accounts by age. The index finds accounts that have a hold from a given time, but not in an order
+ * that lists holds of several accounts, so they have to be sorted. The search therefore reads one time window after
+ * another, and the cost of a page depends on the windows it covers rather than on the number of all holds. The
+ * windows double in size and times without holds are skipped, so there are few windows however long the period is.
  */
 class OldHolds {
   private readonly accounts: Collection<AccountDocument>;

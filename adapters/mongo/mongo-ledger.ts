@@ -166,8 +166,9 @@ export class MovedEntries {
   }
 
   /**
-   * Stores consecutive entries of an account. What is there already was stored by a flush that was interrupted or is still
-   * running. Throws where another entry has one of their numbers: it would be lost when it left the outbox.
+   * Stores consecutive entries of an account. Entries that already exist were stored by a flush that was interrupted
+   * or is still running. Throws if a different entry has one of their numbers, because that entry would be lost when
+   * it leaves the outbox.
    */
   async put(account: UUID, entries: readonly Entry[]): Promise<void> {
     const [first, last] = [entries[0]?.sequence ?? 0, entries.at(-1)?.sequence ?? 0];

@@ -55,7 +55,7 @@ export class MongoWakeUpTable {
   private async set(_id: UUID | string, at: number): Promise<void> {
     const write = () =>
       this.connection.ask((limits) => this.wakeUps.updateOne({ _id }, { $set: { at } }, { ...limits, upsert: true }));
-    // Of two concurrent first writes one may be refused without effect; then there is a document to update.
+    // One of two concurrent first writes may be refused without effect; a second try then finds a document to update.
     await write().catch((error: unknown) => (isDuplicateKey(error) ? write() : Promise.reject(error)));
   }
 

@@ -1,16 +1,17 @@
-/** Grows by one with every release that changes what is below, or the form of a document. */
+/** Incremented by every release that changes the schema below or the form of a document. */
 export const SCHEMA_VERSION = 8;
 
 /**
- * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
- * that processes of releases before go on, or come back; raised by a release with whose changes they would do harm.
+ * The oldest program version that may use a database of this version. It does not change while migrations only add,
+ * so that processes of earlier releases can keep running or be restored; a release raises it when earlier processes
+ * would damage its data.
  */
 export const READABLE_FROM = 1;
 
 /**
- * The first version that reads many ledger entries in one document. A database that is made anew says that it is readable
- * from here on, as no process of a release before can be using it; in others each entry is written into a document of its
- * own until a later release raises `READABLE_FROM`.
+ * The first version that reads many ledger entries in one document. A new database requires at least this version,
+ * because no process of an earlier release can be using it; in other databases each entry is written to a document of
+ * its own until a later release raises `READABLE_FROM`.
  */
 export const READS_GROUPS_FROM = 8;
 
@@ -27,7 +28,7 @@ export interface IndexDefinition {
 }
 
 export interface CollectionDefinition {
-  /** How it may be sharded: every write carries this key. `null` says that it stays on one shard, being small. */
+  /** The shard key, which every write contains. `null` means that the collection is small and stays on one shard. */
   readonly shardKey: Readonly<Record<string, 'hashed'>> | null;
   readonly indexes: readonly IndexDefinition[];
 }
@@ -36,10 +37,11 @@ export interface CollectionDefinition {
 export const BY_ID = '_id_';
 
 /**
- * Every collection, how it may be sharded, and every index. `darkroom migrate` creates them, opening a database checks
- * them, and each query names its index as a hint, so that no plan depends on the server's choice and a lost index is an
- * error instead of a scan. None of them expires documents: a claim, an upload's record or a tombstone that is removed a
- * moment early would let an operation happen twice, so recovery removes expired records, by the service's own clock.
+ * Every collection, how it may be sharded, and every index. `darkroom migrate` creates them, opening a database
+ * checks them, and each query names its index as a hint, so that no plan depends on the server's choice and a lost
+ * index is an error instead of a scan. There are no TTL indexes: a claim, an upload's record or a tombstone that is
+ * removed a moment early would let an operation happen twice, so recovery removes expired records by the service's
+ * own clock.
  */
 export const SCHEMA = {
   accounts: {

@@ -52,9 +52,9 @@ export class AjvJsonSchemas implements JsonSchemas {
 }
 
 /**
- * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest in the order of the
- * document; `under` is the position of the value in the request. There may be as many errors as the value has members,
- * and a client is told only the first fault, so only a few errors of each rule are sorted, the very first among them.
+ * Maps Ajv's errors to our faults, in the order a client should read them: missing fields, then the rest in document
+ * order; `under` is the position of the value in the request. There may be one error per member of the value, but a
+ * client receives only the first fault, so only a few errors of each rule are sorted, including the very first one.
  */
 export function orderedFaults(
   errors: readonly ErrorObject[],
@@ -101,16 +101,16 @@ const UNIQUE_ITEMS: FuncKeywordDefinition = {
     !isWanted || new Set(items.map((item) => JSON.stringify(item, inOneOrder))).size === items.length,
 };
 
-/** Of `JSON.stringify`: an object with its members in the order of their names. */
+/** Replacer for `JSON.stringify`: returns an object with its members sorted by name. */
 function inOneOrder(_: string, value: Json): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**
- * All faults are gathered, because the first by document order is wanted; fronts bound how many members a request has.
- * `ownProperties` keeps names such as `constructor` from being found on a prototype. Lengths count code points and
- * patterns are Unicode patterns by ajv's own default.
+ * All errors are collected, because the first one in document order is needed; fronts limit the number of members in
+ * a request. `ownProperties` keeps names such as `constructor` from being found on a prototype. Lengths count code
+ * points and patterns are Unicode patterns by ajv's own default.
  */
 const OPTIONS = {
   allErrors: true,

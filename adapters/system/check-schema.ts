@@ -10,9 +10,9 @@ import {
 } from './ajv-json-schemas.js';
 
 /**
- * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema.
- * It must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference
- * that leads outside.
+ * The faults of a schema itself; empty if `AjvJsonSchemas` can compile it. The faults point into the schema. It must
+ * conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and must not contain references
+ * to other documents.
  */
 export function checkSchema(schema: Json): readonly Fault[] {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
@@ -109,7 +109,7 @@ function isPattern(text: Json): boolean {
 }
 
 /**
- * What the meta-schema lets pass and the validator would not take: a misspelt keyword, a format we do not check, a
+ * Faults that the meta-schema accepts and the validator rejects: a misspelt keyword, a format we do not check, a
  * broken pattern.
  */
 function* unusableWords(schema: Json, pointer: string): Generator<Fault> {

@@ -96,7 +96,7 @@ function listed(values: readonly unknown[]): string {
 
 type Sentence = (params: Record<string, unknown>) => string;
 
-/** What must hold, by the keyword that was broken; `path` goes before. */
+/** The violated requirement, by keyword; the message starts with `path`. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'type': ({ type }) =>
     `must be ${[type]

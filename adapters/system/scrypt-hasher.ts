@@ -4,11 +4,11 @@ import { ServiceError } from '../../core/errors.js';
 import type { PasswordHash } from '../../core/people/person.js';
 import type { PasswordHasher } from '../../core/ports/machine.js';
 
-/** As OWASP's cheat sheet on password storage has it: 128 MiB and some tenths of a second each. */
+/** Recommended by OWASP's password storage cheat sheet: 128 MiB and a few tenths of a second per hash. */
 const COST = { n: 2 ** 17, r: 8, p: 1 } as const;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
-/** Each takes 128 MiB and a thread of the pool that file calls use, too. */
+/** Each hash takes 128 MiB and a thread of the pool that file calls also use. */
 const AT_ONCE = 2;
 const MAX_WAITING = 50;
 const RETRY_AFTER_MS = 2_000;
@@ -16,7 +16,7 @@ const RETRY_AFTER_MS = 2_000;
 type Cost = Pick<PasswordHash, 'n' | 'r' | 'p'>;
 
 export interface ScryptOptions {
-  /** For tests: a real cost takes tenths of a second each time. */
+  /** For tests: a real cost takes a few tenths of a second each time. */
   readonly cost?: Cost;
   readonly maxWaiting?: number;
 }

@@ -3,7 +3,7 @@ import { createHash, createHmac, hash } from 'node:crypto';
 import type { Json } from '../../core/json.js';
 import type { Digests } from '../../core/ports/machine.js';
 
-/** As long as the digest itself: a shorter key would be the weakest part. */
+/** The length of the digest itself: a shorter key would be the weakest part. */
 const MIN_SECRET_BYTES = 32;
 
 /** SHA-256 throughout; RFC 8785 for canonical JSON; HMAC for the keyed digest. */

@@ -88,7 +88,7 @@ async function loadLibrary(): Promise<Loaded> {
   return { library, helpers };
 }
 
-/** What the library asks of every answer of a browser, and does not use. */
+/** Fields that the library requires in every browser response but does not use. */
 function credential(id: string) {
   return { id, rawId: id, type: 'public-key', clientExtensionResults: {} } as const;
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What a receiver shows to know that a message is from us: the headers of Standard Webhooks. */
+/** The headers that prove to a receiver that we sent a message, as defined by Standard Webhooks. */
 export interface SignedHeaders extends Readonly<Record<string, string>> {
   'webhook-id': string;
   'webhook-timestamp': string;
@@ -8,8 +8,8 @@ export interface SignedHeaders extends Readonly<Record<string, string>> {
 }
 
 /**
- * Signs a message by the scheme of Standard Webhooks: HMAC-SHA256 of the id, the time in seconds and the body, once for
- * each key, the keys in hex. A receiver accepts the message if one of the signatures is by its secret.
+ * Signs a message by the scheme of Standard Webhooks: HMAC-SHA256 of the id, the time in seconds and the body, once
+ * for each key, with keys in hex. A receiver accepts the message if one of the signatures matches its secret.
  */
 export function signedHeaders(
   { messageId, sentAt, body }: { readonly messageId: string; readonly sentAt: number; readonly body: string },

@@ -1,7 +1,7 @@
-/** What the program's exit code says. */
+/** The exit codes of the program. */
 export const EXIT = {
   ok: 0,
-  /** Something on this side or in between failed, or the server did; a configuration or catalog file is faulty. */
+  /** Something on this side or in between failed, or the server did; or a configuration or catalog file is faulty. */
   failure: 1,
   /** The command line is wrong: an invalid value, or an id or a reference file that does not exist. */
   usage: 2,
@@ -20,9 +20,7 @@ export class Failure extends Error {
   constructor(
     message: string,
     readonly exitCode: ExitCode = EXIT.failure,
-    /**
-     * What `--json` shows of it, in addition to the sentence; `shown` if the command has already printed its document.
-     */
+    /** Fields for `--json`, in addition to the sentence; `shown` if the command has already printed its document. */
     readonly details: Readonly<Record<string, unknown>> | 'shown' = {},
     /** The cause, for DARKROOM_DEBUG=1. */
     cause?: unknown,
@@ -34,7 +32,7 @@ export class Failure extends Error {
   }
 }
 
-/** What an error says, in its first line. */
+/** The first line of an error's message. */
 export function sentenceOf(error: unknown): string {
   const sentence = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
   return sentence || 'Something went wrong.';
@@ -44,7 +42,7 @@ export function usageFailure(message: string): Failure {
   return new Failure(message, EXIT.usage);
 }
 
-/** The same failure with a sentence after its own, which says how to go on. */
+/** The same failure with a second sentence that explains how to continue. */
 export function withMore(error: unknown, more: string, about: Readonly<Record<string, unknown>> = {}): Failure {
   const { exitCode, details } = error instanceof Failure ? error : { exitCode: EXIT.failure, details: {} };
   const sentence = sentenceOf(error);

@@ -2,14 +2,14 @@ import { type Demo, FIRST_PROMPT } from '../service/first-start.js';
 import type { KeptKey } from './client/connection.js';
 import { facts } from './terminal.js';
 
-/** Where a secret of the first start is: on the screen, in a file, or nowhere. */
+/** The place of a secret of the first start: the screen, a file, or nowhere. */
 export interface FirstSecret {
   readonly shown?: string;
   readonly file?: string;
 }
 
 interface FirstStart {
-  /** The sentence of any start. */
+  /** The sentence printed on every start. */
   readonly serving: string;
   readonly url: string;
   readonly demo: Demo;
@@ -18,11 +18,11 @@ interface FirstStart {
   readonly link: FirstSecret | undefined;
   /** Undefined when the profile could not be written. */
   readonly kept: KeptKey | undefined;
-  /** The profile that the key is kept in. */
+  /** The profile in which the key is stored. */
   readonly profile: string;
 }
 
-/** What the first start over an empty database says: who may call now, and how to see a first picture. */
+/** The text of the first start on an empty database: who may call now, and how to make a first picture. */
 export function firstStartText({ serving, url, demo, key, link, kept, profile }: FirstStart): string {
   return [
     serving,

@@ -16,24 +16,21 @@ export type Input = NodeJS.ReadableStream & {
   setRawMode?(isRaw: boolean): unknown;
 };
 
-/**
- * Everything that a process gives to one run of the command line. Commands reach the process through it and in no other
- * way.
- */
+/** Everything that a process provides to one run of the command line. Commands access the process only through it. */
 export interface CliIo {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly stdin: Input;
   readonly environment: Environment;
-  /** Where relative paths begin. */
+  /** The folder that paths are relative to. */
   readonly folder: string;
   /** The user's home folder. */
   readonly homeFolder: string;
   readonly signals: Signals;
   /**
-   * The command has ended, or is about to: connections and work that it leaves open may keep the process alive for at
-   * most this many milliseconds, and then until its output is written. 0 ends it immediately. A process that does other
-   * things ignores it.
+   * The command has ended, or is about to end: connections and work that it leaves open may keep the process alive
+   * for at most this many milliseconds, and after that until its output is written. 0 ends it immediately. A process
+   * that does other things ignores it.
    */
   leaveBehind(afterMs: number): void;
 }

@@ -2,12 +2,12 @@ import { homedir } from 'node:os';
 import { EXIT } from './exit.js';
 import type { CliIo } from './io.js';
 
-/** What this process gives to a run that it was started for. */
+/** The input and output of this process for the run that it was started for. */
 export function processIo(): CliIo {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
-    // Opened only by a command that reads it.
+    // Opened only by commands that read it.
     get stdin() {
       return process.stdin;
     },
@@ -21,7 +21,7 @@ export function processIo(): CliIo {
   };
 }
 
-/** A reader that has read enough closes the pipe, which is no failure. */
+/** A reader that has read enough closes the pipe, which is not a failure. */
 export function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -31,7 +31,7 @@ export function ignoreClosedPipes(): void {
   }
 }
 
-/** Ends with `process.exitCode`, once both outputs are written. */
+/** Exits with `process.exitCode` once both outputs are written. */
 function leave(): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 }

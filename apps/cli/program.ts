@@ -19,7 +19,7 @@ import type { CliIo, Output } from './io.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/** Of help that goes to no terminal. */
+/** The width of the help if it is not printed to a terminal. */
 const DEFAULT_WIDTH = 80;
 
 const ABOUT = `

@@ -76,7 +76,7 @@ export function counted(count: number | bigint, one: string, many = `${one}s`): 
   return `${count} ${Number(count) === 1 ? one : many}`;
 }
 
-/** What a verification has examined. */
+/** The counts of what a verification has examined. */
 export function countedBooks({
   accounts,
   entries,

@@ -37,7 +37,7 @@ function missing({ stores, signer, providers, role, worker }: Choice, drivers: r
     : faults;
 }
 
-/** Options that a driver cannot do without, once it is chosen. */
+/** The faults of a chosen driver whose required options are missing. */
 function required({ driver, options }: Configured<Driver>, chosen: string, section = driver.name): string[] {
   const names = (driver.options['required'] ?? []) as readonly string[];
   return names.filter((name) => options[name] === undefined).map((name) => `${chosen} needs ${section}.${name}.`);
@@ -49,7 +49,7 @@ function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, dri
   return [`stores.wake_ups ${name} keeps wake-ups in the database, so it needs stores.database ${anyOf(lenders)}.`];
 }
 
-/** What only one process can use, when the role says that there are several. */
+/** The faults of stores that only one process can use, if the role implies several processes. */
 function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[] {
   if (role === 'all') return [];
   const chosen: readonly (DatabaseDriver | ObjectsDriver | WakeUpsDriver)[] = [

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.js';
 import { INSTANCE_KEYS, SECTIONS } from './keys.js';
 import { firstLine, isListOfText, optionsFault, takenOptionFault } from './option-schema.js';
 
-/** What a driver of each kind must be able to do. */
+/** The methods that a driver of each kind must have. */
 const METHODS = {
   'database': ['place', 'open', 'inspect', 'inspectBeforeMigration', 'migrate'],
   'objects': ['open', 'inspect', 'migrate'],

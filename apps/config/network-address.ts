@@ -1,8 +1,9 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 /**
- * What identifies a client: its IPv4 address, or the /64 of its IPv6 address, as a client may use any address of it. An
- * IPv4-mapped IPv6 address counts as the IPv4 address. Undefined for a text that is not an address.
+ * The network that identifies a client: its IPv4 address, or the /64 of its IPv6 address, because a client may use
+ * any address within it. An IPv4-mapped IPv6 address counts as the IPv4 address. Undefined for a text that is not an
+ * address.
  */
 export function networkOf(address: string): string | undefined {
   const plain = unmapped(address);

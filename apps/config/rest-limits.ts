@@ -2,10 +2,10 @@ import { type CredentialLimits, DEFAULT_CREDENTIAL_LIMITS } from '../http/host/a
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../http/host/http-context.js';
 import type { Config } from './config.js';
 
-/** What the section `rest` bounds: what the HTTP host takes, and how often a credential may ask. */
+/** The limits in the section `rest`: those of the HTTP host, and the request rates of a credential. */
 export type RestLimits = HttpLimits & CredentialLimits;
 
-/** The limits of a configuration. */
+/** The limits set by a configuration. */
 export function restLimits({ rateLimits, ...limits }: Config['rest']): RestLimits {
   const { createsPerMinute: writesPerMinute, ...rates } = rateLimits;
   return { ...limits, ...rates, writesPerMinute };

@@ -14,7 +14,7 @@ import { ConfigInvalid } from '../config/config.js';
 import { pointsOf, RateLimit, sizeNote } from '../rate-limit.js';
 import { WatchedFiles } from './certificates.js';
 
-/** What only services may be allowed: operators' work. */
+/** Scopes that only services may have, for operators' work. */
 export const OPERATOR_SCOPES = [
   'access:read',
   'access:write',
@@ -31,29 +31,29 @@ export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
 export interface ServiceCaller {
   readonly name: string;
   readonly scopes: readonly ServiceScope[];
-  /** When it may no more, in milliseconds since the epoch. */
+  /** The time when its access ends, in milliseconds since the epoch. */
   readonly expiresAt?: number;
   readonly isRevoked?: boolean;
-  /** How many calls it may send in a minute to one process, from 1; as many as it likes where none is named. */
+  /** The number of calls per minute that it may send to one process, at least 1; unlimited if absent. */
   readonly ratesPerMinute?: { readonly reads?: number; readonly writes?: number };
 }
 
-/** Which of a caller's rates a call that needs the scope counts against. */
+/** The rate limit of a caller that applies to a call with this scope. */
 export function rateOf(scope: ServiceScope): 'reads' | 'writes' {
   return /:(?:write|manage)$/.test(scope) ? 'writes' : 'reads';
 }
 
-/** What a call brought to say who it is from. */
+/** The credentials that a call presents. */
 export interface Presented {
   readonly token?: string | undefined;
   /**
-   * Names that the certificate of a mutual TLS connection vouches for. A token that is sent decides, so that none are
-   * asked for then.
+   * Names that the certificate of a mutual TLS connection vouches for. If a token is sent, it decides, and no names
+   * are requested.
    */
   readonly certificateNames: readonly string[];
 }
 
-/** Tells services apart. */
+/** Identifies services. */
 export interface ServiceCallers {
   find(presented: Presented): ServiceCaller | undefined;
 }
@@ -99,7 +99,7 @@ const SCHEMA = {
   },
 } as const satisfies JsonObject;
 
-/** What a pattern says to those who do not read them. */
+/** Descriptions of the patterns, for people who do not read regular expressions. */
 const FORMS: Readonly<Record<string, string>> = {
   '': 'The file must have callers: and below it a list.',
   'name': 'name must have 1 to 64 small letters, digits and hyphens, and begin with no hyphen.',
@@ -186,19 +186,19 @@ export class CallersFile implements ServiceCallers {
   }
 }
 
-/** Of DNS names alone no case counts. */
+/** Only DNS names are case-insensitive. */
 function comparable(certificateName: string): string {
   return certificateName.includes(':') ? certificateName : certificateName.toLowerCase();
 }
 
-/** What the file has of a token. Tokens are random and long, so no salt and no slow digest is needed. */
+/** The digest of a token in the file. Tokens are random and long, so they need neither a salt nor a slow digest. */
 export function digestOf(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
 /**
- * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that
- * cannot be used or read changes nothing, and is reported once.
+ * The callers of a file that may change, so that a removed or revoked service is refused soon. A change that is
+ * invalid or cannot be read has no effect, and is reported once.
  */
 export class WatchedCallers implements ServiceCallers {
   private readonly files: WatchedFiles;
@@ -350,9 +350,9 @@ function readToken(values: readonly (string | Buffer)[]): string | undefined {
 }
 
 /**
- * The URIs and DNS names of `URI:spiffe://example/studio, DNS:studio`, as Node shows a certificate: only what the
- * authority put there as such, and no common name. What Node puts in quotes has characters that no such name has. A URI
- * has a colon and a DNS name has none, so that neither can pass for the other.
+ * The URIs and DNS names of `URI:spiffe://example/studio, DNS:studio`, in Node's format for a certificate: only the
+ * names that the authority issued as such, and not the common name. Node quotes names with characters that no valid
+ * name contains. A URI contains a colon and a DNS name does not, so neither can be mistaken for the other.
  */
 export function certificateNamesOf(subjectAltName: string | undefined): string[] {
   return (subjectAltName ?? '').split(', ').flatMap((entry) => {
@@ -361,7 +361,7 @@ export function certificateNamesOf(subjectAltName: string | undefined): string[]
   });
 }
 
-/** How often services may call this process, each as the operator says of it. */
+/** The rates at which services may call this process, as set by the operator. */
 export class CallerRates {
   private readonly limits = new Map<string, RateLimit>();
 

@@ -6,7 +6,10 @@ import type { Logger } from 'pino';
 import { ConfigInvalid } from '../config/config.js';
 import { checkCertificates, readPem } from '../config/pem.js';
 
-/** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
+/**
+ * The files of this server's certificate, its key, and the certificates of authorities that vouch for callers. All
+ * are in PEM form.
+ */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -14,9 +17,9 @@ export interface CertificateFiles {
 }
 
 /**
- * The TLS material as the files have it now. It is tried out here: otherwise the first caller would find what cannot be
- * used, and a truncated list of authorities would stay unnoticed. Throws `ConfigInvalid` with one sentence that names
- * the key.
+ * The TLS material currently in the files. It is tested here: otherwise the first caller would find invalid material,
+ * and a truncated list of authorities would remain unnoticed. Throws `ConfigInvalid` with one sentence that names the
+ * key.
  */
 export function readCertificates({ certFile, keyFile, clientCaFile }: CertificateFiles): SecureContextOptions {
   const cert = read(
@@ -58,23 +61,24 @@ function read(key: string, path: string, fault: string, check: (text: string) =>
 const LOOK_EVERY_MS = 3_000;
 
 export interface FileReader {
-  /** Takes what the files have now, and logs it; throws when that cannot be used. */
+  /** Loads the current files and logs it; throws if they cannot be used. */
   take(): void;
-  /** Logs why it could not be used. */
+  /** Logs why the files could not be used. */
   refuse(faults: readonly string[]): void;
 }
 
 /**
- * Files that may change while they are used: they are checked every three seconds, and read again once one has changed,
- * another came in its place, or one went. What cannot be used or read, as when the process has too many files open, has no
- * effect, and is read at each check until it can. Each fault is reported once. Does not keep a process from ending.
+ * Files that may change while they are in use: they are checked every three seconds, and read again once one has
+ * changed, was replaced, or was removed. Files that are invalid or cannot be read, for example because the process
+ * has too many open files, have no effect, and are read at every check until they can be used. Each fault is reported
+ * once. Does not keep a process alive.
  */
 export class WatchedFiles {
   private state: string;
   private fault: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Make it before the files are read: what changes from here on is a change. */
+  /** Create it before the files are read: every change from that time on is noticed. */
   constructor(
     private readonly paths: readonly string[],
     private readonly reader: FileReader,
@@ -119,7 +123,7 @@ export class WatchedFiles {
   }
 }
 
-/** What is wrong with a changed file, for the log: a human mistake, for which a stack trace adds nothing. */
+/** The faults of a changed file, for the log: these are human mistakes, for which a stack trace adds nothing. */
 function faultsOf(error: unknown): readonly string[] {
   return error instanceof ConfigInvalid ? error.faults : [String(error)];
 }

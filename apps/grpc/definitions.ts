@@ -54,13 +54,14 @@ export function methodDefinition(method: DescMethod): MethodDefinition<Message, 
 }
 
 /**
- * A member of an object is four fields on the wire, and an item of a list two: what a body may hold has room in these.
+ * A member of an object is four fields on the wire and an item of a list is two, so this leaves room for the largest
+ * body.
  */
 const MAX_FIELDS = 2 * MAX_BODY_NODES + 100;
 
 /**
- * What is no such message is refused as everything is, with its code and in the log: the library alone would say
- * little.
+ * An invalid message is refused like any other request, with a code and a line in the log; the library alone would
+ * report little.
  */
 function requestOf({ input }: DescMethod, bytes: Buffer): Message | RefusedRequest {
   return withByteSize(checked(input, bytes), bytes.byteLength);

@@ -84,10 +84,12 @@ function secondsAndNanos(ms: number): { readonly seconds: bigint; readonly nanos
   return { seconds: BigInt(seconds), nanos: (ms - seconds * 1_000) * 1_000_000 };
 }
 
-/** 0001-01-01T00:00:00Z, the first that a Timestamp may be; what is too late is core's to say. */
+/** 0001-01-01T00:00:00Z, the earliest valid Timestamp; core refuses a time that is too late. */
 const FIRST_SECOND = -62_135_596_800n;
 
-/** The first millisecond since the epoch that is not before it. Throws FIELD_INVALID for what is no time. */
+/**
+ * The first millisecond since the epoch that is not before the timestamp. Throws FIELD_INVALID for an invalid time.
+ */
 export function readTimestamp({ seconds, nanos }: Timestamp, field: string): number {
   if (seconds < FIRST_SECOND || nanos < 0 || nanos > 999_999_999)
     throw fieldInvalid(`/${field}`, `${field} must be a time from the year 1 on.`);

@@ -32,7 +32,7 @@ export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {
   DEVELOPER_TOKEN_REVOKED: Status.UNAUTHENTICATED,
   RATE_LIMITED: Status.RESOURCE_EXHAUSTED,
   DEVELOPER_SCOPE_INSUFFICIENT: Status.PERMISSION_DENIED,
-  // Of pages in a browser alone.
+  // Occurs only on pages in a browser.
   ORIGIN_REFUSED: Status.PERMISSION_DENIED,
   SESSION_REQUIRED: Status.UNAUTHENTICATED,
   OPERATOR_REQUIRED: Status.PERMISSION_DENIED,
@@ -40,14 +40,14 @@ export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {
   RECENT_SIGN_IN_REQUIRED: Status.PERMISSION_DENIED,
   IDEMPOTENCY_KEY_REQUIRED: Status.INVALID_ARGUMENT,
   IDEMPOTENCY_KEY_INVALID: Status.INVALID_ARGUMENT,
-  // What gRPC itself says of a compression that is not taken.
+  // The status that gRPC itself returns for an unsupported compression.
   MEDIA_TYPE_UNSUPPORTED: Status.UNIMPLEMENTED,
   BODY_TOO_LARGE: Status.RESOURCE_EXHAUSTED,
   BODY_INVALID: Status.INVALID_ARGUMENT,
   REQUEST_TIMEOUT: Status.DEADLINE_EXCEEDED,
   FIELD_REQUIRED: Status.INVALID_ARGUMENT,
   FIELD_INVALID: Status.INVALID_ARGUMENT,
-  // Of pages in a browser alone.
+  // Occurs only on pages in a browser.
   PASSKEY_REFUSED: Status.INVALID_ARGUMENT,
   UPLOAD_FILE_TOO_LARGE: Status.INVALID_ARGUMENT,
   UPLOAD_TYPE_NOT_ALLOWED: Status.INVALID_ARGUMENT,
@@ -59,7 +59,7 @@ export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {
   GENERATION_JOB_NOT_FOUND: Status.NOT_FOUND,
   QUEUE_FULL: Status.RESOURCE_EXHAUSTED,
   CREDITS_INSUFFICIENT: Status.FAILED_PRECONDITION,
-  // Of the MCP server alone.
+  // Occurs only in the MCP server.
   SPENDING_NOT_CONFIRMED: Status.FAILED_PRECONDITION,
   NOT_FOUND: Status.NOT_FOUND,
   CONFLICT: Status.ALREADY_EXISTS,
@@ -67,21 +67,21 @@ export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {
   INTERNAL_ERROR: Status.INTERNAL,
 };
 
-/** Whose codes ErrorInfo's reasons are. */
+/** The domain of the codes in ErrorInfo's `reason`. */
 export const ERROR_DOMAIN = 'darkroom';
 
 const MAX_MESSAGE = 1_024;
 const MAX_FIELD = 256;
 
-/** Where the details of a status travel, as serialised google.rpc.Status. */
+/** The trailer that carries the details of a status, as a serialised google.rpc.Status. */
 export const DETAILS_KEY = 'grpc-status-details-bin';
 
-/** In the headers of an answer, and with the status of a refusal. */
+/** In the headers of a response, and with the status of a refusal. */
 export const REQUEST_ID_KEY = 'x-request-id';
 
 export interface FailedCall {
   readonly requestId: string;
-  /** Of the message that the use case takes as its body, in the request: its pointers begin there. */
+  /** The field of the request that contains the body of the use case, where its pointers start. */
   readonly bodyField: string;
 }
 
@@ -133,11 +133,11 @@ const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key',
 };
 
-/** What is called, or found, otherwise than in the proto files. */
+/** Fields that have a different name or place in the proto files. */
 const NAMES: Readonly<Record<string, string | undefined>> = {
   '/name': 'display_name',
   '/expires_at': 'expire_time',
-  // Beside the body over REST, and beside the input here.
+  // Next to the body over REST, and next to the input here.
   '/webhook_url': 'webhook_url',
 };
 

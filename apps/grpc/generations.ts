@@ -283,17 +283,17 @@ export function answerOf(view: GenerationView): GetGenerationResponse {
   return ANSWERS.of(view);
 }
 
-/** The bytes of a message, where they are kept. */
+/** The bytes of a message, if they were kept. */
 export function keptBytes(message: Message): Uint8Array | undefined {
   return BYTES.get(message);
 }
 
 type Shown = MessageInitShape<typeof GenerationSchema>;
 
-/** The fields of a generation that a caller asked for, by the names they have in messages here. */
+/** The requested fields of a generation, by their names in messages. */
 export type Mask = ReadonlySet<string> | undefined;
 
-/** All fields when absent. Throws FIELD_INVALID for a path that is no field of a generation. */
+/** All fields if absent. Throws FIELD_INVALID for a path that is not a field of a generation. */
 export function readMask(mask: FieldMask | undefined): Mask {
   if (mask === undefined || mask.paths.length === 0 || mask.paths.includes('*')) return undefined;
   return new Set(

@@ -27,7 +27,7 @@ export interface ActingCall<Request> extends Call<Request> {
 /** A stream that lasts until it is ended. */
 export interface WatchingCall<Request> extends ActingCall<Request> {
   readonly signal: AbortSignal;
-  /** Throws once the service may not call any more: to be asked whenever there may be something to tell. */
+  /** Throws once the service may no longer call; to be called before each message that may be sent. */
   readonly requireAllowed: () => Promise<void>;
 }
 
@@ -35,7 +35,10 @@ interface Described<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodUnary<I, O>;
   /** Absent for a public method. */
   readonly scope?: ServiceScope;
-  /** Where the body of the use case is in the request, for the fields of refusals; the request itself when absent. */
+  /**
+   * The field of the request that contains the use case's body, for the fields of refusals; the request itself if
+   * absent.
+   */
   readonly bodyField?: string;
 }
 
@@ -48,11 +51,12 @@ export interface PlainMethod<I extends DescMessage, O extends DescMessage> exten
 export interface ActingMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
   readonly acts: true;
   answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
-  /** Id of the generation that a call with this answer created, for the log. */
+  /** Id of the generation that a call with this response created, for the log. */
   createdId?(answer: MessageInitShape<O>): string | undefined;
 }
 
-// What a method takes and answers is known where it is defined; a list of them only knows that it serves.
+// The types of a method's request and response are known where it is defined; a list of methods only knows that it
+// serves calls.
 export interface ServedMethod {
   readonly method: DescMethodUnary;
   readonly scope?: ServiceScope;
@@ -62,7 +66,9 @@ export interface ServedMethod {
   createdId?(answer: never): string | undefined;
 }
 
-/** A method that acts for an account and an App and answers more than once, until it ends or the caller goes. */
+/**
+ * A method that acts for an account and an App and sends several messages, until it ends or the caller disconnects.
+ */
 export interface StreamingMethod<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodServerStreaming<I, O>;
   readonly scope: ServiceScope;

@@ -163,13 +163,13 @@ function fieldShape(field: DescField): FieldShape {
   };
 }
 
-/** Of each value of a field that has many. */
+/** The wire type of each value of a repeated field. */
 function wireTypeOf({ message, scalar }: DescField): WireType {
   if (message !== undefined) return WireType.LengthDelimited;
   return scalar === undefined ? WireType.Varint : wireTypeOfScalar(scalar);
 }
 
-/** The others are varints. */
+/** All others are varints. */
 const WIRE_TYPES: Readonly<Partial<Record<ScalarType, WireType>>> = {
   [ScalarType.STRING]: WireType.LengthDelimited,
   [ScalarType.BYTES]: WireType.LengthDelimited,

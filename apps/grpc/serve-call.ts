@@ -34,21 +34,21 @@ import type { ServedMethod, ServedStream } from './method.js';
 export interface EndedCall {
   /** The full name of the method, as `darkroom.v1.Generations/GetGeneration`. */
   readonly method: string;
-  /** The error code, when it was refused; one of gRPC's own two when its caller did not wait for the answer. */
+  /** The error code if it was refused; one of gRPC's own two if its caller did not wait for the response. */
   readonly code: ErrorCode | 'CANCELLED' | 'DEADLINE_EXCEEDED' | undefined;
-  /** What there is as much of as there may be, when it was refused for that. */
+  /** The limit that was reached, if the call was refused for that reason. */
   readonly bound?: Bound | undefined;
   readonly durationMs: number;
 }
 
-/** Told of what the gRPC front does. Must not throw. */
+/** Receives the events of the gRPC front. Must not throw. */
 export interface CallObserver {
   begun(): void;
-  /** Once for every `begun`. */
+  /** Called once for every `begun`. */
   ended(call: EndedCall): void;
 }
 
-/** Takes the place of the request of a call that is refused because of it, or before it is read. */
+/** Replaces the request of a call that is refused because of it, or before it is read. */
 export class RefusedRequest {
   constructor(readonly refusal: ServiceError) {}
 }
@@ -56,7 +56,8 @@ export class RefusedRequest {
 export type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
 
 /**
- * A gRPC call as use cases and stores know it: over when its caller cancels it or has gone, or its deadline has passed.
+ * A gRPC call in the form that use cases and stores use: over when its caller cancels it or has disconnected, or its
+ * deadline has passed.
  */
 export class ServedCancellation implements Cancellation {
   readonly deadline: number;
@@ -132,7 +133,9 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
   };
 }
 
-/** What a stream yields is sent as fast as it is read, until it ends or the caller has gone. */
+/**
+ * Sends each part of a stream as soon as the client reads it, until the stream ends or the caller has disconnected.
+ */
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
     let isTold = false;
@@ -141,7 +144,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       served,
       parts,
       async (asked, scope, { requestId }) => {
-        // A caller that was revoked or has expired meanwhile gets no further messages.
+        // A caller that was revoked or has expired in the meantime receives no further messages.
         const requireAllowed = async (): Promise<void> => {
           const token = parts.tokens && accessTokenOf(call.metadata);
           if (token === undefined)
@@ -261,7 +264,7 @@ function requireRequest(request: unknown): unknown {
   return request;
 }
 
-/** What is learned of a call on its way, for the log. */
+/** Details of a call that are found while it is served, for the log. */
 interface AboutCall {
   readonly scope: Cancellation;
   caller: string | undefined;
@@ -270,7 +273,7 @@ interface AboutCall {
   createdId: string | undefined;
 }
 
-/** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
+/** The arguments of the method, once the caller may call it. Throws the refusal of the caller, and `CallOver`. */
 async function admit(
   call: AnyCall,
   { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>,
@@ -350,27 +353,27 @@ function headOf(requestId: string): Metadata {
   return head;
 }
 
-/** The caller's own id of the request, when it can be given back safely. */
+/** The caller's own request id, if it can safely be returned. */
 function readRequestId(metadata: Metadata): string | undefined {
   const [value, ...others] = metadata.get(REQUEST_ID_KEY);
   return others.length === 0 ? safeRequestId(value) : undefined;
 }
 
 export interface Guard {
-  /** The paths of our own methods that are public, and of those for authenticated services. */
+  /** The paths of our methods that are public, and of those for authenticated services. */
   readonly open: ReadonlySet<string>;
   readonly closed: ReadonlySet<string>;
   readonly callers: ServiceCallers;
   readonly clock: Pick<Clock, 'now'>;
-  /** How long a request may take to arrive after its call has begun, in milliseconds. */
+  /** The maximum time from the start of a call until its request has arrived, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
 /**
- * Checks a call before any of its request is read. The library decompresses every message, and a compressed message of
- * a hundred bytes can expand to the maximum size of a message: so no request of an unauthenticated caller is read where
- * only services may call, and no compressed one elsewhere. An OAuth token is looked up in the stores, which takes longer. A refused call is passed to its method without its request,
- * and is refused there like any other.
+ * Checks a call before any of its request is read. The library decompresses every message, and a compressed message
+ * of a hundred bytes can expand to the maximum message size: so no request of an unauthenticated caller is read where
+ * only services may call, and no compressed request elsewhere. An OAuth token is looked up in the stores, which takes
+ * longer. A refused call is passed to its method without its request, and is refused there like any other.
  */
 export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: Guard): ServerInterceptor {
   return ({ path, requestStream }, call) => {

@@ -36,7 +36,7 @@ import {
 import { CATALOG_METHODS, UPLOAD_METHODS } from './uploads-and-catalog.js';
 import { WEBHOOK_METHODS } from './webhooks.js';
 
-/** The library writes of a port that is taken to standard error as well, where the log is expected and nothing else. */
+/** The library also writes to standard error when a port is in use, where only the log is expected. */
 setLogVerbosity(logVerbosity.NONE);
 
 export interface GrpcServerOptions {
@@ -44,15 +44,15 @@ export interface GrpcServerOptions {
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
-  /** How long a request may take to arrive after its call has begun, in milliseconds; 10,000 by default. */
+  /** The maximum time from the start of a call until its request has arrived, in milliseconds; 10,000 by default. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Whether the health reports serving while the process is not stopping; always, when absent. */
+  /** Whether the health check reports serving while the process is not stopping; always if absent. */
   readonly isReady?: (() => Promise<boolean>) | undefined;
-  /** Throws what refuses a call that the stores could not answer anyway; absent, all are tried. */
+  /** Throws the refusal of a call that the stores could not serve anyway; if absent, all calls are tried. */
   readonly requireStores?: (() => void) | undefined;
-  /** Takes the OAuth tokens of connected programs; absent, none are taken. */
+  /** Accepts the OAuth tokens of connected programs; if absent, none are accepted. */
   readonly tokens?: TokenCallers | undefined;
-  /** Told of every call. */
+  /** Notified of every call. */
   readonly observer?: CallObserver | undefined;
 }
 
@@ -74,7 +74,7 @@ const METHODS = [
   ...OPERATIONS_METHODS,
 ] as unknown as readonly ServedMethod[];
 const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
-/** As over REST. */
+/** The same limit as over REST. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 const pathOf = ({ method }: { readonly method: DescMethod }): string => `/${method.parent.typeName}/${method.name}`;
@@ -85,7 +85,7 @@ const PATHS = {
 
 const LIMITS: ServerOptions = {
   'grpc.max_receive_message_length': MAX_BODY_BYTES,
-  // Concurrent calls on one connection; the client's library makes others wait.
+  // Concurrent calls on one connection; the client's library queues further calls.
   'grpc.max_concurrent_streams': 1_000,
   // Detects clients that vanished without closing, watchers too.
   'grpc.keepalive_time_ms': 60_000,
@@ -170,7 +170,7 @@ function listen(server: Server, credentials: ServerCredentials, host: string, po
   });
 }
 
-/** As many as over REST. */
+/** The same limit as over REST. */
 const MAX_CONNECTIONS = 10_000;
 
 /**
@@ -189,12 +189,12 @@ export function boundConnections(server: Server, logger: Logger): void {
   }
 }
 
-/** What the last call was answered, and how the services are, has to leave first. */
+/** Time to send the last response and the health of the services. */
 const LAST_WORDS_MS = 100;
 
 /**
- * Until no call of ours is in progress, and none arrived while the last answer was sent: its request may have been in
- * flight.
+ * Resolves once no call is in progress and none arrived while the last response was sent, because its request may
+ * have been in flight.
  */
 async function silence(underWay: CallsUnderWay): Promise<void> {
   do {
@@ -204,8 +204,8 @@ async function silence(underWay: CallsUnderWay): Promise<void> {
 }
 
 /**
- * Once no call of ours is in progress the rest is aborted: watches of the health and streams of the reflection last as
- * long as the server.
+ * Aborts the rest once no call to our methods is in progress: health watches and reflection streams last as long as
+ * the server.
  */
 async function close(server: Server, graceMs: number, underWay: CallsUnderWay): Promise<void> {
   const shut = new Promise<void>((resolve) => {

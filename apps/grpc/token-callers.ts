@@ -11,7 +11,7 @@ export interface TokenRates {
   readonly writesPerMinute: number;
 }
 
-/** What a call with a token asks for. */
+/** The requirements of a call with a token. */
 export interface TokenCall {
   readonly scope: Scope;
   readonly byteSize: number;
@@ -19,8 +19,8 @@ export interface TokenCall {
 }
 
 /**
- * Programs that people have connected. They call for the account and the App of their token, with the same tokens, rates
- * and refusals as over REST; each front counts for itself.
+ * Programs that people have connected. They call for the account and the App of their token, with the same tokens,
+ * rates and refusals as over REST; each front counts separately.
  */
 export class TokenCallers {
   private readonly limits: Readonly<Record<'reads' | 'writes', RateLimit | undefined>>;

@@ -6,15 +6,15 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
-/** A pointer may end in a name that the client made up. */
+/** A pointer may end in a name that the client chose. */
 const MAX_FIELD_CHARACTERS = 256;
 
-/** The fields of a refusal in the line of its request. */
+/** The fields of a refusal in the request's line of the log. */
 export interface LoggedRefusal {
   readonly code: ServiceError['code'];
   /** JSON Pointer of the field at fault, where there is one. */
   readonly field?: string;
-  /** Of QUEUE_FULL: what there is as much of as there may be. */
+  /** The limit that was reached, for QUEUE_FULL. */
   readonly bound?: Bound;
 }
 
@@ -23,7 +23,7 @@ export function loggedRefusal({ code, details: { pointer, bound } }: ServiceErro
   return { code, ...field, ...(bound === undefined ? {} : { bound }) };
 }
 
-/** The ids that a request named, which may be anything. */
+/** The ids that a request named; they may be any text. */
 export interface NamedIds {
   readonly generationId?: unknown;
   readonly uploadId?: unknown;

@@ -79,17 +79,14 @@ function redacted<T>(value: T, depth = 0, seen = new Set<object>()): T {
   return (copy as T | undefined) ?? value;
 }
 
-/**
- * As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its
- * sentence.
- */
+/** The library's format, but each cause is reported once: drivers wrap an error in others that repeat its message. */
 function shownError(error: Error): SerializedError {
   const shown = stdSerializers.err(error);
   if (error instanceof Error) shown.message = sentencesOf(error);
   return shown;
 }
 
-/** What an error and its causes say, each once. */
+/** The messages of an error and its causes, without repetitions. */
 export function sentencesOf(error: Error): string {
   const said: string[] = [];
   for (const { message } of withCauses(error)) {
@@ -142,7 +139,7 @@ function readable(output: LogOutput): DestinationStream {
   });
 }
 
-/** What core has to say, as lines of the log. */
+/** Writes the messages of core to the log. */
 export function logTo(logger: Logger): Log {
   const line = ({ error, ...about }: Readonly<Record<string, unknown>>) =>
     error === undefined ? about : { ...about, err: error };

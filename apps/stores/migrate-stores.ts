@@ -46,7 +46,7 @@ export async function checkStores(config: Config): Promise<void> {
     const objects = await inspectObjects(config, database.installation);
     await checkInstallation(config, database.installation, { secret, objects });
     await wakeUps.driver.inspect({ ...openingOf(config, wakeUps, QUIETLY), lent: database.lent });
-    // Last, as a file that is missing says more than a folder that may not be written.
+    // Checked last, because a missing file is more informative than a folder without write permission.
     if (driver.isInDataFolder) checkRights(config.dataFolder, { readOnly: false });
   } finally {
     await database.close();
@@ -54,9 +54,9 @@ export async function checkStores(config: Config): Promise<void> {
 }
 
 /**
- * What a start over the chosen stores would refuse after their migration, as far as reading alone can tell: a secret
- * that is missing or malformed, and a secret or objects that the database was not first used with. So a migration with
- * the wrong ones leaves nothing behind in them. Throws one sentence.
+ * Checks what a start over the chosen stores would refuse after their migration, as far as reading alone can show: a
+ * missing or malformed secret, and a secret or objects other than those that the database was first used with. A
+ * migration with the wrong ones therefore leaves nothing behind in them. Throws one sentence.
  */
 export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
   const database = await inspectBeforeMigration(config);

@@ -37,17 +37,17 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   httpJsonDriver,
 ];
 
-/** The providers of a configuration that names none: instances by name, each with its kind. */
+/** The default providers of a configuration that names none: instances by name, each with its kind. */
 export const DEFAULT_PROVIDERS: ReadonlyMap<string, string> = new Map([['sandbox', 'sandbox']]);
 
-/** What keeps a data folder to one server. */
+/** The lock that ensures that only one server uses a data folder. */
 export interface DataFolderLock {
   release(): void;
-  /** Holds it until the process ends. */
+  /** Holds the lock until the process ends. */
   keep(): void;
 }
 
-/** The rights of a data folder, and the name that a restore uses in it. */
+/** The permissions of a data folder, and the name that a restore uses in it. */
 export { checkRights, closeDataFolder, ensureFolder, RESTORING } from '../../adapters/sqlite/data-folder.js';
 
 /** Throws one sentence while another server has the folder. */

@@ -6,13 +6,13 @@ import { checkSchema } from '../../adapters/system/check-schema.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config, Configured } from '../config/config.js';
 
-/** The part of a configuration that a catalog is checked with. */
+/** The part of a configuration that is needed to check a catalog. */
 interface CheckedWith extends Pick<Config, 'catalog'> {
   readonly providers: ReadonlyMap<string, Configured<ProviderDriver>>;
 }
 
 /**
- * What a catalog of this installation is checked with: its JSON Schema, and the configured providers. `catalog` is the
+ * The means to check a catalog of this installation: its JSON Schema and the configured providers. `catalog` is the
  * absolute path of its file.
  */
 export function catalogTools({ providers, catalog }: CheckedWith): SchemaTools {

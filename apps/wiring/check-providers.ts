@@ -8,28 +8,28 @@ import type { Config } from '../config/config.js';
 import { catalogTools } from './catalog-tools.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
 
-/** The longest check of one provider, in milliseconds. */
+/** The maximum duration of the check of one provider, in milliseconds. */
 const CHECK_MS = 60_000;
 
-/** What a check of one configured provider has shown. */
+/** The result of checking one configured provider. */
 export interface CheckedProvider extends ProviderCheck {
   readonly name: string;
   readonly kind: string;
   /** Whether there was anything to try. */
   readonly isTried: boolean;
-  /** The models whose routes have it, with what it promises of each. */
+  /** The models that have the provider in their routes, with its capabilities for each. */
   readonly models: readonly { readonly modelKey: string; readonly capabilities: ProviderCapabilities }[];
 }
 
 export interface CheckOptions {
-  /** Of the configuration. */
+  /** Names of providers in the configuration. */
   readonly names: readonly string[];
   readonly timeoutMs?: number;
 }
 
 /**
- * Opens these providers and tries each with the settings of all its models, all at once and without making anything.
- * Needs no stores. Throws `CatalogInvalid`.
+ * Opens these providers and tests each with the settings of all its models, concurrently and without creating
+ * outputs. Needs no stores. Throws `CatalogInvalid`.
  */
 export async function checkProviders(config: Config, { names, timeoutMs = CHECK_MS }: CheckOptions) {
   const catalog = await loadCatalog(config.catalog, catalogTools(config));

@@ -6,22 +6,22 @@ import type { JsonObject } from '../../core/json.js';
 import type { ProviderCapabilities } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
 
-/** One model at one provider of its route. */
+/** One model at one provider in its route. */
 export interface ModelAtProvider extends Pick<RouteEntry, 'provider' | 'weight'> {
   readonly modelKey: string;
-  /** Absent where the driver does not say it before it is opened. */
+  /** Absent if the driver cannot report them before it is opened. */
   readonly capabilities?: ProviderCapabilities;
   /** The model's parameters that have no effect there. */
   readonly unsent: readonly string[];
 }
 
-/** What may be meant otherwise, though the catalog can be used. */
+/** A probable mistake in a usable catalog. */
 export interface CatalogWarning {
   readonly line: number;
   readonly message: string;
 }
 
-/** Who makes the models of a catalog, in its order, and what these providers promise. Opens nothing. */
+/** The providers of a catalog's models, in the order of the catalog, with their capabilities. Opens nothing. */
 export function modelRoutes(
   catalog: FileCatalog,
   config: Pick<Config, 'providers' | 'catalog'>,
@@ -54,12 +54,12 @@ function unsentParameters(
   return own.filter((name) => name !== count && !sent.includes(name));
 }
 
-/** What the catalog's author may not mean, in the order of the file. */
+/** Probable mistakes in the catalog, in the order of the file. */
 export function catalogWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
   return [...unsentWarnings(catalog, routes), ...resubmitWarnings(catalog, routes)].toSorted((a, b) => a.line - b.line);
 }
 
-/** Parameters that a provider of the route does not get, one warning each. */
+/** Parameters that a provider in the route does not receive, one warning each. */
 function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
   return routes.flatMap(({ modelKey, provider, unsent }) =>
     unsent.map((name) => ({

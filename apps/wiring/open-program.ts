@@ -61,21 +61,21 @@ interface Closable {
 
 export interface ProgramOptions {
   readonly log?: Log;
-  /** Instead of the configured file, for work that a faulty catalog must not prevent. */
+  /** Replaces the configured file, for work that a faulty catalog must not prevent. */
   readonly catalog?: Catalog;
   /**
-   * Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent.
+   * The URL at which clients reach the REST process, called whenever a URL is signed; the configured one if absent.
    */
   readonly publicUrl?: () => string;
-  /** What passes through the ports is measured when they are given. */
+  /** Measures the calls of the ports, if given. */
   readonly metrics?: Metrics | undefined;
-  /** Told of every call that a store could not answer. */
+  /** Notified of every call that a store could not serve. */
   readonly outages?: Outages | undefined;
 }
 
 /**
- * Reads the catalog, opens the stores and puts the program together over them. A `server` has exclusive use of a data
- * folder; a `tool` works beside it. Throws one sentence, or one per line, when the catalog or a store cannot be used.
+ * Reads the catalog, opens the stores and assembles the program over them. A `server` has exclusive use of a data
+ * folder; a `tool` works beside it. Throws one sentence, or one per line, if the catalog or a store cannot be used.
  */
 export async function openProgram(
   config: Config,
@@ -236,7 +236,7 @@ function openWebhookSender({ webhooks }: Pick<Config, 'webhooks'>, clock: Clock)
   });
 }
 
-/** The ports of a database, without whatever else a driver may have there. */
+/** The ports of a database, without other members that a driver may have there. */
 function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): Pick<Ports, DatabasePort> {
   return pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS);
 }
@@ -248,7 +248,7 @@ function portsModule(ports: Partial<Ports>): ContainerModule {
   });
 }
 
-/** What has to be closed again, the last first. */
+/** Open resources, which are closed in reverse order. */
 class Opened {
   private readonly things: Closable[] = [];
 
@@ -257,7 +257,7 @@ class Opened {
     return thing;
   }
 
-  /** Closes everything, also when closing something fails; then throws the first failure. */
+  /** Closes everything, even if one fails to close; then throws the first error. */
   async close(options?: CloseOptions): Promise<void> {
     const failures: unknown[] = [];
     for (const thing of this.things.toReversed()) {

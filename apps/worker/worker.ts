@@ -10,22 +10,22 @@ import { DELIVERY } from '../../core/webhooks/deliveries.js';
 import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 
 export interface WorkerOptions {
-  /** Names this process in leases; unlike any other process that ever ran. */
+  /** Identifies this process in leases; different from every other process that ever ran. */
   readonly workerId: string;
   readonly recoveryIntervalMs: number;
   /** How long a stop waits for runs to hand their leases back. */
   readonly stopGraceMs: number;
-  /** Of what is taken into usage in the background. */
+  /** Limits on catching up with usage in the background. */
   readonly usage?: CatchUpBounds;
-  /** Done with every recovery: work of the stores that can wait. Throws `StoreUnavailable`. */
+  /** Called with every recovery, for maintenance of the stores that can wait. Throws `StoreUnavailable`. */
   readonly tidy?: () => Promise<void>;
   /** Called after every completed recovery pass; `isFull` if there may be more to do. Must not throw. */
   readonly onPassed?: (recovered: Recovered, pass: { readonly durationMs: number; readonly isFull: boolean }) => void;
 }
 
-/** The maximum number of wake-ups this process holds at a time: those that run, and those that wait for a place. */
+/** The maximum number of wake-ups this process holds at a time: those that run, and those that wait for a slot. */
 const MAX_WAKE_UPS = 10_000;
-/** The most recovery passes in a row, when each one finds as much as it may take. */
+/** The maximum number of consecutive recovery passes if each one finds as much as it may take. */
 const MAX_PASSES = 20;
 
 /** One process's share of the work: runs generations that it is woken for, and recovers unfinished work of others. */

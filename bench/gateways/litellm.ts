@@ -12,14 +12,14 @@ import { PICTURE_MODEL } from '../servers/picture-model.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('../../../bench/gateways/requirements.txt', import.meta.url));
 
-/** LiteLLM's proxy, the gateway that we are measured beside. */
+/** LiteLLM's proxy, the gateway that we are compared with. */
 export const LITELLM = pythonEnvironment({ name: 'litellm', title: 'LiteLLM' }, REQUIREMENTS);
 
 export interface LiteLlmChoice {
-  /** Of the Images API that it passes requests on to. */
+  /** The base URL of the Images API to which it forwards requests. */
   readonly baseUrl: string;
   readonly workers: number;
-  /** What it is asked as. */
+  /** The key that its clients present. */
   readonly masterKey: string;
 }
 
@@ -28,7 +28,7 @@ export interface LiteLlmServer {
   readonly server: OwnServer;
 }
 
-/** Without these it asks the network, at its start and later, for lists of which a copy came with the package. */
+/** Without these it downloads lists at its start and later, although the package contains copies. */
 const LOCAL_LISTS = {
   LITELLM_LOCAL_MODEL_COST_MAP: 'True',
   LITELLM_LOCAL_BLOG_POSTS: 'True',
@@ -37,10 +37,10 @@ const LOCAL_LISTS = {
   LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS: 'True',
 } as const;
 
-/** As its page on production says: no lines of the log but errors, and no file with variables. */
+/** The settings recommended for production by its documentation: only errors in the log, and no .env file. */
 const PRODUCTION = { LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR' } as const;
 
-/** Throws `ServerAbsent` where it is not installed. */
+/** Throws `ServerAbsent` if it is not installed. */
 export async function startLiteLlm(folder: string, choice: LiteLlmChoice): Promise<LiteLlmServer> {
   const found = findProgram(LITELLM);
   if (!found) throw new ServerAbsent('LiteLLM is not on this machine: run `npm run bench:install`.');
@@ -91,10 +91,13 @@ function configOf({ baseUrl, masterKey }: LiteLlmChoice): unknown {
 
 const LOOK_MS = 1_000;
 const LOOKS = 60;
-/** Of a core: less than a worker that is still starting uses. */
+/** A fraction of one core: less than a worker uses while it starts. */
 const IDLE_SHARE = 0.1;
 
-/** One worker answers before the others have started. Those that start use as much of a core as they get. */
+/**
+ * The first worker responds before the others have started. Workers that are starting use as much of a core as they
+ * get.
+ */
 async function untilStarted(server: OwnServer): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks += 1) {
     const before = server.cpuMicros();

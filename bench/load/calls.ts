@@ -8,20 +8,20 @@ import {
 import type { Lane } from './requests.js';
 
 /**
- * The unary gRPC calls of one slice. Every call is the same but for its message, and its idempotency key where it
- * carries one.
+ * The unary gRPC calls of one slice. Calls differ only in their message, and in their idempotency key if they have
+ * one.
  */
 export interface CallKind {
-  /** Of the method, as `/darkroom.v1.Generations/GetGeneration`. */
+  /** The path of the method, such as `/darkroom.v1.Generations/GetGeneration`. */
   readonly call: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** In base64. One is drawn at random for each call. */
+  /** In base64. One of them is chosen at random for each call. */
   readonly messages: readonly string[];
-  /** Only messages of CreateGeneration have a place for a key. */
+  /** Only messages of CreateGeneration have a field for a key. */
   readonly isKeyed: boolean;
 }
 
-/** Few connections with many calls on each at once is how a service calls another; 64 make four of them. */
+/** Services typically call each other over few connections with many concurrent calls each; 64 make four of them. */
 const CALLS_A_CONNECTION = 16;
 
 const connectionsByPort = new Map<number, GrpcConnection[]>();
@@ -62,16 +62,16 @@ export interface CalledMethod {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Before every message: a byte that says whether it is compressed, and its length. */
+/** The prefix of every message: a byte that shows whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 
 /**
- * One HTTP/2 connection to a gRPC server with any number of unary calls at once. It checks no more of an answer than
- * its status, so that calling costs less than serving does.
+ * One HTTP/2 connection to a gRPC server with any number of concurrent unary calls. It checks only the status of a
+ * response, so that calling costs less than serving.
  */
 export class GrpcConnection {
   private constructor(private readonly session: ClientHttp2Session) {
-    // Those who wait for an answer are told by their own streams.
+    // The streams of the waiting calls report the error.
     session.on('error', () => undefined);
   }
 

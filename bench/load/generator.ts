@@ -21,7 +21,7 @@ export interface Slice {
   readonly isMarked?: boolean;
 }
 
-/** A request that created a generation: when it went out and when its answer was here, on the machine's clock. */
+/** A request that created a generation: when it was sent and when its response arrived, on the machine's clock. */
 export interface Mark {
   readonly generationId: string;
   readonly credential: string;
@@ -33,9 +33,9 @@ export interface SliceDone {
   readonly requests: number;
   readonly elapsedMs: number;
   readonly beganAtMicros: number;
-  /** What sending them cost this process. */
+  /** The CPU time that this process used to send them. */
   readonly cpuMicros: number;
-  /** From sending to the answer. */
+  /** From sending to the response. */
   readonly latencyMicros: { readonly p50: number; readonly p99: number };
   readonly marks: readonly Mark[];
 }

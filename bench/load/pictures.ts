@@ -1,14 +1,14 @@
 import { type Connection, connectionsTo, type Lane, type RequestKind, requestLane } from './requests.js';
 
-/** Requests for pictures. Each is over when the picture has been received. */
+/** Requests for pictures. Each ends when the picture has been received. */
 export interface PictureKind {
   readonly request: RequestKind;
   /**
-   * Where the picture is: in the answer, as with the Images API of OpenAI; or at an address that the answer of a create
-   * names, from where it is then fetched.
+   * The place of the picture: in the response, as with OpenAI's Images API, or at a URL in the response to a create,
+   * from which it is then fetched.
    */
   readonly picture: 'in answer' | 'at address';
-  /** The only picture that is right. */
+  /** The only correct picture. */
   readonly base64: string;
 }
 

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** Sends one request and waits for its answer. Rejects when that is not the right one. */
+/** Sends one request and waits for its response. Rejects if the response is not the expected one. */
 export type Lane = () => Promise<LaneAnswer>;
 
 export interface LaneAnswer {
   /** The credential of the request. */
   readonly credential: string;
-  /** JSON; over gRPC the message in base64. */
+  /** JSON; for gRPC the message in base64. */
   readonly body: string;
-  /** Of an answer to a create. */
+  /** Extracts the id from the response to a create. */
   readonly generationId: () => string;
 }
 
@@ -19,10 +19,7 @@ export interface Target {
   readonly credential: string;
 }
 
-/**
- * The requests of one slice. Every request is the same but for its target, and its Idempotency-Key where it carries
- * one.
- */
+/** The requests of one slice. Requests differ only in their target, and in their Idempotency-Key if they have one. */
 export interface RequestKind {
   readonly method: 'GET' | 'POST';
   /** One is drawn at random for each request. */

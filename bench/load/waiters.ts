@@ -79,7 +79,7 @@ export const waiterCommands = {
     }
     const times = (all: readonly number[]) => ({ p50: percentile(all, 0.5), p99: percentile(all, 0.99) });
     for (const connection of [own, ...connections.splice(0)]) connection.close();
-    // Those that are cut have nobody who would hear of it.
+    // The closed connections make the remaining waiters reject, and nobody handles those errors.
     for (const { answered } of waiting) answered.catch(() => undefined);
     return { wakeMicros: times(wakes), cancelMicros: times(cancels) };
   },

@@ -12,7 +12,10 @@ import type { Usage } from '../usage.js';
 const REST_MS = 2_000;
 /** Files that a process has open besides its connections. */
 const OTHER_FILES = 500;
-/** Requests before anything counts: memory for compiled code and caches is not that of connections. */
+/**
+ * Requests before the measurement, so that memory for compiled code and caches does not count as memory of
+ * connections.
+ */
 const WARM_UP = 3_000;
 
 interface Measurable {
@@ -20,12 +23,12 @@ interface Measurable {
   readonly port: number;
 }
 
-/** How many requests a client pipelines on a connection before nothing happens on it any more. */
+/** The number of requests that a client pipelines on a connection before it becomes idle. */
 const PIPELINED = 8;
 
 /**
- * What a connection takes on which nothing happens, in bytes of resident memory: after one request was answered on it, and
- * after several that were sent at once.
+ * The resident memory of an idle connection, in bytes: after one request was answered on it, and after several
+ * pipelined requests.
  */
 export async function measureConnections(run: Run): Promise<Row[]> {
   const count = Math.min(run.sizes.idleConnections, openFilesAllowed() - OTHER_FILES);

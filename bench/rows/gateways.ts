@@ -13,24 +13,24 @@ import { median } from '../statistics.js';
 import { withServers } from './distributed.js';
 import { startPictures } from './picture-program.js';
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const AT_ONCE = 32;
-/** Of a few kilobytes, so that what is measured is the work beside that on the picture. */
+/** A picture of a few kilobytes, so that the measurement shows the work besides that on the picture. */
 const SIZE = '64x64';
-/** Slices are longer than those of other rows, for enough requests in them to tell the slowest of a hundred. */
+/** Slices are longer than those of other rows, so that they have enough requests for the 99th percentile. */
 const SLICES_AT_ONCE = 4;
 const SLICES_ALONE = 2;
 
-/** Something that is asked for pictures, and has them from the upstream server or is it. */
+/** A server of pictures, which is the upstream server or gets them from it. */
 interface Gateway {
   readonly name: string;
   readonly port: number;
   readonly kind: PictureKind;
-  /** What all its processes have used. */
+  /** The CPU time of all its processes. */
   cpuMicros(): Promise<number | undefined>;
 }
 
-/** One gateway's two sides: as many requests at once as there may be, and one at a time. */
+/** The two sides of one gateway: with the maximum concurrency, and with one request at a time. */
 interface Contestant {
   readonly gateway: Gateway;
   readonly atOnce: Side;

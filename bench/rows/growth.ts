@@ -11,7 +11,7 @@ import { median } from '../statistics.js';
 
 const AIM = { text: '≤ 1.15', atMost: 1.15 };
 const MILLION = 1_000_000;
-/** Of each kind; the median is told. */
+/** Starts of each kind; the median is reported. */
 const STARTS = 3;
 
 interface FilledServer extends Subject {
@@ -21,7 +21,7 @@ interface FilledServer extends Subject {
 }
 
 /**
- * The same requests on a store that holds little and on one that holds much, side by side; and what much of it weighs.
+ * The same requests on a store with little data and on one with much data, side by side; and the size of the latter.
  */
 export async function measureGrowth(run: Run): Promise<Row[]> {
   const { load, sizes } = run;

@@ -10,42 +10,45 @@ import type { Usage } from '../usage.js';
 import { startPictures } from './picture-program.js';
 import { burst } from './workers.js';
 
-/** The places of our model, and the requests of the control. */
+/** The slots of our model, and the concurrency of the control. */
 const AT_ONCE = 8;
 
-/** Of 1 MB, 2 MB and 20 MB. Of larger ones, fewer are made. */
+/** Pictures of 1 MB, 2 MB and 20 MB. Fewer are made of the larger ones. */
 const PICTURES = [
   { size: '1024x1024', share: 1 },
   { size: '1408x1344', share: 0.5 },
   { size: '4352x4224', share: 0.16 },
 ] as const;
 
-/** A server has its video made in parts, but a network and a disk are shared: more at once would not come sooner. */
+/**
+ * A server has its video made in parts, but a network and a disk are shared: more concurrency would not be faster.
+ */
 const VIDEOS_AT_ONCE = 2;
 const VIDEO_BYTES = 200_000_000;
-/** Of the frames, whose content is not looked at. */
+/** The size of the frames, whose content is not examined. */
 const VIDEO_SIZE = '64x48';
 
 /** One of the two sides. */
 interface Contestant {
   readonly child: Child<{ usage(): Usage }>;
-  /** Makes so many outputs, as many at a time as the model has places. */
+  /** Makes this number of outputs, with as much concurrency as the model has slots. */
   make(count: number): Promise<Measured>;
 }
 
 interface Measuring {
   readonly model: PictureModel;
   readonly what: 'picture' | 'video';
-  /** Of one output. */
+  /** The size of one output. */
   readonly byteSize: number;
-  /** How many outputs are made in each slice, and how many of those that are made one after the other. */
+  /** The number of outputs in each slice, and of those that are made one after the other. */
   readonly many: number;
   readonly alone: number;
 }
 
 /**
- * Pictures of a server with the Images API of OpenAI, and videos of one with the Videos API, from create to settled: by one
- * process of the program, beside a process that fetches the same outputs from the same server and writes them into files.
+ * Pictures of a server with OpenAI's Images API, and videos of one with the Videos API, from create to settled: made
+ * by one process of the program, and compared with a process that fetches the same outputs from the same server and
+ * writes them to files.
  */
 export async function measureProviders(run: Run): Promise<Row[]> {
   const { pictures, picturesAlone } = run.sizes;

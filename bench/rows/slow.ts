@@ -174,7 +174,7 @@ function rowOf(side: SlowSide, control: SlowSide, unit: string): Row {
   };
 }
 
-/** What all of them ask of the database in a second in which nobody asks anything of them. */
+/** The database commands of all processes per second while idle. */
 async function measureIdle(fleets: readonly SlowFleet[]): Promise<Row> {
   const counted = () => Promise.all(fleets.map(commandsOf));
   const before = await counted();

@@ -12,7 +12,7 @@ import { HANGS, type WebhookReceiverCommands } from '../servers/webhook-receiver
 import { withServers } from './distributed.js';
 
 const ACCOUNTS = 8;
-/** As many messages are sent at once as one process sends: 16 for an account. */
+/** The concurrency matches the limit of one process: 16 messages per account. */
 const ENDPOINTS = 4;
 const AT_ONCE = ACCOUNTS * ENDPOINTS * 4;
 const UNIT = 'message';
@@ -22,7 +22,7 @@ const PACE_MS = 10;
 
 type Receiver = Child<WebhookReceiverCommands>;
 
-/** Processes whose deliveries are measured, and whose they are. */
+/** Processes whose deliveries are measured, and the owners of the endpoints. */
 interface Delivering extends Fleet<Subject> {
   readonly front: Subject;
   readonly owners: readonly Credential[];

@@ -7,7 +7,8 @@ const PACE_MS = 10;
 const LONGEST_MS = 120_000;
 
 /**
- * What happens after the answer: how soon a provider is called, and how many generations a second come out at the end.
+ * The work after the response: the delay until a provider is called, and the number of generations completed per
+ * second.
  */
 export async function measureWork(run: Run): Promise<Row[]> {
   const { load, sizes } = run;

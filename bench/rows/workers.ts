@@ -14,18 +14,18 @@ const POLL_MS = 10;
 const IDLE_MS = 5_000;
 const UNIT = 'generation';
 
-/** An installation that creates and runs generations, and whose they are. */
+/** An installation that creates and runs generations, with the keys of its accounts. */
 export interface Working extends Fleet<Subject> {
   readonly front: Subject;
   readonly workers?: readonly Subject['child'][];
   readonly secrets: readonly string[];
-  /** What is created, if it is not what `createRequests` asks for. */
+  /** The requests to send instead of `createRequests`. */
   readonly kind?: RequestKind;
 }
 
 /**
- * Generations from create to settled: by one REST process and one worker, two and four, each an installation of its
- * own, beside one process that does everything.
+ * Generations from create to settled: by one, two and four pairs of a REST process and a worker, each in an
+ * installation of its own, compared with one process that does everything.
  */
 export async function measureWorkers(run: Run, stores: StoreServers): Promise<Row[]> {
   const embedded = await startEmbedded(run, 'working');
@@ -64,7 +64,7 @@ export async function measureWorkers(run: Run, stores: StoreServers): Promise<Ro
   ];
 }
 
-/** What a second costs in which nothing is asked for. */
+/** The cost of one idle second. */
 async function measureIdle(fleets: readonly Working[]): Promise<Measured> {
   const [fronts, workers] = [fleets.flatMap((fleet) => fleet.fronts), fleets.flatMap((fleet) => fleet.workers ?? [])];
   const [stores] = fleets.flatMap((fleet) => fleet.stores ?? []);

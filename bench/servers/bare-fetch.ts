@@ -7,17 +7,18 @@ import { machineMicros, usageOfThisProcess } from '../usage.js';
 import type { ImagesRequest } from './image-upstream.js';
 
 /**
- * The control of pictures and videos, in a process of its own: it asks a server with the Images API, parses the answer, decodes
- * the picture's base64 and writes it into a file of the folder named on the command line; or it asks one with the Videos API,
- * and streams the video into such a file. No checks, no record, no sync.
+ * The control for pictures and videos, in a separate process: it calls a server with the Images API, parses the
+ * response, decodes the picture's base64 and writes it to a file in the folder named on the command line; or it calls
+ * one with the Videos API, and streams the video to such a file. It does no checks, stores no record and does not
+ * sync.
  */
 const [folder = ''] = process.argv.slice(2);
 
 export interface Fetching {
-  /** Of the server's API. */
+  /** The base URL of the server's API. */
   readonly baseUrl: string;
   readonly request: ImagesRequest;
-  /** How many pictures, and how many of them at once. */
+  /** The number of pictures, and how many are fetched concurrently. */
   readonly count: number;
   readonly atOnce: number;
 }
@@ -26,7 +27,7 @@ interface ImagesAnswer {
   readonly data: readonly { readonly b64_json: string }[];
 }
 
-/** A file that is there is replaced. */
+/** An existing file is replaced. */
 async function fetchPicture({ baseUrl, request }: Fetching, file: string): Promise<void> {
   const response = await fetch(`${baseUrl}/images/generations`, {
     method: 'POST',

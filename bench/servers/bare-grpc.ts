@@ -58,7 +58,7 @@ const commands = {
         error ? reject(error) : resolve(port),
       );
     }),
-  /** What is answered from now on, each as a message in base64. */
+  /** Sets the responses from now on, each as a message in base64. */
   answerWith({ created, got }: { readonly created: string; readonly got: string }): void {
     answers.created = fromBinary(createGeneration.output, Buffer.from(created, 'base64'));
     answers.got = fromBinary(getGeneration.output, Buffer.from(got, 'base64'));

@@ -38,7 +38,7 @@ const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (req, r
 
 const commands = {
   listen: () => listenLocally(server),
-  /** What GET answers from now on. */
+  /** Sets the response to GET from now on. */
   answerWith({ json }: { readonly json: string }): void {
     answer = JSON.parse(json) as object;
   },

@@ -38,7 +38,7 @@ async function finishedGeneration(credential: Credential): Promise<Generation> {
   }
 }
 
-/** What is left in the store of a generation that ran: its claim, its ledger entries and its record. */
+/** The data that a completed generation leaves in the store: its claim, its ledger entries and its record. */
 async function addCopy(template: Generation, { accountId, appId }: Credential): Promise<string> {
   const { reservedCredits: credits, chargedCredits: charge, createdAt } = template;
   const generationId = context.ids.uuid();

@@ -19,7 +19,7 @@ interface Picture {
   readonly answer: Buffer;
 }
 
-/** What a server with the Images API is asked for; it may have more fields. */
+/** The request to a server with the Images API; it may have more fields. */
 export interface ImagesRequest {
   readonly prompt: string;
   /** In pixels, such as `1024x1024`. */
@@ -45,14 +45,14 @@ async function madePicture(size: string): Promise<Picture> {
   return { byteSize: png.byteLength, base64, answer: Buffer.from(JSON.stringify({ created: 1_763_913_600, data })) };
 }
 
-/** Of the slope. */
+/** The brightest value of the slope. */
 const BRIGHTNESS = 192;
-/** Two bits of noise are left of a byte. */
+/** Leaves two bits of noise from each byte. */
 const NOISE_SHIFT = 6;
 
 /**
- * A slope from dark to bright with a little noise, of three bytes a pixel. A PNG of it compresses to about nine bits a
- * pixel, so that it takes work to decode.
+ * A slope from dark to bright with a little noise, with three bytes per pixel. A PNG of it compresses to about nine
+ * bits per pixel, so that it takes work to decode.
  */
 function pixels(byteSize: number): Uint8Array {
   const noise = new SeededIds().random(byteSize);

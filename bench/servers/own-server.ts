@@ -12,13 +12,15 @@ const LOG_TAIL = 1_000;
 
 export interface OwnServerKind {
   readonly title: string;
-  /** Whether it serves. Asked until it does. */
+  /** Whether it is ready. Polled until it is. */
   readonly isReady: () => Promise<boolean>;
-  /** What it stops at in order; SIGTERM when absent. */
+  /** The signal for an orderly stop; SIGTERM if absent. */
   readonly stopSignal?: NodeJS.Signals;
 }
 
-/** A server of the run's own, beside those that tests use. It ends with the run, however that ends. */
+/**
+ * A server that belongs to the run, in addition to those that tests use. It ends with the run, however the run ends.
+ */
 export class OwnServer {
   private hasEnded = false;
 
@@ -32,7 +34,7 @@ export class OwnServer {
     });
   }
 
-  /** Resolves once it serves. Throws, with what it printed last, when it ends before or does not become ready. */
+  /** Resolves once it is ready. Throws an error with its last output if it ends early or does not become ready. */
   static async start(kind: OwnServerKind, order: Omit<ServerOrder, 'logFile'>): Promise<OwnServer> {
     const logFile = join(order.folder, 'log');
     const started = await (await supervision()).start({ ...order, logFile });
@@ -41,7 +43,7 @@ export class OwnServer {
     return server;
   }
 
-  /** What it and its own processes have used; undefined where that cannot be seen. */
+  /** The CPU time of it and its own processes; undefined if that is not visible. */
   cpuMicros(): number | undefined {
     return cpuMicrosOf(this.started.pid);
   }

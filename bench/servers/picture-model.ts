@@ -5,35 +5,35 @@ import type { RequestKind } from '../load/requests.js';
 import type { ImagesRequest } from './image-upstream.js';
 import { createRequests, SAMPLE_REQUEST } from './sample.js';
 
-/** What the model is called, by us and by whoever is asked for it in another way. */
+/** The model's name, for us and for other gateways. */
 export const PICTURE_MODEL = 'picture';
-/** What one picture costs. */
+/** The price of one picture. */
 export const PICTURE_CREDITS = 1;
 
-/** Where pictures are made, and how. */
+/** The server that makes pictures, and how it is used. */
 export interface PictureModel {
-  /** Of its API, as in `base_url`. */
+  /** The base URL of its API, as in `base_url`. */
   readonly baseUrl: string;
   /** In pixels, such as `1024x1024`. */
   readonly size: string;
   readonly atOnce: number;
-  /** Pictures when absent. */
+  /** Pictures if absent. */
   readonly modality?: 'image' | 'video';
 }
 
-/** What the server is asked for, by us and by the control. */
+/** The request to the server, both by us and by the control. */
 export function pictureRequest(size: string): ImagesRequest & Readonly<Record<string, string | number>> {
   return { prompt: SAMPLE_REQUEST.prompt, n: 1, size, response_format: 'b64_json' };
 }
 
-/** Creates of one picture, or one video, of that size, as this key. */
+/** Creates of one picture, or one video, of that size, with this key. */
 export function createPictures(size: string, secret: string, modality: 'image' | 'video' = 'image'): RequestKind {
   const operation = `${modality}_generation`;
   const body = { ...SAMPLE_REQUEST, model_key: PICTURE_MODEL, operation, parameters: { size } };
   return { ...createRequests(secret), body: JSON.stringify(body) };
 }
 
-/** Configures an installation with one model, by the driver `openai`. */
+/** Configures an installation with one model that uses the driver `openai`. */
 export function configurePictures(dataFolder: string, model: PictureModel): void {
   const config = { catalog: 'catalog.yaml', providers: { upstream: { kind: 'openai', base_url: model.baseUrl } } };
   // JSON is YAML too.

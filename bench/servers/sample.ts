@@ -14,13 +14,13 @@ import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';
 import type { Credential } from './program.js';
 
-/** What the one service that calls over gRPC proves itself with. */
+/** The token of the only service that calls over gRPC. */
 export const SERVICE_TOKEN = 'bench-0123456789abcdef0123456789abcdef';
 
 const BASE = '/api/v1/developer/generations';
 const CREDITS = '/api/v1/developer/credits';
 
-/** What every create of the run asks for: a prompt of ordinary length for the model that delivers at once. */
+/** The body of every create in the run: a prompt of ordinary length for the model that delivers immediately. */
 export const SAMPLE_REQUEST = {
   model_key: 'sandbox-noop',
   operation: 'image_generation',
@@ -30,7 +30,7 @@ export const SAMPLE_REQUEST = {
   client_trace_id: 'bench-0001',
 } as const satisfies Json;
 
-/** Creates, each as one of these keys. */
+/** Creates, each with one of these keys. */
 export function createRequests(...secrets: readonly string[]): RequestKind {
   const targets = secrets.map((credential) => ({ path: BASE, credential }));
   return { method: 'POST', targets, body: JSON.stringify(SAMPLE_REQUEST), isKeyed: true, status: 202 };

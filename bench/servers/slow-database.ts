@@ -22,13 +22,13 @@ const WRITES: ReadonlySet<string> = new Set([
   'findandmodify',
   'bulkWrite',
 ]);
-/** Of the driver itself, or waiting for what happens. */
+/** Commands of the driver itself, and those that wait for events. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['hello', 'ismaster', 'isMaster', 'ping', 'endSessions', 'getMore']);
 
 export interface CommandCounts {
   readonly writes: number;
   readonly reads: number;
-  /** Of each command and collection. */
+  /** Counts by command and collection. */
   readonly named: Readonly<Record<string, number>>;
 }
 

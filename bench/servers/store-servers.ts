@@ -52,7 +52,7 @@ export class StoreServers {
     return this.mongo.server.url;
   }
 
-  /** What the servers are, for the results. */
+  /** The names of the servers, for the results. */
   get names(): readonly string[] {
     return [this.mongo, this.s3].map(({ process: own }) =>
       own ? `${own.kind} ${own.program.version ?? own.program.path}` : 'named by the environment',
@@ -60,7 +60,8 @@ export class StoreServers {
   }
 
   /**
-   * Makes a folder that processes of one installation are started over: a database and a bucket of its own, migrated.
+   * Creates a folder on which the processes of one installation are started: with a database and a bucket of its own,
+   * migrated.
    */
   async newInstallation(run: Run, name: string): Promise<string> {
     const [folder = ''] = await this.newInstallations(run, [{ name, mongoUrl: this.mongoUrl }]);
@@ -112,7 +113,7 @@ function newFolder(run: Run, name: string, { mongoUrl, database, bucket }: Place
   return folder;
 }
 
-/** What the servers spent between two looks, for each thing done. */
+/** The CPU time that the servers used between two samples, per operation. */
 export function serversCpu(
   before: ServersUse,
   after: ServersUse,

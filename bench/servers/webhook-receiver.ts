@@ -4,7 +4,7 @@ import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { listenLocally } from './local-server.js';
 
-/** A receiver of webhooks, in a process of its own: it takes every message, but for those to paths that hang. */
+/** A webhook receiver in a separate process: it accepts every message, except those to paths that hang. */
 export const HANGS = '/hangs';
 
 interface Arrival {
@@ -36,11 +36,11 @@ const server = createServer({ noDelay: true }, (request, response) => {
 
 const commands = {
   listen: () => listenLocally(server),
-  /** What was taken since this was last asked; what hangs does not count. */
+  /** The number of messages accepted so far; those to paths that hang do not count. */
   counts: () => ({ count, lastAtMicros }),
-  /** One message of those that came. */
+  /** The last message received. */
   sample: () => lastBody,
-  /** From now on arrivals are written down. */
+  /** Records arrivals from now on. */
   time(): void {
     isTimed = true;
     arrivals.length = 0;

@@ -5,16 +5,16 @@ import type { Credential } from './program.js';
 
 type Owner = Pick<Credential, 'accountId' | 'appId'>;
 
-/** What the program under measurement is asked for about webhooks. */
+/** The webhook commands of the program under measurement. */
 export function webhookCommands(context: Context) {
   return {
-    /** An endpoint of these Apps at each of these addresses. */
+    /** Creates an endpoint of each of these Apps at each of these URLs. */
     async makeEndpoints({ owners, urls }: { readonly owners: readonly Owner[]; readonly urls: readonly string[] }) {
       for (const owner of owners)
         for (const url of urls) await createEndpoint(context, owner, { url: `${url}?of=${owner.appId}` });
     },
 
-    /** Has all that was delivered to these Apps sent again; answers how much that is. */
+    /** Sends all messages delivered to these Apps again; returns their number. */
     async replay({ owners }: { readonly owners: readonly Owner[] }): Promise<number> {
       const counts = await Promise.all(owners.map((owner) => replayAll(context, owner)));
       return counts.reduce((sum, count) => sum + count, 0);

@@ -1,6 +1,7 @@
 /**
- * Goal: what another process costs includes its own processes, those that have ended too. Method: shells that keep a
- * core busy themselves, in a child that goes on, and in one that has ended; and a small process that a large one starts.
+ * Goal: the cost of another process includes its own child processes, even those that have ended. Method: shells that
+ * keep a core busy, in a child that is still running and in one that has ended; and a small process started by a
+ * large one.
  */
 import { expect } from 'chai';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
@@ -9,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { cpuMicrosOf, type Usage } from '../usage.js';
 
-/** A fifth of a second and more, on any machine. */
+/** At least a fifth of a second on any machine. */
 const BUSY = 'n=0; while [ $n -lt 600000 ]; do n=$((n+1)); done';
 /** More than a shell takes to start, also on a slow machine. */
 const LEAST_MICROS = 50_000;

@@ -5,14 +5,14 @@ import { maskPromise } from '../shared/task-input.js';
 const OF_EVERY_TASK: ProviderCapabilities = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
-  // Only while it runs: after its end the same id runs again.
+  // Only while it runs: once it has ended, the same id runs again.
   takesTokenOnce: false,
   settleMs: 30_000,
   cancels: 'nothing',
   isPaid: false,
 };
 
-/** What a container of Cog promises of the tasks of its model. */
+/** The capabilities of a Cog container for its model. */
 export function cogCapabilities(settings: JsonObject): ProviderCapabilities {
   return { ...OF_EVERY_TASK, ...maskPromise(settings) };
 }

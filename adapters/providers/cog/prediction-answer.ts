@@ -45,7 +45,7 @@ export async function answerOf(
   return { accepted: false, failure: outcome, ...cost };
 }
 
-/** Undefined for a prediction that goes on, and for what is none. */
+/** Undefined for a prediction that is still running, and for a response that is not a prediction. */
 function outcomeOf(
   { json }: SpooledJson,
   made: number,

@@ -3,12 +3,12 @@ import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { planOf } from './read-workflow.js';
 
-/** How long it is known what a workflow file uses. */
+/** How long the analysis of a workflow file is cached. */
 const KNOWN_FOR_MS = 5_000;
 
 const known = new WeakMap<JsonObject, { readonly folder: string; readonly until: number; readonly count: number }>();
 
-/** What ComfyUI promises of a model's tasks; a request may be on its way for `settleMs`. */
+/** The capabilities of ComfyUI for a model; a request may be in flight for `settleMs`. */
 export function comfyUiCapabilities(settings: JsonObject, folder: string, settleMs: number): ProviderCapabilities {
   const maxMaskedReferences = masksOf(settings, folder);
   return {

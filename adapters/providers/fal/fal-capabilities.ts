@@ -3,10 +3,10 @@ import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskPromise } from '../shared/task-input.js';
 import type { FalOptions } from './platform-headers.js';
 
-/** Without stored payloads, an answer of 10 kB or more is kept for the shorter time. */
+/** Without stored payloads, a response of 10 kB or more is kept for the shorter time. */
 const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
 
-/** What fal promises of the tasks of a model at an instance with these options. */
+/** The capabilities of fal for a model at an instance with these options. */
 export function falCapabilities(
   settings: JsonObject,
   { keeps_payloads: keepsPayloads }: Pick<FalOptions, 'keeps_payloads'>,
@@ -16,7 +16,7 @@ export function falCapabilities(
     isAskedBy: 'nothing',
     takesTokenOnce: false,
     settleMs: 60_000,
-    // A running one is asked to stop, and the model decides whether it does.
+    // A running task is asked to stop, and the model decides whether it does.
     cancels: 'queued',
     keepsResultsMs: keepsPayloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS,
     isPaid: true,

@@ -3,7 +3,7 @@ import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskedPlaces } from './body-template.js';
 import { readSettings } from './read-settings.js';
 
-/** What the API of a model with these settings promises; settings that cannot be used promise nothing. */
+/** The capabilities of the API for a model with these settings; unusable settings provide none. */
 export function httpJsonCapabilities(given: JsonObject): ProviderCapabilities {
   const read = readSettings(given);
   const settings = 'settings' in read ? read.settings : undefined;

@@ -2,10 +2,10 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { maskForm, readSettings } from './openai-settings.js';
 
-/** How long a request may be on its way once we have given it up. */
+/** How long a request may still be in flight after we have abandoned it. */
 const SETTLE_MS = 60_000;
 
-/** What a server promises of the tasks of a model with these settings. */
+/** The capabilities of a server for a model with these settings. */
 export function openAiCapabilities(settings: JsonObject): ProviderCapabilities {
   const read = readSettings(settings);
   const { api, cancel, paid } = 'fault' in read ? { api: 'sync', cancel: 'none', paid: true } : read.settings;

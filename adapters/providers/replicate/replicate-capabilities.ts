@@ -12,7 +12,7 @@ const OF_EVERY_TASK: ProviderCapabilities = {
   isPaid: true,
 };
 
-/** What Replicate promises of the tasks of a model. */
+/** The capabilities of Replicate for a model. */
 export function replicateCapabilities(settings: JsonObject): ProviderCapabilities {
   return { ...OF_EVERY_TASK, ...maskPromise(settings) };
 }

@@ -65,14 +65,18 @@ export async function decodeReference(
   return memory.during(reference.byteSize + decodeBytesOf(head) + workBytes(size), work, waits);
 }
 
-/** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */
+/**
+ * Memory for two copies of the shrunk reference, one turned and one cropped, each at most twice as long as it is
+ * wide.
+ */
 function workBytes({ widthPx, heightPx }: Size): number {
   return 2 * 4 * 2 * Math.max(widthPx, heightPx) ** 2;
 }
 
 /**
- * The colours of the picture's pixels. The whole file is turned upright and shrunk in both directions before it is cropped
- * and resized: to cover a square with a strip in one step would need a picture many times as large as the strip.
+ * The colours of the picture's pixels. The whole file is turned upright and shrunk in both directions before it is
+ * cropped and resized: scaling a narrow strip to cover a square in one step would need a picture many times as large
+ * as the strip.
  */
 async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
   const header = readImageHeader(bytes);

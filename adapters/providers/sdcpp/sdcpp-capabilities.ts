@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 
-/** What sd-server promises of every task. */
+/** The capabilities of sd-server, which are the same for every task. */
 const SDCPP_PROMISES: ProviderCapabilities = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
@@ -12,7 +12,7 @@ const SDCPP_PROMISES: ProviderCapabilities = {
   isPaid: false,
 };
 
-/** The mask belongs to the picture to begin with; pictures that the model looks at have none. */
+/** The mask belongs to the start image; pictures that the model only looks at have no mask. */
 export function sdcppCapabilities({ references }: JsonObject): ProviderCapabilities {
   return references === 'init_image' ? { ...SDCPP_PROMISES, maxMaskedReferences: 1 } : SDCPP_PROMISES;
 }

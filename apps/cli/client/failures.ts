@@ -7,7 +7,10 @@ import { EXIT, Failure, sentenceOf, withMore } from '../exit.js';
 import type { ConnectionOptions } from './connection.js';
 import { Interrupted } from './follow-generation.js';
 
-/** What the client library throws as a command tells it: a refusal with the server's own sentence; anything else as it is. */
+/**
+ * Converts an error of the client library for a command: a refusal becomes a failure with the server's own sentence,
+ * other errors are returned unchanged.
+ */
 export function clientFailure(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { code, message, request_id } = error.refusal;
@@ -17,7 +20,7 @@ export function clientFailure(error: unknown): unknown {
   return error instanceof DarkroomError ? new Failure(error.message, EXIT.failure, {}, error.cause) : error;
 }
 
-/** How far a cancel has come: not asked for, on its way to the server, or taken by it. */
+/** The progress of a cancel: not requested, on its way to the server, or accepted by it. */
 export type Cancelling = 'no' | 'asked' | 'taken';
 
 const STATES: Readonly<Record<Cancelling, string>> = {
@@ -46,12 +49,12 @@ export function cutShort(
   return withMore(clientFailure(error), whereToFind(task, options, cancelling), { generation_id: task.generation_id });
 }
 
-/** What to do when it is not known whether a create was accepted. */
+/** A hint for a user who does not know whether a create was accepted. */
 export function unheard(idempotencyKey: string): string {
   return `Whether it was accepted is not known; the same command with --idempotency-key ${idempotencyKey} finds out and does not spend twice.`;
 }
 
-/** A create without an answer, or with one that says nothing about what was done, may have been accepted. */
+/** A create without a response, or with one that does not show what was done, may have been accepted. */
 export function createFailure(error: unknown, idempotencyKey: string): unknown {
   const isDecided = error instanceof ApiError && error.status < 500;
   return isDecided
@@ -59,7 +62,7 @@ export function createFailure(error: unknown, idempotencyKey: string): unknown {
     : withMore(clientFailure(error), unheard(idempotencyKey), { idempotency_key: idempotencyKey });
 }
 
-/** What an operator's command is refused with when an argument is one that cannot be. */
+/** The codes with which the server refuses an operator's command that has an invalid argument. */
 const ARGUMENT_CODES: ReadonlySet<ErrorCode> = new Set(['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND']);
 
 /** The message for any error that ends a command. */
@@ -84,13 +87,14 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /**
- * The failure of an operation that may have been done all the same: a try of it was sent, and its outcome is unknown.
- * The end of the last try concerns that try only, so even a refusal does not mean that the operation was refused.
+ * The failure of an operation that may nevertheless have been done: a try was sent, and its outcome is unknown. The
+ * error of the last try concerns only that try, so even a refusal does not mean that the operation was refused.
  */
 export class OutcomeUnknown extends Failure {
   constructor(readonly lastTry: ServiceError | Failure) {
     const { message, details } = withMore(failureOf(lastTry), 'Whether it was done is not known.');
-    // What `--json` shows of a refusal is the server's own sentence otherwise, which would be all that a program reads.
+    // Otherwise `--json` would show only the server's own sentence for a refusal, and programs would read nothing
+    // else.
     super(message, EXIT.failure, details === 'shown' ? details : { ...details, message }, lastTry);
     this.name = 'OutcomeUnknown';
   }

@@ -68,7 +68,7 @@ function overdue(error: unknown): never {
  * ends the waiting immediately, through `leaving`.
  */
 export class Interruption {
-  /** The last sentence of a command that a second Ctrl-C ends, made when it comes. None when absent. */
+  /** Makes the last sentence of a command when a second Ctrl-C ends it. When absent, nothing is printed. */
   lastSentence: (() => string) | undefined;
   private readonly asked = new AbortController();
   private readonly left = new AbortController();

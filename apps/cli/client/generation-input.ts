@@ -151,7 +151,7 @@ async function sizeOf(path: string, folder: string): Promise<number> {
   return about.size;
 }
 
-/** What `generate` and `estimate` both ask for. */
+/** The options that `generate` and `estimate` have in common. */
 export interface GenerationOptions {
   readonly model: string;
   readonly param?: readonly string[];

@@ -123,7 +123,7 @@ function isWritable(folder: string): boolean {
 const UNWRITABLE = new Set(['ENOSPC', 'EACCES', 'EROFS', 'EISDIR', 'ENOENT', 'EDQUOT', 'ENAMETOOLONG']);
 
 export interface DownloadOptions {
-  /** Where relative paths begin. */
+  /** The folder that paths are relative to. */
   readonly folder: string;
   /** Called for each file that was written. */
   readonly onFile?: () => void;
@@ -131,7 +131,10 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Downloads all outputs and answers their paths: `name.png`, or `name-1.png` and on when there are several. */
+/**
+ * Downloads all outputs and returns their paths: `name.png`, or `name-1.png`, `name-2.png` and so on for several
+ * outputs.
+ */
 export async function downloadOutputs(
   client: Darkroom,
   task: GenerationTask,

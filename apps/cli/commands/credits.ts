@@ -96,12 +96,13 @@ function operate(
 }
 
 /**
- * What says that the operation was never made, nor will be by a try that is still on its way: no account ever goes, and
- * an id names one operation for ever. What an account has may change between two tries, and who may call as well.
+ * Codes that prove that the operation was never made, and that no try still in flight can make it: accounts are never
+ * removed, and an id names one operation forever. Other refusals prove nothing, because the balance and the
+ * permissions of the caller may change between two tries.
  */
 const NEVER_MADE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'CONFLICT']);
 
-/** An operation without an answer may have been made, unless all its tries were refused, or none was sent. */
+/** An operation without a response may have been made, unless all its tries were refused or none was sent. */
 function unheard(error: unknown, operationId: string): unknown {
   const { lastTry } = error instanceof OutcomeUnknown ? error : { lastTry: undefined };
   if (lastTry === undefined && (error instanceof ServiceError || error instanceof Failure)) return error;

@@ -153,7 +153,7 @@ async function finish(
       },
       ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
     });
-    // What was delivered is paid for, so it is fetched after a cancel too.
+    // Delivered outputs are paid for, so they are also downloaded after a cancel.
     files = await downloadOutputs(client, task, options, {
       folder: io.folder,
       signal: leaving,
@@ -169,13 +169,17 @@ async function finish(
   conclude(io, task, files, { options, interrupted: signal.aborted });
 }
 
-/** A second Ctrl-C ends everything immediately, the process too: a pending name resolution would keep it alive. */
+/**
+ * A second Ctrl-C ends everything immediately, including the process: a pending name resolution would keep it alive.
+ */
 function left(io: CliIo, { leaving }: Interruption): unknown {
   io.leaveBehind(0);
   return leaving.reason;
 }
 
-/** What it will cost. A repeated intent was paid for before, so that it needs no credits: the create itself decides. */
+/**
+ * The estimated cost. A repeated intent has already been paid for and needs no credits, so the create itself decides.
+ */
 async function estimate(
   client: Darkroom,
   body: GenerationRequest,

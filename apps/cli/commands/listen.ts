@@ -46,7 +46,7 @@ export async function listen(io: CliIo, options: ListenOptions): Promise<void> {
     });
   } catch (error) {
     if (!signal.aborted) throw error;
-    // What is on its way is waited for; a second Ctrl-C ends that too.
+    // Waits for attempts that are in flight; a second Ctrl-C ends that too.
     await forwarder.settled().catch((failure: unknown) => {
       if (!leaving.aborted) throw failure;
       io.leaveBehind(0);
@@ -132,9 +132,9 @@ function attemptText({ message, state, status, fault, tookMs, waitSeconds }: Att
   return `${textOf(message)}  ${status ?? fault} (${tookMs} ms)${next}`;
 }
 
-/** What a webhook would be sent of an event. */
+/** The message that a webhook would receive for an event. */
 export interface ListenedMessage {
-  /** The same whenever the event comes again. */
+  /** The same for every repetition of the event. */
   readonly messageId: string;
   readonly event: WebhookEvent;
   readonly generationId: string;
@@ -143,7 +143,7 @@ export interface ListenedMessage {
   readonly body: string;
 }
 
-/** Undefined for an event that no webhook is told of, and for a start that is told after the end. */
+/** Undefined for an event that webhooks do not receive, and for a start that is reported after the end. */
 export function messageOf({ type, at, task }: GenerationEvent): ListenedMessage | undefined {
   const event = eventOf(type, task.status);
   if (event === undefined) return undefined;
@@ -163,13 +163,13 @@ function eventOf(type: GenerationEvent['type'], status: GenerationTask['status']
   return WEBHOOK_EVENTS.find((event) => event === `generation.${status}`);
 }
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export interface Posted {
-  /** Absent when no answer came. */
+  /** Absent if there was no response. */
   readonly status?: number;
-  /** Why none came, as a clause. */
+  /** Why there was no response, as a clause. */
   readonly fault?: string;
-  /** What `Retry-After` asks for, in seconds. */
+  /** The delay that `Retry-After` asks for, in seconds. */
   readonly retryAfter?: number;
   readonly tookMs: number;
 }
@@ -181,8 +181,8 @@ export interface PostTarget {
 }
 
 /**
- * Posts a message as the service does: signed afresh, for 15 seconds at most, and no redirect is followed. A receiver that
- * checks with the secret accepts it: that is checked before it leaves.
+ * Posts a message as the service does: with a new signature, for 15 seconds at most, and without following redirects.
+ * A receiver that verifies with the secret accepts it: the signature is verified before the message is sent.
  */
 export async function postMessage(
   { messageId, body }: ListenedMessage,
@@ -243,14 +243,14 @@ export interface Attempt extends Posted {
 }
 
 interface Open {
-  /** Ends its attempts: a later message of the generation has come. */
+  /** Ends its attempts when a later message of the generation arrives. */
   readonly superseded: AbortController;
   done: Promise<void>;
 }
 
 /**
- * Posts messages, a bounded number at a time and each a bounded number of times. Of one generation none is posted after a
- * later one.
+ * Posts messages with bounded concurrency and a bounded number of attempts each. A message is never posted after a
+ * later one of the same generation.
  */
 export class Forwarder {
   private readonly open = new Map<string, Open>();
@@ -263,11 +263,14 @@ export class Forwarder {
   constructor(
     private readonly post: (message: ListenedMessage) => Promise<Posted>,
     private readonly tell: (attempt: Attempt) => void,
-    /** Ends all attempts that have not begun. */
+    /** Cancels all attempts that have not started. */
     private readonly stop: AbortSignal,
   ) {}
 
-  /** Takes a message; resolves when there is room for another one. Rejects with what a post before it was the first to throw. */
+  /**
+   * Accepts a message; resolves when there is room for another one. Rejects with the first error that an earlier post
+   * threw.
+   */
   async take(message: ListenedMessage): Promise<void> {
     this.throwIfFailed();
     const before = this.open.get(message.generationId);

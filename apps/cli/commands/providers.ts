@@ -158,7 +158,7 @@ const CANCELS = {
   running: 'stops running tasks',
 } as const;
 
-/** The JSON of what a provider promises. */
+/** The JSON of a provider's capabilities. */
 interface Capabilities {
   readonly answers_with_outputs: boolean;
   readonly is_asked_by: 'token' | 'nothing';
@@ -170,7 +170,7 @@ interface Capabilities {
   readonly max_masked_references?: number;
 }
 
-/** What a provider promises, as one short line, from its JSON. */
+/** A provider's capabilities as one short line, from their JSON. */
 export function capabilitiesLine(json: JsonObject): string {
   const p = json as unknown as Capabilities;
   const { settle_ms: settleMs, keeps_results_ms: keptMs, max_masked_references: masks = 0 } = p;

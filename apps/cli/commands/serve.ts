@@ -89,14 +89,14 @@ async function start(io: CliIo, config: Config, options: Options): Promise<void>
   if (end === 'left') throw new LeftAtOnce();
 }
 
-/** A second signal ended the service before it had stopped in order. Nothing is said of it. */
+/** A second signal ended the service before it had stopped in order. Nothing is printed. */
 class LeftAtOnce extends Failure {
   constructor() {
     super('Asked twice to stop.', EXIT.cancelled, 'shown', undefined, true);
   }
 }
 
-/** Where the log is JSON, its last line says why there is no service, in place of the sentence on stderr. */
+/** If the log is JSON, its last line reports why the service did not start, instead of a sentence on stderr. */
 async function toldFailure({ stderr }: CliIo, error: unknown, log: Config['log'] | undefined): Promise<Failure> {
   const { createLogger, isForMachines } = await import('../../logging/logging.js');
   const { message, exitCode, details } = failureOf(error);
@@ -186,7 +186,7 @@ function tell(
   }
 }
 
-/** What happened to the key in the profile, or undefined if the profile could not be written. */
+/** The outcome of storing the key in the profile; undefined if the profile could not be written. */
 function keepKey(io: CliIo, url: string, secret: string): KeptKey | undefined {
   try {
     return keepFirstKey(io, url, secret);

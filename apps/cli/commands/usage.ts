@@ -81,7 +81,7 @@ function daysOf({ from, to }: UsageOptions) {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-/** As the REST interface writes it. */
+/** Usage in the format of the REST interface. */
 function usageJson(
   { account, by, groupName }: { readonly account: string; readonly by: Word; readonly groupName: string },
   usage: GetAccountUsageResponse,
@@ -135,7 +135,7 @@ interface Costs {
   readonly models: readonly ModelCosts[];
 }
 
-/** As core adds costs up. */
+/** Costs in the form in which core adds them up. */
 function costsOf({ modelKey, money, ...sums }: GetModelCostsResponse['models'][number]): ModelCosts {
   return {
     modelKey,

@@ -29,7 +29,7 @@ interface ListOptions extends DeliveryOptions {
 
 const MAX_LISTED = 100;
 
-/** What webhooks were told, and sending it again. */
+/** Commands that list the messages sent to webhooks and send them again. */
 export function addDeliveries(webhooks: Command, io: CliIo): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
     .description('list what a webhook was told in the last 30 days, newest first')
@@ -138,7 +138,7 @@ interface UpdateOptions extends EndpointOptions {
 
 const EVENTS = `what it is told of (repeatable): ${WEBHOOK_EVENTS.join(', ')}`;
 
-/** `darkroom webhooks`: the addresses of the key's App that are told when generations end. */
+/** `darkroom webhooks`: the App's endpoints that are notified when generations end. */
 export function addWebhooks(program: Command, io: CliIo): void {
   const webhooks = program.command('webhooks').description("addresses that are told when an App's generations end");
   clientCommand(webhooks, 'create <address>')

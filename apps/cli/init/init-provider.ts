@@ -148,7 +148,7 @@ function textsIn(value: Json): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap((item) => textsIn(item)) : [];
 }
 
-/** What a command line says in place of answers. */
+/** Flags that replace answers to questions. */
 export interface InitFlags {
   readonly model?: readonly string[];
   readonly import?: string;
@@ -157,9 +157,9 @@ export interface InitFlags {
   readonly apiKeyFile?: string;
 }
 
-/** A file of the user's that the catalog is proposed for. */
+/** A file of the user for which the catalog is proposed. */
 export interface Imported {
-  /** From the folder of the catalog. */
+  /** Relative to the folder of the catalog. */
   readonly path: string;
   readonly text: string;
   /** Whether it is elsewhere, and has to be copied to `path`. */
@@ -169,19 +169,19 @@ export interface Imported {
 export interface Choice {
   readonly instance: ExampleInstance;
   readonly models: { readonly keys: readonly string[] } | { readonly imported: Imported };
-  /** One address, or several with commas; undefined for that of the example. */
+  /** One address, or several separated by commas; the example's address if undefined. */
   readonly address: string | undefined;
   readonly keyFile: string | undefined;
 }
 
 interface Asking {
   readonly flags: InitFlags;
-  /** Undefined where nobody can answer: every flag must then be there. */
+  /** Undefined if nobody can answer; then all flags are required. */
   readonly questions: Questions | undefined;
   readonly folder: string;
 }
 
-/** What is to be written, by the flags and the answers. Throws one sentence for what is missing or cannot be. */
+/** Determines what to write from the flags and the answers. Throws one sentence for a missing or invalid value. */
 export async function choose(example: ProviderExample, asking: Asking): Promise<Choice> {
   const models = await chooseModels(example, asking);
   const name = 'keys' in models ? instanceOfChoose(example, models.keys) : example.instances[0]?.name;
@@ -264,7 +264,7 @@ function askAddress(shown: string, questions: Questions | undefined): Promise<st
     : questions.ask(`Address of the server, such as ${shown}`);
 }
 
-/** A file named by a flag may be elsewhere, or not be there yet. An answer that is no file may be the key itself. */
+/** A file named by a flag may be elsewhere or not exist yet. An answer that is not a file may be the key itself. */
 async function chooseKeyFile(
   instance: ExampleInstance,
   { flags, questions, folder }: Asking,
@@ -328,7 +328,7 @@ export function yamlText(text: string): string {
 
 interface Entry {
   readonly name: string | number;
-  /** Where the line of its first comment begins, or its own. */
+  /** The start of the line of its first comment, or of its own line. */
   readonly start: number;
 }
 
@@ -372,13 +372,16 @@ export const CONFIG_FILE = 'darkroom.yaml';
 export const CATALOG_FILE = 'catalog.yaml';
 
 export interface ChosenFiles {
-  /** Texts by their paths from the folder. */
+  /** Texts by their paths, relative to the folder. */
   readonly files: ReadonlyMap<string, string>;
-  /** Those of the catalog. */
+  /** The models of the catalog. */
   readonly models: readonly ExampleModel[];
 }
 
-/** What is written for a choice: the example without what was not chosen. Throws one sentence for a file of no use. */
+/**
+ * The files written for a choice: the example without the parts that were not chosen. Throws one sentence for an
+ * unusable file.
+ */
 export async function chosenFiles(example: ProviderExample, choice: Choice): Promise<ChosenFiles> {
   const config = configText(example, choice);
   if ('imported' in choice.models) {
@@ -461,8 +464,8 @@ function write(file: string, name: string, text: string): void {
 }
 
 /**
- * Writes the configuration and the catalog of one provider into the folder, of its example, and shows how to go on. What
- * the flags do not say is asked at a terminal. Throws one sentence, and then leaves no file.
+ * Writes the configuration and the catalog of one provider into the folder, based on its example, and shows how to
+ * continue. Values without a flag are asked for at a terminal. Throws one sentence, and then leaves no file.
  */
 export async function initProvider(
   io: CliIo,
@@ -519,7 +522,7 @@ async function tryWritten(io: CliIo, { instance }: Choice, catalog: string): Pro
   }
 }
 
-/** As the service would, without variables. Throws as it does. */
+/** Loads the files as the service would, without variables. Throws as it does. */
 async function checkWritten(folder: string): Promise<void> {
   const config = await loadConfig({ file: CONFIG_FILE, folder, environment: {} });
   await loadCatalog(config.catalog, catalogTools(config), CATALOG_FILE);

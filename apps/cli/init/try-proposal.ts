@@ -36,16 +36,16 @@ import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
-/** A JPEG has no more of a colour profile before its size. */
+/** The most bytes of colour profile that a JPEG can have before its size. */
 const MAX_PROFILE_BYTES = 17 * 1024 * 1024;
 
-/** What is tried: the only model of a proposed catalog, at an instance of its driver. */
+/** The model to try, which is the only one of a proposed catalog, at an instance of its driver. */
 export interface Trial {
   readonly catalog: string;
   readonly driver: ProviderDriver;
-  /** Of the instance, with defaults. */
+  /** The options of the instance, including defaults. */
   readonly options: Options;
-  /** Absolute; where paths in the catalog begin. */
+  /** An absolute path; paths in the catalog are relative to it. */
   readonly folder: string;
 }
 
@@ -55,18 +55,18 @@ export interface TriedFile {
   readonly kind: string;
   readonly mediaType: string;
   readonly byteSize: number;
-  /** Of a picture, as WIDTHxHEIGHT. */
+  /** The size of a picture, as WIDTHxHEIGHT. */
   readonly size?: string;
 }
 
 const POLL_MS = 1_000;
 const CALL_MS = 60_000;
-/** Polls that fail one after another before the trial ends. */
+/** Consecutive failed polls after which the trial ends. */
 const MAX_FAILED_POLLS = 20;
 
 /**
- * Runs a proposed model once, with the defaults of its parameters and plain pictures in place of reference files, and keeps
- * what it makes in a temporary folder. Ctrl-C cancels the task. Throws one sentence.
+ * Runs a proposed model once, with the defaults of its parameters and plain pictures in place of reference files, and
+ * stores the outputs in a temporary folder. Ctrl-C cancels the task. Throws one sentence.
  */
 export async function tryProposal(io: CliIo, trial: Trial): Promise<readonly TriedFile[]> {
   const { driver, options, folder, catalog } = trial;
@@ -173,7 +173,7 @@ async function run(provider: Provider, model: Model, interrupted: AbortSignal): 
   }
 }
 
-/** The outputs of a task that has succeeded. A poll that fails is repeated: the task may go on meanwhile. */
+/** The outputs of a task that has succeeded. A failed poll is repeated, because the task may still be running. */
 async function ended(
   poll: () => Promise<ProviderReport>,
   withinMs: number,
@@ -288,7 +288,7 @@ function call(): ProviderCall {
   return { signal: AbortSignal.timeout(CALL_MS) };
 }
 
-/** What a provider logs says what a sentence for clients leaves out, such as the node that broke. */
+/** A provider's log has details that a sentence for clients leaves out, such as the node that failed. */
 function logTo(io: CliIo): Log {
   const line = (event: string, about: Readonly<Record<string, unknown>>) =>
     say(io, printable(`${event}: ${JSON.stringify(about)}`));

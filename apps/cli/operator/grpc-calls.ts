@@ -43,15 +43,18 @@ import { certificateFault, type GrpcOptions, type GrpcPlace, readGrpcPlace } fro
 const BASE_MS = 250;
 const CAP_MS = 8_000;
 
-/** How often a call is made at most, the first time included. */
+/** The maximum number of tries per call, including the first. */
 export const MAX_TRIES = 6;
 
-/** Milliseconds before try number `tries` + 1 if the server does not say: doubled each time, with random jitter. */
+/**
+ * Milliseconds before try number `tries` + 1 if the server does not specify a delay: doubled each time, with random
+ * jitter.
+ */
 export function backOffMs(tries: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
 }
 
-/** What a server says of a call that it has refused. */
+/** The details that a server sends for a refused call. */
 interface Refusal {
   readonly code: string;
   readonly message: string;
@@ -59,7 +62,7 @@ interface Refusal {
   readonly retryAfterMs?: number;
 }
 
-/** Absent when it was no Darkroom server that ended the call. */
+/** Undefined if the call was not ended by a Darkroom server. */
 export function readRefusal({ metadata, details: message }: CallError): Refusal | undefined {
   const [bytes] = metadata.get(DETAILS_KEY);
   if (!(bytes instanceof Buffer)) return undefined;
@@ -133,17 +136,17 @@ function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
   return 'The server does not know a caller by the client certificate: it has no URI or DNS name.';
 }
 
-/** No call is cancelled on this side: it is what a server that stops does to the last of them. */
+/** This side never cancels calls: a cancelled call is one that a stopping server ended. */
 const CUT: ReadonlySet<Status> = new Set([Status.UNAVAILABLE, Status.CANCELLED]);
 
 interface Reason {
-  /** As the library has it. */
+  /** The library's message. */
   readonly said: RegExp;
-  /** In words a person can act on. */
+  /** The reason in words that a user can act on. */
   readonly reason: string;
-  /** Whether trying again cannot help. */
+  /** Whether another try cannot help. */
   readonly isHopeless?: boolean;
-  /** Whether the server's certificate may tell more. */
+  /** Whether the server's certificate may explain more. */
   readonly isOfCertificate?: boolean;
 }
 
@@ -224,21 +227,21 @@ const MAX_ASKED_MS = 60_000;
 const NOTICED_MS = 2_000;
 
 const OPTIONS: ClientOptions = {
-  // A page of 1,000 lines with the longest of texts.
+  // A page of 1,000 lines with the longest possible texts.
   'grpc.max_receive_message_length': 16 << 20,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  // A server that is gone is noticed while a long call waits for it.
+  // Detects a server that has disappeared during a long call.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
-  // What is sent goes where it was meant to go.
+  // Requests go directly to the address that the user named.
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
-  // A run knows nothing of what another one in this process has met.
+  // A run does not share connection state with another run in this process.
   'grpc.use_local_subchannel_pool': 1,
 };
 
-/** The operator's services of a server elsewhere. Throws `Failure` for options that cannot be; nothing is sent yet. */
+/** The operator's services of a remote server. Throws `Failure` for invalid options; nothing is sent yet. */
 export function openGrpcOperator(
   io: CliIo,
   options: GrpcOptions,
@@ -253,30 +256,30 @@ export function openGrpcOperator(
 }
 
 /**
- * Calls a server's gRPC front. What may succeed later is sent again a bounded number of times, if the proto files say
- * that the method may be, or if it cannot have arrived.
+ * Calls a server's gRPC front. Calls that may succeed later are repeated a bounded number of times, if the proto
+ * files declare the method repeatable or the call cannot have arrived.
  */
 export class GrpcCalls {
   private readonly client: Client;
 
   /**
-   * Connects with the first call. `tell` is given the sentence for the user when a call waits for long. Throws
-   * `Failure` when the files are no certificates and key.
+   * Connects with the first call. `tell` receives the sentence for the user when a call waits for a long time. Throws
+   * `Failure` if the files do not contain certificates and a key.
    */
   constructor(
     private readonly place: GrpcPlace,
     private readonly tell: (sentence: string) => void = () => undefined,
   ) {
     const { address, host, tls } = place;
-    // The library would send an IP address as a server's name, which TLS does not allow and Node complains of.
+    // The library would send an IP address as a server name, which TLS does not allow and Node warns about.
     const nameless = tls !== undefined && isIP(host) !== 0 ? { 'grpc.ssl_target_name_override': 'localhost' } : {};
     this.client = new Client(`dns:${address}`, channelTo(place), { ...OPTIONS, ...nameless });
   }
 
   /**
-   * Throws what `callFailure` makes of the last try; `OutcomeUnknown` around it when that, or a try before it, may have
-   * been done and its answer was lost. Who is refused in the end, since a token was revoked meanwhile, may have been
-   * obeyed in the beginning.
+   * Throws the error that `callFailure` returns for the last try, wrapped in `OutcomeUnknown` if that try or an
+   * earlier one may have been executed and its response was lost. Even if the last try is refused, for example
+   * because the token was revoked in the meantime, an earlier one may have been executed.
    */
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,

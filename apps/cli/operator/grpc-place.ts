@@ -9,14 +9,14 @@ import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { isoDate } from '../terminal.js';
 
-/** As they are named on a command line. */
+/** The file names given on a command line. */
 export interface TlsFileNames {
   readonly grpcCa?: string;
   readonly grpcCert?: string;
   readonly grpcKey?: string;
 }
 
-/** In PEM form. A certificate never comes without its key. */
+/** In PEM form. A certificate always comes with its key. */
 export interface TlsFiles {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
@@ -68,7 +68,7 @@ function clientFault(cert: Buffer, now: number): string | undefined {
   return undefined;
 }
 
-/** As they are given on a command line. */
+/** The options given on a command line. */
 export interface GrpcOptions extends TlsFileNames {
   readonly grpc: string;
 }
@@ -132,9 +132,9 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is wrong with the certificate of a server that was not trusted, as a phrase to follow its address. The
- * certificate is fetched again by a TLS handshake alone, since the library does not expose it. Undefined if that takes
- * more than 5 seconds.
+ * The fault in the certificate of an untrusted server, as a phrase to follow its address. The certificate is fetched
+ * again by a TLS handshake alone, because the library does not expose it. Undefined if that takes more than 5
+ * seconds.
  */
 export function certificateFault({ address, host, tls }: GrpcPlace, now: number): Promise<string | undefined> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1));

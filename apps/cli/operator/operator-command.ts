@@ -93,7 +93,7 @@ export function pageRequest({ limit, cursor = '' }: PageOptions): {
   return { pageSize: limit, pageToken: cursor };
 }
 
-/** What to print below a page that is not the last. */
+/** The text to print below a page that is not the last. */
 export function moreText({ nextPageToken }: { readonly nextPageToken: string }): string {
   return nextPageToken === '' ? '' : `\nThere is more: --cursor ${nextPageToken}`;
 }
@@ -105,7 +105,7 @@ function readLimit(text: string): number {
   return limit;
 }
 
-/** A command that works on the stores themselves; it may run beside a live server. */
+/** A command that works directly on the stores; it may run next to a live server. */
 export function storeCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
   const command = parent.command(nameAndArguments, options);
   const output = parent.configureOutput();
@@ -120,7 +120,7 @@ export function storeCommand(parent: Command, nameAndArguments: string, options:
     .option('--json', 'print one JSON document');
 }
 
-/** The configuration that a run means. Throws `ConfigInvalid`. */
+/** The configuration that applies to a run. Throws `ConfigInvalid`. */
 export function configOf(
   { environment, folder }: CliIo,
   { config: file }: StoreOptions,
@@ -130,9 +130,9 @@ export function configOf(
 }
 
 export interface ContextNeeds {
-  /** Whether the models are needed. Where they are not, a faulty catalog is no obstacle, to revoking a key for one. */
+  /** Whether the models are needed. If not, a faulty catalog does not prevent the command, such as revoking a key. */
   readonly catalog?: boolean;
-  /** Whether the data folder may be made. */
+  /** Whether the data folder may be created. */
   readonly create?: boolean;
 }
 
@@ -155,7 +155,7 @@ export async function withContext<T>(
     say(io, `darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
   };
   const log = { info: () => undefined, warn };
-  // Loaded only now: commands that call a server start faster without stores and painters.
+  // Loaded lazily: commands that call a server start faster without stores and painters.
   const { openProgram } = await import('../../wiring/open-program.js');
   const program = await openProgram(config, 'tool', needs.catalog ? { log } : { log, catalog: new FileCatalog([]) });
   try {
@@ -166,12 +166,12 @@ export async function withContext<T>(
 }
 
 /**
- * Where an installation's accounts and generations are, for a person and for a script. Never shows an address's
- * password.
+ * The location of an installation's accounts and generations, for a person and for a script. Never shows the password
+ * in an address.
  */
 export function dataPlace(config: Config): { readonly text: string; readonly json: Readonly<Record<string, string>> } {
   const { text, facts } = placeOf(config);
-  // Another folder was most often meant, with the configuration elsewhere.
+  // In most such cases the user meant another folder, and the configuration is elsewhere.
   const isUnconfigured = config.stores.database.driver.isInDataFolder === true && config.file === undefined;
   return { text: `${text}${isUnconfigured ? ' (no configuration file was found)' : ''}`, json: facts };
 }

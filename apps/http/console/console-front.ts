@@ -37,11 +37,11 @@ import {
 import { guarded } from './operator/guarded.js';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 
-/** Where the account page is. */
+/** The path of the account page. */
 export const CONSOLE_PATH = '/console';
-/** The page's own addresses, so that each section can be opened by itself. The first is shown at once. */
+/** The page's own paths, so that each section can be opened directly. The first is the default. */
 export const SECTIONS = ['api-and-mcp', 'playground', 'generations', 'usage', 'webhooks', 'sign-in'] as const;
-/** Addresses of single things within a section. */
+/** Paths of single items within a section. */
 const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as const;
 
 /** The operations that the page calls, under `/console/api`. */
@@ -95,7 +95,7 @@ export function consolePages(options: ConsoleOptions): HttpFront {
     const everybody = showTo(() => true);
     const sections = [
       ...[...SECTIONS.map((section) => `/${section}`), ...DETAILS].map((path) => page('GET', path, everybody)),
-      // What usage was called before.
+      // The former path of the usage section.
       page('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
       ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => page('GET', path, showTo(isOperator))),
     ];

@@ -19,35 +19,35 @@ export interface ConsoleOptions {
   readonly hasOAuth: boolean;
   /** Whether there is an MCP server. */
   readonly hasMcp: boolean;
-  /** Whether operators have an area of their own. */
+  /** Whether there is an operator's area. */
   readonly hasOperatorArea: boolean;
-  /** An outside provider that people may sign in with. */
+  /** An external provider that people may sign in with. */
   readonly outsideProvider?: OutsideProvider | undefined;
 }
 
 export interface ConsoleParts extends ConsoleOptions, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {}
 
-/** A request of the page that passed all checks. */
+/** A request of the page that has passed all checks. */
 export interface ConsoleCall {
   readonly ctx: RoutedContext;
   readonly signedIn: SignedIn;
-  /** As its schema says; an empty object where there is none. */
+  /** Conforms to the operation's schema; an empty object if there is none. */
   readonly body: JsonObject;
 }
 
 /**
- * One request that the page makes of its server. It acts for the person of the session alone. What changes something is
- * a POST with JSON, which no form can send.
+ * One request that the page sends to its server. It acts only for the person of the session. Every change is a POST
+ * with JSON, which an HTML form cannot send.
  */
 export interface ConsoleOperation {
   readonly method: 'GET' | 'POST';
   /** Under `/console/api`. */
   readonly path: string;
-  /** Without it the body is an empty object. */
+  /** If absent, the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
-  /** Whether the person may ask for it at all, before the body is looked at. Throws `ServiceError`. */
+  /** Whether the person may use the operation at all, checked before the body is read. Throws `ServiceError`. */
   readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
-  /** The data of the envelope, or a stream in its place. Throws `ServiceError`. */
+  /** The data of the envelope, or a stream instead. Throws `ServiceError`. */
   answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;
 }
 

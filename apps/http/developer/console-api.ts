@@ -39,7 +39,7 @@ export function consoleApi({ context, sessions, rates, publicUrl, bodyTimeoutMs 
   };
 }
 
-/** Only pages of this server may send requests that change something or have a body; a write has a line in the log. */
+/** Only pages of this server may send requests that change something or have a body; each write is logged. */
 function fromPage({ method, rate }: ProtectedRoute, serve: HttpHandler, publicUrl: () => string): HttpHandler {
   return async (ctx) => {
     ctx.state.renderError = withoutChallenge;
@@ -49,7 +49,7 @@ function fromPage({ method, rate }: ProtectedRoute, serve: HttpHandler, publicUr
   };
 }
 
-/** By the session of a person, for the App in the path. */
+/** Access through a person's session, for the App in the path. */
 function sessionAccess(context: Context, sessions: BrowserSessions): Access {
   const watch = new CredentialWatch(
     {

@@ -73,7 +73,7 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
       'WWW-Authenticate',
       bearerChallenge({ code, scope: details.scope, resourceMetadata: resourceMetadata?.() }),
     );
-  // What has not arrived by now is not waited for.
+  // Closes the connection, because the rest of the request is not awaited.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs, availableCredits, pointer } = details;
   if (availableCredits !== undefined) res.setHeader('Darkroom-Credits-Available', availableCredits);

@@ -2,13 +2,13 @@ import type { ParameterizedContext } from 'koa';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 
-/** Who sent a request, as the log names it. */
+/** The sender of a request, as named in the log. */
 export interface LoggedCaller {
   readonly accountId: string;
   readonly credentialId: string;
 }
 
-/** A refusal as a client is told of it. */
+/** A refusal in the form that a client receives. */
 export interface ShownError {
   readonly status: number;
   readonly code: ErrorCode;
@@ -27,16 +27,16 @@ export interface RequestTarget {
   readonly query: string;
 }
 
-/** What the host and the front that serves a request tell each other about it, and the log. */
+/** State of a request that the host shares with the front that serves it and with the log. */
 export interface HttpState {
   requestId: string;
   /** Read before any other part of the request. */
   target: RequestTarget;
-  /** The text of the answer, which the host sends once the front is done. */
+  /** The text of the response, which the host sends once the front is done. */
   text?: string | undefined;
   /**
-   * The rest of a request that waits, which sets `text`. Its handlers return before that, so that they hold no memory
-   * while it waits.
+   * The remainder of a request that waits; it sets `text`. The request's handlers return before it, so that they hold
+   * no memory while it waits.
    */
   later?: Promise<void>;
   /** Renders a refusal, for fronts whose clients do not read the JSON envelope. */
@@ -46,17 +46,17 @@ export interface HttpState {
   /** The URL where clients of this route learn how to get a token; undefined where no tokens are issued. */
   resourceMetadata?: () => string | undefined;
   caller?: LoggedCaller;
-  /** Where a request came from that did not authenticate. */
+  /** The client address of a request that was not authenticated. */
   address?: string;
-  /** Whether the log leaves this request to a line about many. */
+  /** Whether the log counts this request in a summary line instead of giving it its own. */
   isLeftOut?: boolean;
-  /** Why the request was refused, when it was. */
+  /** The reason why the request was refused, if it was. */
   refusal?: LoggedRefusal;
   /** The tool that an MCP client called. */
   tool?: string;
-  /** What the request was about. */
+  /** The ids that the request is about. */
   ids?: NamedIds;
-  /** Whether the request created something: its line in the log is then of level info. */
+  /** Whether the request created something: its line in the log is then at level info. */
   hasCreated?: boolean;
 }
 
@@ -64,8 +64,8 @@ export type HttpContext = ParameterizedContext<HttpState>;
 export type HttpMiddleware = (ctx: HttpContext, next: () => Promise<void>) => Promise<void>;
 
 /**
- * `full` and `full_for_address`: there were as many connections as there may be, in all or of one client. The others
- * never became a request.
+ * `full` and `full_for_address`: the limit of connections was reached, in total or for one client. The others never
+ * became a request.
  */
 export type ConnectionRefusal = 'full' | 'full_for_address' | 'malformed' | 'headers_too_long' | 'timeout';
 
@@ -74,29 +74,29 @@ export interface AnsweredRequest {
   /** The pattern of the route; undefined when there was none. */
   readonly route: string | undefined;
   readonly status: number;
-  /** The error code, when it was refused. */
+  /** The error code, if it was refused. */
   readonly code: string | undefined;
   /** The bound that was reached, if the request was refused for that. */
   readonly bound?: Bound | undefined;
   readonly durationMs: number;
 }
 
-/** Told of what the front does. Must not throw. */
+/** Receives the events of the front. Must not throw. */
 export interface HttpObserver {
   begun(): void;
-  /** Called once for every `begun`. */
+  /** Called once for each `begun`. */
   ended(request: AnsweredRequest): void;
   refused(reason: ConnectionRefusal): void;
 }
 
 /**
- * Limits on what one client, and all clients together, may use of the socket. Times are in milliseconds, sizes in bytes; a
- * rate of 0 is no limit.
+ * Limits on what one client, and all clients together, may use of the socket. Times are in milliseconds, sizes in
+ * bytes; a rate of 0 means unlimited.
  */
 export interface HttpLimits {
-  /** Credentials that are not valid, from one address; 0 turns the limit off. */
+  /** Invalid credentials per address; 0 turns the limit off. */
   readonly failedAuthenticationsPerMinute: number;
-  /** How long a JSON body may take to arrive once its headers are here. */
+  /** The maximum time from the headers of a request until its JSON body has arrived. */
   readonly bodyTimeoutMs: number;
   readonly headersTimeoutMs: number;
   /** How long any request may take to arrive, bytes sent to a signed address included. */

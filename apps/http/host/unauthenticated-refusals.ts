@@ -2,22 +2,22 @@ import type { Logger } from 'pino';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/machine.js';
 
-/** A credential that was never sent is no guess, and costs nothing to refuse. */
+/** Codes that may be guesses of a credential. A missing credential is not a guess, and costs nothing to refuse. */
 const COUNTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DEVELOPER_TOKEN_INVALID',
   'DEVELOPER_TOKEN_EXPIRED',
   'DEVELOPER_TOKEN_REVOKED',
 ]);
 const WINDOW_MS = 60_000;
-/** Beyond these, clients of a window are counted as one. */
+/** Beyond this number, the clients of a window are counted as one. */
 const MAX_ADDRESSES = 10_000;
 const OTHERS = 'others';
-/** Refused requests of a window that get their own line in the log; the others are counted. */
+/** Refused requests per window that get their own line in the log; the others are only counted. */
 const LOGGED_PER_ADDRESS = 5;
 const LOGGED_IN_ALL = 100;
 const SHOWN_ADDRESSES = 5;
 
-/** Of one address. */
+/** The counts of one address. */
 interface Counts {
   failures: number;
   refusals: number;

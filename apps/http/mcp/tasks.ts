@@ -15,7 +15,7 @@ import type { Preview, Previews } from '../../../core/ports/media.js';
 import { renderTask } from '../render/generation.js';
 import { timestamp } from '../render/schema-parts.js';
 
-/** The extension by which a client takes a handle in place of a result, and asks for the result later. */
+/** The extension with which a client receives a handle instead of a result, and requests the result later. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** Whether a client's capabilities name the extension. */
@@ -25,21 +25,21 @@ export function takesTasks(capabilities: unknown): boolean {
   return typeof extensions === 'object' && extensions !== null && TASKS_EXTENSION in extensions;
 }
 
-/** What a method of the extension needs. */
+/** The scope and the rate limit of each method of the extension. */
 export const TASK_METHODS: ReadonlyMap<string, { readonly scope: Scope; readonly rate: 'reads' | 'writes' }> = new Map([
   ['tasks/get', { scope: 'generations:read', rate: 'reads' }],
   ['tasks/update', { scope: 'generations:write', rate: 'writes' }],
   ['tasks/cancel', { scope: 'generations:write', rate: 'writes' }],
 ]);
 
-/** A handle in place of a result. The generation is the task: its id is the task's. */
+/** A handle instead of a result. The generation is the task, and their ids are the same. */
 export function taskHandle({ settings }: Pick<Context, 'settings'>, generation: Generation): CallToolResult {
   return { resultType: 'task', ...handleOf({ settings }, generation) } as unknown as CallToolResult;
 }
 
 /**
- * A task as `tasks/get` answers it, with the result of the call once there is one. A generation that failed is a call
- * that was answered. Throws TASK_NOT_FOUND and GENERATION_JOB_NOT_FOUND.
+ * A task as returned by `tasks/get`, with the result of the call once there is one. A failed generation is a
+ * completed call. Throws TASK_NOT_FOUND and GENERATION_JOB_NOT_FOUND.
  */
 export async function getTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
   const generation = await getGeneration(context, caller, taskId);

@@ -29,14 +29,14 @@ export async function errorPage(
 }
 
 /**
- * Shows a page in place of an answer that would send the browser away before the person has done anything: anyone may
- * register a client, and a link of this server would lead to any address (RFC 9700, 4.11.2). A program that waits on the
- * computer of the person is told at once.
+ * Shows a page instead of a response that would redirect the browser before the person has done anything: anyone may
+ * register a client, so a link to this server could lead to any address (RFC 9700, 4.11.2). A program that waits on
+ * the person's computer is redirected to immediately.
  */
 export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   await next();
   const address = ctx.response.get('Location');
-  // Pages of ours are named by their path.
+  // Redirects to our own pages have a path without an origin, which cannot be parsed as a URL.
   if (ctx.path !== ENDPOINTS.authorization || !URL.canParse(address) || isLoopback(address)) return;
   const { searchParams } = new URL(address);
   const error = searchParams.get('error') ?? 'server_error';

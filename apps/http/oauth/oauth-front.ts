@@ -91,13 +91,13 @@ class LazyServer {
     return (await this.load()).consent;
   }
 
-  /** Who is signed in is our session's to say, and not what the library kept of an earlier request. */
+  /** Our session determines who is signed in, rather than what the library stored for an earlier request. */
   async begin(ctx: HttpContext): Promise<void> {
     dropSession(ctx);
     await this.handle(ctx);
   }
 
-  /** As `begin`. The code of a link is shown in the form, and sent by the person. */
+  /** As `begin`. The code of a link is shown in the form and sent by the person. */
   async beginDevice(ctx: HttpContext): Promise<void> {
     const { prefillUserCode } = await this.load();
     const userCode = new URLSearchParams(ctx.state.target.query).get('user_code');

@@ -7,12 +7,12 @@ import { readBytes } from '../host/request.js';
 import { errorEnvelope, JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 
-/** Markup. What is put into a template is escaped, unless it is markup itself. */
+/** Markup. Values in a template are escaped, unless they are markup themselves. */
 export type Html = ReturnType<typeof html>;
 
 export interface PageOptions {
   readonly title: string;
-  /** Addresses of scripts of this server, which load after the page. */
+  /** URLs of this server's scripts, which load after the page. */
   readonly scripts?: readonly string[];
 }
 

@@ -8,7 +8,7 @@ let shown: ReturnType<typeof setTimeout> | undefined;
 /** Says the result of an action, on the page and to screen readers. */
 export function announce(text: string): void {
   said.value = '';
-  // The same sentence twice is two changes.
+  // The same sentence twice counts as two changes.
   requestAnimationFrame(() => {
     said.value = text;
   });
@@ -18,7 +18,7 @@ export function announce(text: string): void {
   }, SHOWN_MS);
 }
 
-/** Where results are said. It is always there, so that screen readers watch it. */
+/** The live region for results. It is always on the page, so that screen readers observe it. */
 export function Announcer() {
   return (
     <output class="announcer" aria-live="polite">

@@ -3,16 +3,16 @@ import { addressOf } from './server.js';
 
 export interface Follower {
   readonly onEvent: (event: TaskEvent) => void;
-  /** The stream begins, or begins again: what happened in between may not be told. */
+  /** Called when the stream opens or reopens; events in between may have been missed. */
   readonly onOpen?: () => void;
-  /** The server refused the stream, or says that nothing follows. */
+  /** Called when the server refused the stream, or reports that nothing follows. */
   readonly onOver?: () => void;
 }
 
 /**
- * Follows a stream of events until the returned function is called. A page that nobody sees follows nothing: browsers
- * keep few connections to a server, whatever the number of its pages. A connection that is lost is made again by the
- * browser, from where it was.
+ * Follows a stream of events until the returned function is called. A hidden page follows nothing, because browsers
+ * allow few connections to a server, whatever the number of its pages. The browser reopens a lost connection and
+ * continues where it was.
  */
 export function followEvents(path: string, { onEvent, onOpen, onOver }: Follower): () => void {
   let source: EventSource | undefined;

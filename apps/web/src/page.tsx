@@ -116,7 +116,7 @@ function Navigation({ overview }: { readonly overview: Overview | undefined }) {
   );
 }
 
-/** A link works once: who came by one needs another way to come again. */
+/** A link works once, so a person who signed in with one needs another way to sign in again. */
 function NoWayBack({ overview: { person, session } }: { readonly overview: Overview }) {
   if (session.method !== 'link' || person.has_password || person.has_passkey) return null;
   return (
@@ -127,7 +127,7 @@ function NoWayBack({ overview: { person, session } }: { readonly overview: Overv
   );
 }
 
-/** Of the section, or of the single thing of it that the address names. */
+/** The title of the section, or of the single item in it that the address names. */
 function sectionTitle(): string {
   const shown: Link = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
   return place.value.id === undefined ? shown.title : (shown.single ?? shown.title);

@@ -9,7 +9,7 @@ export interface SectionLink {
   readonly single?: string;
 }
 
-/** The sections of the page, as they stand in its navigation. The first is shown at once. */
+/** The sections of the page, in the order of its navigation. The first is the default. */
 export const SECTIONS = [
   { name: 'api-and-mcp', title: 'API and MCP' },
   { name: 'playground', title: 'Playground' },
@@ -21,7 +21,7 @@ export const SECTIONS = [
 
 export type SectionName = (typeof SECTIONS)[number]['name'];
 
-/** What of a section is shown: a single thing by its id, and what the query says. */
+/** The part of a section that is shown: the id of a single item, and the query. */
 export interface Within {
   readonly id?: string | undefined;
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -45,26 +45,26 @@ const address = signal(currentAddress());
 /** The path of the address. */
 export const path = computed(() => address.value.path);
 
-/** What the address names, where that is a section; the first one otherwise. */
+/** The place that the address names; the first section if it names none. */
 export const place = computed(() => placeOf(address.value));
 
 /** The section that the address names. */
 export const section = computed(() => place.value.section);
 
-/** Whether the person went to the section within the page, whose heading then gets the focus. */
+/** Whether the person moved to the section within the page; its heading then receives the focus. */
 export const hasMoved = signal(false);
 
-/** What is said once the page is shown; empty for nothing. */
+/** Announced once the page is shown; empty for no announcement. */
 export const saidOnArrival = signal('');
 
-/** Goes to another address of this page. `said` is the result of what led there. */
+/** Navigates to another address of this page. `said` reports the result of the action that led there. */
 export function goTo(href: string, said = ''): void {
   saidOnArrival.value = said;
   window.history.pushState(null, '', href);
   show();
 }
 
-/** Puts other values into the query of the address: the way back leads past this change. */
+/** Replaces values in the query of the address without adding to the history. */
 export function changeQuery(query: Within['query'] = {}): void {
   const { section: name, id, query: current } = place.value;
   window.history.replaceState(null, '', hrefOf(name, { id, query: { ...current, ...query } }));

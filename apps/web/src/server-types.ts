@@ -1,6 +1,6 @@
 import type { JsonObject, Operation, Role } from './api-types.js';
 
-/** What the server answers under `/console/api`. Times are RFC 3339 texts. */
+/** The server's responses under `/console/api`. Times are RFC 3339 texts. */
 
 export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 'uploads:write' | 'webhooks:manage';
 export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
@@ -38,7 +38,7 @@ export interface Overview {
   readonly provider_name: string | null;
 }
 
-/** What a generation of this page was asked for. */
+/** The input of a generation of this page. */
 export interface GenerationInput {
   readonly model_key: string;
   readonly operation: Operation;
@@ -110,15 +110,15 @@ export interface Passkey {
   readonly last_used_on: string | null;
 }
 
-/** What a browser needs to make a passkey. Bytes are base64url. */
+/** The values that a browser needs to create a passkey. Bytes are base64url. */
 export interface PasskeyRequest {
   readonly challenge: string;
   readonly rp_id: string;
   readonly user_handle: string;
   readonly user_name: string;
-  /** COSE algorithms, the preferred first. */
+  /** COSE algorithms, in order of preference. */
   readonly algorithms: readonly number[];
-  /** Those that the person has already. */
+  /** Passkeys that the person already has. */
   readonly known: readonly { readonly id: string; readonly transports: readonly string[] }[];
   readonly timeout_ms: number;
 }

@@ -1,15 +1,15 @@
 export const API = '/console/api';
 const TIMEOUT_MS = 30_000;
 
-/** What is known of a refusal besides its sentence. */
+/** The details of a refusal besides its message. */
 export interface Refusal {
-  /** Empty where no answer came that the page can read. */
+  /** Empty if the page received no readable response. */
   readonly code: string;
   /** JSON Pointer of the field at fault. */
   readonly pointer?: string | undefined;
 }
 
-/** A refusal or a failure, in a sentence for the person. */
+/** A refusal or a failure, described by a sentence for the person. */
 export class RequestFailed extends Error {
   constructor(
     message: string,
@@ -109,7 +109,7 @@ async function envelopeOf(request: Promise<Response>): Promise<Envelope> {
   return envelopeIn(response);
 }
 
-/** What a response says. A proxy may have answered in the server's place. */
+/** The envelope in a response. A proxy may have responded instead of the server. */
 export function envelopeIn(response: Response): Promise<Envelope> {
   return (response.json() as Promise<Envelope>).catch(() => {
     throw unreadable();
@@ -120,7 +120,7 @@ export function unreadable(): RequestFailed {
   return new RequestFailed('The server gave an answer that this page cannot read. Try again.');
 }
 
-/** What to say of an error. */
+/** The sentence to show for an error. */
 export function sentenceOf(error: unknown): string {
   return error instanceof RequestFailed ? error.message : 'Something went wrong in this page. Reload it.';
 }

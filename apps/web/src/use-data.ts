@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { read, sentenceOf } from './server.js';
 
-/** What is known of something that is read from the server. */
+/** The state of data that is loaded from the server. */
 export interface Data<T> {
   readonly value: T | undefined;
-  /** Why the last reading failed. */
+  /** Why the last request failed. */
   readonly fault: string | undefined;
-  /** Reads it again; the old value stays until then. Never rejects. */
+  /** Loads it again; the old value remains until then. Never rejects. */
   readonly reload: () => Promise<void>;
 }
 
-/** Reads from the server when the part is first shown. */
+/** Loads from the server when the component is first shown. */
 export function useData<T>(path: string): Data<T> {
   const [value, setValue] = useState<T>();
   const [fault, setFault] = useState<string>();

@@ -46,7 +46,7 @@ export function randomKey(): string {
   return hex(crypto.getRandomValues(new Uint8Array(16)));
 }
 
-/** What kind of picture begins with these bytes; undefined if none that may be a reference file. */
+/** The media type of a picture that starts with these bytes; undefined if it may not be a reference file. */
 export function pictureType(bytes: Uint8Array): ReferenceMediaType | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, 12));
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -55,14 +55,14 @@ export function pictureType(bytes: Uint8Array): ReferenceMediaType | undefined {
   return undefined;
 }
 
-/** The same of what a model has made: a picture, or a video. */
+/** The media type of a model's output: a picture or a video. */
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
   const isMp4 = String.fromCharCode(...bytes.subarray(4, 8)) === 'ftyp';
   return pictureType(bytes) ?? (isMp4 ? 'video/mp4' : undefined);
 }
 
 async function* chunksOf(source: unknown): AsyncGenerator {
-  // Of a response without a body.
+  // A response without a body.
   if (source === null) return;
   if (source instanceof ReadableStream) yield* readAll(source as ReadableStream<unknown>);
   else if (isIterable(source)) yield* source;

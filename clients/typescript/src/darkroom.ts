@@ -36,29 +36,31 @@ import { Webhooks } from './webhook-settings.js';
 export interface DarkroomOptions {
   /** The address of the service, such as `https://darkroom.example`, with `/api/v1/developer` behind it or without. */
   readonly baseUrl: string;
-  /** An API key or an access token; only the catalog needs none. */
+  /** An API key or an access token; only the catalog does not need one. */
   readonly apiKey?: string | undefined;
 }
 
-/** Of a call that is accepted once under its key, however often it is sent. */
+/** Options of a call that is accepted once under its key, however often it is sent. */
 export interface KeyedOptions extends RequestOptions {
   /** 1 to 255 visible ASCII characters; a random one when absent. */
   readonly idempotencyKey?: string;
 }
 
 export interface CreateOptions extends KeyedOptions {
-  /** An address that is told of the end; needs the scope `webhooks:manage`, and the App's default secret. */
+  /**
+   * A URL that is notified when the generation ends; needs the scope `webhooks:manage`, and the App's default secret.
+   */
   readonly webhookUrl?: string;
 }
 
-/** What an address may end with, as documentation of the API writes it. */
+/** The suffix that a base URL may have, as in the documentation of the API. */
 const TRAILING_PATH = new RegExp(`(?:${BASE_PATH})?/*$`);
 
 /** The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. */
 export class Darkroom {
-  /** The plain calls that everything here is made of, for endpoints that are newer than this library. */
+  /** The plain requests on which everything here is built, for endpoints that are newer than this library. */
   readonly transport: Transport;
-  /** Addresses that are told when generations end. */
+  /** Endpoints that are notified when generations end. */
   readonly webhooks: Webhooks;
 
   constructor({ baseUrl, apiKey }: DarkroomOptions) {
@@ -104,8 +106,8 @@ export class Darkroom {
   }
 
   /**
-   * What the account used, a row for each day, model, key or `client_trace_id` that has use. Fetches pages as they are needed;
-   * `limit` is the size of a page.
+   * The account's usage, with a row for each day, model, key or `client_trace_id` that has usage. Fetches pages as
+   * they are needed; `limit` is the size of a page.
    */
   async *usage(query: GetUsageQuery = {}, options: RequestOptions = {}): AsyncGenerator<UsageRow> {
     const pages = eachPage(query, (page: GetUsageQuery) => this.usagePage(page, options));
@@ -117,12 +119,12 @@ export class Darkroom {
     return this.read(`/usage${queryText(query)}`, options);
   }
 
-  /** What a create with this request would reserve. Nothing is kept. */
+  /** The credits that a create with this request would reserve. Nothing is stored. */
   estimate(request: GenerationRequest, options: RequestOptions = {}): Promise<Estimate> {
     return this.write('/generations/estimate', request, options);
   }
 
-  /** Creates a generation and answers it as accepted: `wait` follows it to its end. */
+  /** Creates a generation and returns it as accepted: `wait` waits until it has ended. */
   createGeneration(
     request: GenerationRequest,
     { idempotencyKey = randomKey(), signal, webhookUrl }: CreateOptions = {},
@@ -135,14 +137,14 @@ export class Darkroom {
     return this.read(`/generations/${encodeURIComponent(generationId)}`, options);
   }
 
-  /** Asks for a cancel. A generation that is running may still succeed, and may cost. */
+  /** Requests a cancel. A generation that is running may still succeed, and may cost credits. */
   cancel(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {
     return this.write(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined, options);
   }
 
   /**
-   * Removes the prompt and the outputs of a generation that has ended, for good. One that is gone already is no error; one
-   * that has not ended is refused with `CONFLICT`.
+   * Deletes the prompt and the outputs of a generation that has ended, permanently. Succeeds if they are already
+   * deleted; refused with `CONFLICT` if the generation has not ended.
    */
   async deleteGeneration(generationId: string, options: RequestOptions = {}): Promise<void> {
     await this.remove(`/generations/${encodeURIComponent(generationId)}`, 'GENERATION_JOB_NOT_FOUND', options);
@@ -160,22 +162,21 @@ export class Darkroom {
   }
 
   /**
-   * What has happened to a generation, and then what happens, until it has ended. A stream that is cut goes on behind the
-   * last event.
+   * The past and future events of a generation, until it has ended. A broken stream is resumed after the last event.
    */
   async *events(generationId: string, options: EventOptions = {}): AsyncGenerator<SeenEvent> {
     yield* generationEvents(this.transport, generationId, options);
   }
 
   /**
-   * What happens to all generations of the App from now on, without end. A stream that is cut goes on where it was; with
-   * the `lastEventId` of an event of the last day it begins behind that one, and with some events before it.
+   * All future events of the App's generations, without end. A broken stream is resumed where it was. With the
+   * `lastEventId` of an event of the last day, the stream starts after that event, and repeats some events before it.
    */
   async *appEvents(options: EventOptions = {}): AsyncGenerator<SeenEvent> {
     yield* appEvents(this.transport, options);
   }
 
-  /** Waits until a generation has ended, and answers how it did, a failure included. */
+  /** Waits until a generation has ended, and returns its outcome, which may be a failure. */
   wait(task: GenerationTask, options: WaitOptions = {}): Promise<GenerationTask> {
     return waitFor(this.transport, task, options);
   }
@@ -222,12 +223,12 @@ export class Darkroom {
     return this.read(`/uploads/${encodeURIComponent(uploadId)}`, options);
   }
 
-  /** Removes an upload that no generation was created with. One that is unknown, or gone already, is no error. */
+  /** Deletes an upload that is not used by a generation. Succeeds if it is unknown or already deleted. */
   async deleteUpload(uploadId: string, options: RequestOptions = {}): Promise<void> {
     await this.remove(`/uploads/${encodeURIComponent(uploadId)}`, 'NOT_FOUND', options);
   }
 
-  /** The answer to an earlier try may have been lost, so that `gone` is no error. */
+  /** The response to an earlier try may have been lost, so `gone` counts as success. */
   private async remove(path: string, gone: ErrorCode, { signal }: RequestOptions): Promise<void> {
     try {
       await this.transport.call({ method: 'DELETE', path }, { signal });

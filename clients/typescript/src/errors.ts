@@ -1,13 +1,13 @@
 import type { ErrorCode, GenerationTask } from './generated/api.js';
 
-/** What the service answers in place of data. */
+/** The service's response to a refused request. */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly request_id: string;
 }
 
-/** Every error that this library throws itself; an abort throws the reason of its signal. */
+/** Every error that this library itself throws; an abort throws the reason of its signal. */
 export class DarkroomError extends Error {
   override name = 'DarkroomError';
 }
@@ -24,11 +24,11 @@ export class ApiError extends DarkroomError {
     readonly status: number,
     /** The refusal as the service sent it. */
     readonly refusal: Refusal,
-    /** The Idempotency-Key that the request had: sent again with it, it has no second effect. */
+    /** The Idempotency-Key of the request: if it is sent again with this key, it has no second effect. */
     readonly idempotencyKey?: string,
-    /** How long to wait before the request is sent again, in seconds, if the service said so. */
+    /** The delay before the request may be sent again, in seconds, if the service specified it. */
     readonly retryAfter?: number,
-    /** What the account has available, on `CREDITS_INSUFFICIENT` and if the key may read the balance. */
+    /** The account's available credits, for `CREDITS_INSUFFICIENT` and if the key may read the balance. */
     readonly creditsAvailable?: number,
   ) {
     super(`${refusal.message} (${refusal.code}, request ${refusal.request_id})`);
@@ -37,7 +37,7 @@ export class ApiError extends DarkroomError {
   }
 }
 
-/** No answer of a Darkroom service came: the connection failed, or something else answered. */
+/** There was no response from a Darkroom service: the connection failed, or something else responded. */
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
@@ -81,7 +81,7 @@ export class TooExpensive extends DarkroomError {
   }
 }
 
-/** The waiting time is over; the generation goes on. */
+/** The waiting time is over; the generation continues. */
 export class WaitTimeout extends DarkroomError {
   override name = 'WaitTimeout';
 
@@ -90,13 +90,13 @@ export class WaitTimeout extends DarkroomError {
   }
 }
 
-/** The bytes of an upload or an output did not arrive, or are not what was promised. */
+/** The bytes of an upload or an output did not arrive, or are not the expected ones. */
 export class TransferError extends DarkroomError {
   override name = 'TransferError';
 
   constructor(
     what: string,
-    /** What went wrong, as a clause. */
+    /** The cause, as a clause. */
     readonly reason: string,
   ) {
     super(`${what}: ${reason}.`);

@@ -13,27 +13,32 @@ import {
 } from './retry.js';
 import type { Transport } from './transport.js';
 
-/** How long a stream may be silent unless the caller says otherwise: it has a sign of life every 15 s. */
+/** The default for how long a stream may be silent: the service sends a keep-alive every 15 s. */
 const SILENCE_MS = 45_000;
-/** A stream that lasts this long is no failed try, whatever ends it. */
+/** A stream that lasts this long does not count as a failed try, however it ends. */
 const LASTING_MS = 5_000;
-/** Statuses of streams that may open soon: those of a service, and those of a proxy before one that is restarted. */
+/**
+ * Statuses of streams that may open soon: those of a service, and those of a proxy in front of a restarting service.
+ */
 const BUSY_STATUSES: ReadonlySet<number> = new Set([...RETRIED_STATUSES, 502, 504]);
 
-/** How many events are remembered, so that those that come again after a cut are left out. */
+/** The number of events to remember, so that events repeated after a reconnect are left out. */
 const MAX_REMEMBERED = 10_000;
 
 export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Of the last event that was seen: the ones behind it come. When absent, all events of a generation, or new ones of the App. */
+  /**
+   * The id of the last event seen: the stream starts after it. If absent, all events of a generation, or new events
+   * of the App.
+   */
   readonly lastEventId?: string | undefined;
-  /** Called when a stream has begun, again after each cut: what happens from then on is told. */
+  /** Called when a stream opens, including after each reconnect: events are reported from then on. */
   readonly onOpen?: (() => void) | undefined;
-  /** Called when the stream was cut and is opened again. */
+  /** Called when the stream was broken and is being reopened. */
   readonly onRetry?: (() => void) | undefined;
-  /** How often in a row a stream may fail; 14 times when absent, which takes about a minute. */
+  /** The maximum number of consecutive failures of a stream; 14 if absent, which takes about a minute. */
   readonly maxTries?: number | undefined;
-  /** How long a stream may be silent before it is opened again, in milliseconds; 45,000 when absent. */
+  /** How long a stream may be silent before it is reopened, in milliseconds; 45,000 if absent. */
   readonly silenceMs?: number | undefined;
 }
 
@@ -43,8 +48,8 @@ export interface SeenEvent extends GenerationEvent {
 }
 
 /**
- * What has happened to a generation, and then what happens, until it has ended. A stream that is cut is opened again
- * behind the last event; after `maxTries` in a row without an event a `ConnectionError` is thrown.
+ * The past and future events of a generation, until it has ended. A broken stream is reopened after the last event;
+ * after `maxTries` consecutive tries without an event it throws a `ConnectionError`.
  */
 export async function* generationEvents(
   transport: Transport,
@@ -58,8 +63,8 @@ export async function* generationEvents(
 }
 
 /**
- * What happens to all generations of the App, without end. A stream that is cut goes on where it was, which tells again
- * what had come a little before: of the last 10,000 events given, none is given twice.
+ * All events of the App's generations, without end. A broken stream is resumed where it was, and the service repeats
+ * some events before that point: none of the last 10,000 events is returned twice.
  */
 export async function* appEvents(transport: Transport, options: EventOptions = {}): AsyncGenerator<SeenEvent> {
   const given = new Set<string>();
@@ -160,7 +165,7 @@ async function* eventsIn(
   }
 }
 
-/** A refusal that may be over soon. */
+/** A refusal that may be temporary. */
 class Busy extends Error {
   constructor(
     readonly refusal: Error,
@@ -170,7 +175,7 @@ class Busy extends Error {
   }
 }
 
-/** What ends a try: all but `Busy` end the stream. */
+/** The error that ends a try: all but `Busy` end the stream. */
 function refused(refusal: Error, { status, headers }: Response): Error {
   if (BUSY_STATUSES.has(status)) return new Busy(refusal, secondsOf(headers.get('retry-after')));
   return refusal instanceof ApiError ? refusal : new EventsUnsupported(refusal.message, { cause: refusal });

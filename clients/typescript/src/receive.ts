@@ -5,7 +5,7 @@ import { anySignal } from './pause.js';
 import { networkReason, PATIENT_TRIES, RETRIED_STATUSES, secondsOf, waitBeforeRetry } from './retry.js';
 
 const DOWNLOAD_TIMEOUT_MS = 600_000;
-/** So many first bytes say what is in a file. */
+/** The number of first bytes that identify the type of a file. */
 const HEAD_BYTES = 12;
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/png': 'png',
@@ -14,7 +14,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/mp4': 'mp4',
 };
 
-/** What the service says of the bytes of an output. */
+/** The service's description of an output's bytes. */
 export interface Received {
   /** MIME type, as `image/png`. */
   readonly mediaType: string;
@@ -22,12 +22,12 @@ export interface Received {
   readonly filename: string;
 }
 
-/** Takes the bytes of an output. What it throws itself ends the download, and is thrown. */
+/** Receives the bytes of an output. An error that it throws ends the download and is rethrown. */
 export type Receive<T> = (bytes: ReadableStream<Uint8Array<ArrayBuffer>>, about: Received) => Promise<T>;
 
 /**
- * Downloads an output and checks that it is complete and of the promised kind, by its size, its type and its first bytes.
- * A download that is cut is begun anew, a bounded number of times.
+ * Downloads an output and checks that it is complete and of the expected kind, by its size, its type and its first
+ * bytes. An interrupted download is restarted a bounded number of times.
  */
 export async function receiveOutput<T>(
   output: Output,
@@ -52,7 +52,7 @@ export async function receiveOutput<T>(
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof TransferError) throw error;
-      // Before there are bytes, all errors are of the connection; after that, they may be of the receiver.
+      // Before the first bytes, all errors come from the connection; after that, they may come from the receiver.
       if (checked && checked.failure === undefined) throw error;
       if (checked?.failure instanceof TransferError) throw checked.failure;
       why = networkReason(checked?.failure ?? error);
@@ -64,7 +64,7 @@ export async function receiveOutput<T>(
 
 /** Counts the bytes that pass and looks at the first ones. */
 class CheckedBytes {
-  /** What ended the bytes before their time. */
+  /** The error that ended the bytes early. */
   failure: unknown;
   private size = 0;
   private head = new Uint8Array();

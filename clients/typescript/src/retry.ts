@@ -15,7 +15,10 @@ export const PATIENT_TRIES = 14;
 /** Statuses of answers that say that nothing was done, and that it may be asked again. */
 export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
-/** Milliseconds before try number `tries` + 1 if the server does not say: doubled each time, with random jitter. */
+/**
+ * Milliseconds before try number `tries` + 1 if the server does not specify a delay: doubled each time, with random
+ * jitter.
+ */
 export function backOffMs(tries: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
 }
@@ -25,18 +28,18 @@ export function secondsOf(retryAfter: string | null): number | undefined {
   return retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
 }
 
-/** Waits before try number `tries` + 1: as many seconds as asked, 30 at most, else as `backOffMs` says. */
+/** Waits before try number `tries` + 1: for the requested seconds, at most 30, or else as `backOffMs` determines. */
 export function waitBeforeRetry(tries: number, seconds: number | undefined, signal?: AbortSignal): Promise<void> {
   return pause(seconds === undefined ? backOffMs(tries) : Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS), signal);
 }
 
-/** Whether trying again cannot help: a name that does not exist, a certificate that is not trusted. */
+/** Whether another try cannot help: a name that does not exist, a certificate that is not trusted. */
 export function isHopeless(error: unknown): boolean {
   const reason = networkReason(error);
   return reason === NO_HOST || reason === NOT_TRUSTED;
 }
 
-/** Why a request got no answer, in words a person can act on. */
+/** Why a request got no response, in words that a user can act on. */
 export function networkReason(error: unknown): string {
   const { cause, name } = error as { readonly cause?: { readonly code?: string }; readonly name?: string };
   switch (cause?.code ?? name ?? '') {

@@ -7,18 +7,21 @@ const REQUEST_TIMEOUT_MS = 60_000;
 
 export interface CallOptions {
   readonly idempotencyKey?: string;
-  /** Ends the call, and the waiting between tries, early. */
+  /** Ends the call, and the wait between tries, early. */
   readonly signal?: AbortSignal | undefined;
-  /** How often the request is sent at most; 6 times when absent. */
+  /** The maximum number of tries; 6 if absent. */
   readonly maxTries?: number;
   /** Called when the request is sent again. */
   readonly onRetry?: (() => void) | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Lets `signal` not end the call while it is unknown whether the request was taken: its answer is waited for. */
+  /**
+   * Prevents `signal` from ending the call while it is unknown whether the request was accepted: the call waits for
+   * the response.
+   */
   readonly settleBeforeAbort?: boolean;
 }
 
-/** Of one call. */
+/** Options of one call. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
@@ -44,8 +47,8 @@ interface Request {
 }
 
 /**
- * Calls the REST interface. What may be repeated is sent again a bounded number of times: reads, and writes that have
- * an Idempotency-Key or no effect beyond their first.
+ * Calls the REST interface. Repeatable requests are retried a bounded number of times: reads, and writes that have an
+ * Idempotency-Key or no effect beyond their first.
  */
 export class Transport {
   constructor(
@@ -128,7 +131,10 @@ export class Transport {
     });
   }
 
-  /** What such a response refuses the stream with: an `ApiError`, or a `ConnectionError` if no service sent it. */
+  /**
+   * The refusal in such a response to a stream: an `ApiError`, or a `ConnectionError` if it did not come from the
+   * service.
+   */
   async refusalOf(response: Response): Promise<Error> {
     return this.refusal(response, readEnvelope(await response.text()));
   }

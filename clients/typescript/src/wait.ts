@@ -7,28 +7,31 @@ import type { Transport } from './transport.js';
 
 const MIN_POLL_MS = 50;
 const MAX_POLL_MS = 60_000;
-/** Timers count no further; a longer wait is unbounded. */
+/** The longest delay of a timer; a longer wait is unlimited. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** How long the service may hold an answer back, in seconds; less than proxies and the request's own limit allow. */
+/** How long the service may delay a response, in seconds; less than proxies and the request's own limit allow. */
 const HELD_SECONDS = 25;
-/** An answer that came sooner than this was not held back. */
+/** A response that arrived sooner than this was not delayed. */
 const HELD_MS = 1_000;
 const CANCEL_TIMEOUT_MS = 15_000;
 
 export interface WaitOptions {
-  /** Ends the waiting when it fires; its reason is thrown. */
+  /** Ends the wait when it fires; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** What becomes of the generation when `signal` fires: it is asked to cancel, or goes on. `leave` when absent. */
+  /** The generation's fate when `signal` fires: it is cancelled, or continues. `leave` if absent. */
   readonly onAbort?: 'cancel' | 'leave';
-  /** How long to wait in all, in milliseconds; without end when absent. `WaitTimeout` is thrown, the generation goes on. */
+  /**
+   * The total time to wait, in milliseconds; unlimited if absent. After it, `WaitTimeout` is thrown, and the
+   * generation continues.
+   */
   readonly timeoutMs?: number;
-  /** Called with the task as it is at first, and after each change of its status. */
+  /** Called with the initial task, and after each change of its status. */
   readonly onStatus?: (task: GenerationTask) => void;
-  /** Called with 0 to 1, how much of a running generation is done, if its provider says so. */
+  /** Called with the progress of a running generation, from 0 to 1, if its provider reports it. */
   readonly onProgress?: (progress: number) => void;
-  /** Called after every event and answer, with the task and how often it was asked for. */
+  /** Called after every event and response, with the task and the number of tries. */
   readonly onAnswer?: (task: GenerationTask, tries: number) => void;
-  /** Called when the service did not answer and is asked again. */
+  /** Called when the service did not respond and the request is repeated. */
   readonly onRetry?: (() => void) | undefined;
 }
 
@@ -121,7 +124,7 @@ async function byPolling(
   }
 }
 
-/** Once an answer was wanted no more: whether it was heard is not waited for any longer than this. */
+/** Requests a cancel after the caller has stopped waiting, and waits for the response for a limited time only. */
 export async function askToCancel(transport: Transport, { generation_id }: GenerationTask): Promise<void> {
   const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
   await transport.post(`/generations/${generation_id}/cancel`, undefined, { signal }).catch(() => undefined);

@@ -38,32 +38,34 @@ export class Webhooks {
     return (await this.transport.get<Webhook>(pathOf(webhookId), options)).data;
   }
 
-  /** Changes what is given. */
+  /** Changes only the given fields. */
   async update(webhookId: string, change: UpdateWebhookRequest, { signal }: RequestOptions = {}): Promise<Webhook> {
     return (await this.transport.call<Webhook>({ method: 'PATCH', path: pathOf(webhookId), body: change }, { signal }))
       .data;
   }
 
-  /** One that is unknown, or gone already, is no error. */
+  /** Succeeds if the webhook is unknown or already deleted. */
   async delete(webhookId: string, { signal }: RequestOptions = {}): Promise<void> {
     try {
       await this.transport.call({ method: 'DELETE', path: pathOf(webhookId) }, { signal });
     } catch (error) {
-      // The answer to an earlier try may have been lost.
+      // The response to an earlier try may have been lost.
       if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
     }
   }
 
   /**
-   * A new secret for a webhook, or for `DEFAULT_WEBHOOK`; the one before it is valid for a day more. Sent once only: a second
-   * rotation would end that one at once.
+   * A new secret for a webhook, or for `DEFAULT_WEBHOOK`; the previous one remains valid for another day. Sent only
+   * once, because a second rotation would end the previous secret immediately.
    */
   async rotateSecret(webhookId: string, { signal }: RequestOptions = {}): Promise<WebhookSecret> {
     const path = `${pathOf(webhookId)}/secret`;
     return (await this.transport.post<WebhookSecret>(path, undefined, { signal, maxTries: 1 })).data;
   }
 
-  /** What a webhook was told, newest first. Fetches pages as they are needed; `limit` is the size of a page. */
+  /**
+   * The messages sent to a webhook, newest first. Fetches pages as they are needed; `limit` is the size of a page.
+   */
   async *deliveries(
     webhookId: string,
     query: ListWebhookDeliveriesQuery = {},

@@ -46,7 +46,10 @@ export async function verifyWebhook(
   );
 }
 
-/** What a program gives by mistake, and what no message is refused for: a parsed body, a variable that is not set. */
+/**
+ * Rejects mistakes of the calling program, which are not faults of a message: a parsed body, or a variable that is
+ * not set.
+ */
 function requireText(body: unknown, secrets: unknown): void {
   if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body))
     throw new TypeError('The body of a webhook must be the text or the bytes that were received, not parsed.');

@@ -30,7 +30,7 @@ describe('the events of an App by the TypeScript client', () => {
     darkroom = await linked.newClient();
   });
 
-  /** The opening of the first stream: what is created after it is told. */
+  /** Resolves when the first stream opens: events of generations created after that are reported. */
   const opened = (then: OnEvents): Promise<void> =>
     new Promise((resolve) => {
       link.onEvents = (response, pass) => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Where a connection is cut: before the service has the request, or once it has answered. */
+/** When a connection is cut: before the service has received the request, or after its response. */
 export type Cut = 'before' | 'after';
 
-/** A link to the service that cuts connections when a request of a kind passes, as often as it is told. */
+/** A proxy to the service that cuts connections when a matching request passes, a given number of times. */
 export class CuttingProxy {
   private readonly sockets = new Set<Socket>();
   private planned: { readonly line: RegExp; readonly where: Cut; times: number } | undefined;
@@ -69,7 +69,7 @@ export class CuttingProxy {
       service.write(chunk);
     });
     service.on('data', (chunk) => {
-      // The service has answered, so that it has done what was asked; the client hears nothing of it.
+      // The service has responded, so it has executed the request, but the client receives no response.
       if (isDoomed) end();
       else client.write(chunk);
     });

@@ -21,7 +21,7 @@ const CREDITS = 100;
 const SMALL = { model_key: 'sandbox-test', prompt: 'a lighthouse' } as const;
 const hanging = { ...SMALL, parameters: { behaviour: 'hang', size: '128x128' } };
 
-/** What a promise is refused with; it must not be kept. */
+/** The error with which a promise rejects; the promise must not be fulfilled. */
 async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

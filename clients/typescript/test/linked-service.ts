@@ -14,7 +14,7 @@ export class LinkedService {
     return new LinkedService(service, await EventsLink.to(service.url));
   }
 
-  /** The client of a new account, over the link, which counts from now on. */
+  /** A client of a new account, connected over the link, whose counts are reset. */
   async newClient(): Promise<Darkroom> {
     this.link.asked = { events: [], polls: 0 };
     return new Darkroom({ baseUrl: this.link.url, apiKey: (await this.service.tenant(10)).secret });
@@ -26,7 +26,7 @@ export class LinkedService {
   }
 }
 
-/** What is asked for, which takes so long. */
+/** A request for a generation that takes this long. */
 export const slowRequest = (delayMs: number) =>
   ({
     model_key: 'sandbox-test',
@@ -35,5 +35,5 @@ export const slowRequest = (delayMs: number) =>
     parameters: { behaviour: 'slow', delay_ms: delayMs, size: '128x128' },
   }) as const;
 
-/** Types of events, in the order in which a generation may have them. */
+/** Types of events, in the order in which they may occur for a generation. */
 export const ORDER = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];

@@ -103,35 +103,38 @@ const listLedger: OperatorOperation = {
   },
 };
 
-/** How long one may take, in milliseconds. */
+/** The maximum duration of one check, in milliseconds. */
 const LONGEST_MS = 3_600_000;
-/** The longest that it rests at a time. */
+/** The longest single pause, in milliseconds. */
 const LONGEST_REST_MS = 1_000;
 
-/** The stores of this process whose books are being checked: each check reads everything. */
+/**
+ * The stores of this process whose books are being checked. They allow one check at a time, because each check reads
+ * everything.
+ */
 const checked = new WeakSet<Context['accounts']>();
 
 /**
- * One check of the books of all accounts, from its making on. After each page that it has read, and every 500 items that
- * it has compared, it rests as long as that took, so that it takes half of a processor at most, and the requests of others
- * go on in between.
+ * One check of the books of all accounts, from its creation on. After each page that it has read, and every 500 items
+ * that it has compared, it pauses for as long as that took, so that it uses at most half of a processor and other
+ * requests are served in between.
  */
 export class BooksCheck implements Cancellation {
   readonly deadline = Infinity;
-  /** What was examined so far. */
+  /** The items examined so far. */
   progress: VerifyProgress = { accounts: 0, entries: 0, generations: 0 };
-  /** The result; null for a check that was stopped. Rejects as stores do. */
+  /** The result; null for a check that was stopped. Rejects with the errors of stores. */
   readonly result: Promise<Verification | null>;
   private readonly told = new Set<() => void>();
   private isStopped = false;
 
-  /** Throws CONFLICT while another one runs over the same stores in this process. */
+  /** Throws CONFLICT while another check runs over the same stores in this process. */
   constructor(private readonly context: Context) {
     if (checked.has(context.accounts))
       throw new ServiceError('CONFLICT', 'This process checks the books already; wait until that check has ended.');
     checked.add(context.accounts);
     this.result = this.run();
-    // Who asked for it may be gone.
+    // The caller may have disconnected, so nobody may handle the rejection.
     this.result.catch(() => undefined);
   }
 
@@ -192,7 +195,7 @@ const verifyBooks: OperatorOperation = {
     return {
       stream: () => lines(parts, call, check),
       mediaType: 'application/x-ndjson; charset=utf-8',
-      // Of nginx: what is buffered comes too late.
+      // Tells nginx not to buffer the stream, because buffered lines arrive too late.
       headers: { 'X-Accel-Buffering': 'no' },
     };
   },
@@ -222,7 +225,7 @@ function isRunningAfter(delayMs: number, { result }: BooksCheck): Promise<boolea
   return Promise.race([result.then(isOver, isOver), pause(delayMs, true, { ref: false })]);
 }
 
-/** Of a check that has ended: its outcome, what the log says of it, and what the page is told. */
+/** The end of a check: its outcome, its details for the log, and the last line for the page. */
 async function endOf({ log }: Context, { result, progress }: BooksCheck) {
   try {
     const found = await result;

@@ -11,12 +11,15 @@ const PAGE_SIZE = 25;
 const MAX_CURSOR = 2_000;
 const MAX_SEARCH = 1_000;
 
-/** Of work that is bounded and completed. With a call, stores let other requests go on between two pages of a list. */
+/**
+ * For work that is bounded and always completed. If stores receive it, they let other requests run between two pages
+ * of a list.
+ */
 const IN_TURN: Cancellation = { deadline: Infinity, isOver: false, onOver: () => () => undefined };
 
 /**
- * The one way in which an operation of operators is served: whoever asks is one and has signed in with a passkey, and
- * what they change or read of clients is recorded.
+ * The only way to serve an operator's operation: the caller is an operator who has signed in with a passkey, and
+ * every change or read of clients' data is recorded.
  */
 export function guarded(operation: OperatorOperation): ConsoleOperation {
   const { method, path, act: what, body, query: names = [], readsContent = false } = operation;

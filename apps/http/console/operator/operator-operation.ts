@@ -8,20 +8,23 @@ import type { StreamedAnswer } from '../../host/send.js';
 import type { RoutedContext } from '../../host/server.js';
 import type { ConsoleCall, ConsoleParts } from '../console-operation.js';
 
-/** What the log says of an act besides who did it: ids and numbers, never texts of people. */
+/** The details of an act in the log, besides who did it: ids and numbers, never people's texts. */
 export type ActDetails = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Begun {
   readonly act: string;
   readonly operatorId: string;
   readonly requestId: string;
-  /** The parameters of the path, such as `account_id`. What is no id is left out, as it could be anything. */
+  /**
+   * The parameters of the path, such as `account_id`. Values that are not ids are left out, as they could be
+   * anything.
+   */
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * The record of one act of an operator: a line before it has any effect, and one with its outcome before it is answered.
- * A process that ends between the two leaves the first.
+ * The record of one operator's act: one line in the log before it has any effect, and one with its outcome before the
+ * response. A process that ends between the two leaves only the first.
  */
 export class OperatorAct {
   private details: ActDetails = {};
@@ -29,7 +32,7 @@ export class OperatorAct {
   constructor(
     private readonly log: Log,
     private readonly begun: Begun,
-    /** Whether it is recorded at all. */
+    /** Whether the act is recorded at all. */
     private readonly isRecorded: boolean,
   ) {}
 
@@ -37,7 +40,7 @@ export class OperatorAct {
     this.write('begun');
   }
 
-  /** What is learned of it on the way. */
+  /** Adds details that are found while the act runs. */
   note(details: ActDetails): void {
     this.details = { ...this.details, ...details };
   }
@@ -71,27 +74,29 @@ export interface OperatorCall extends ConsoleCall {
   readonly page: PageRequest;
   /** The same for a list of a service. */
   readonly paging: { readonly pageSize: number; readonly pageToken: string };
-  /** The record of it in the log. Operations add what they learn. */
+  /** The record of the act in the log. Operations add details to it. */
   readonly act: OperatorAct;
 }
 
 /**
- * One request that the operator's area makes of its server. It can be served only as `guarded` makes it: for an operator
- * who has signed in with a passkey, lately where it changes something, and recorded.
+ * One request that the operator's area sends to its server. It can be served only through `guarded`: for an operator
+ * who has signed in with a passkey, recently if it makes a change, and with a record.
  */
 export interface OperatorOperation {
   readonly method: 'GET' | 'POST';
   /** Under `/console/api/operator`. */
   readonly path: string;
-  /** What it is called in the log, as in "suspend an account". */
+  /** The name of the act in the log, as in "suspend an account". */
   readonly act: string;
-  /** Whether it answers what belongs to clients, such as a prompt. It is recorded then, as changes are. */
+  /** Whether the response contains clients' content, such as a prompt. It is then recorded, as changes are. */
   readonly readsContent?: true;
   /** Query parameters besides the cursor of a list. */
   readonly query?: readonly string[];
-  /** Without it the body is an empty object. */
+  /** If absent, the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
-  /** The data of the envelope, which may be a message, or a stream that records its own end. Throws `ServiceError`. */
+  /**
+   * The data of the envelope, which may be a message, or a stream that records its own end. Throws `ServiceError`.
+   */
   answer(parts: ConsoleParts, call: OperatorCall): Promise<object | StreamedAnswer>;
 }
 

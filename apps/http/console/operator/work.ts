@@ -27,7 +27,7 @@ const listOpenWork: OperatorOperation = {
   },
 };
 
-/** As its client could. */
+/** Cancels a generation, as its client could. */
 const cancelGeneration: OperatorOperation = {
   method: 'POST',
   path: '/generations/:generation_id/cancel',

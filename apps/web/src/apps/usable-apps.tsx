@@ -16,12 +16,15 @@ export function useApps(): Data<UsableApps> {
   return useData<UsableApps>('/usable-apps');
 }
 
-/** The App that the address names, else the first of a kind. One that is not known is shown as the server has it: unknown. */
+/**
+ * The App that the address names, or else the first of a kind. An unknown App is shown as the server reports it:
+ * unknown.
+ */
 export function pickedApp(usable: UsableApps, usual: UsableApp['kind']): string {
   return place.value.query['app'] ?? usualApp(usable, usual) ?? '';
 }
 
-/** What the query says of an App: nothing of the one that is meant where none is named. */
+/** The value of `app` in the query; undefined for the default App, which needs no name. */
 export function appQuery(usable: UsableApps, appId: string, usual: UsableApp['kind']): string | undefined {
   return appId === usualApp(usable, usual) ? undefined : appId;
 }
@@ -43,11 +46,11 @@ export function appName({ name, kind }: UsableApp): string {
 interface AppPickerProps {
   readonly apps: UsableApps;
   readonly picked: string;
-  /** The first of this kind is meant where the address names none. */
+  /** The kind whose first App is the default if the address names none. */
   readonly usual: UsableApp['kind'];
 }
 
-/** Which App's things are shown. An account with nothing but this page's has nothing to choose. */
+/** Chooses the App whose items are shown. An account that has only the App of this page has nothing to choose. */
 export function AppPicker({ apps, picked, usual }: AppPickerProps) {
   if (apps.apps.length < 2) return null;
   return (

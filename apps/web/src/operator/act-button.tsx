@@ -75,23 +75,23 @@ export function FailureNote({ failure }: { readonly failure: ActFailure | undefi
 
 interface ActButtonProps<T> {
   readonly label: string;
-  /** The label for screen readers, where the visible one does not say of what. */
+  /** The label for screen readers, if the visible one does not name the object. */
   readonly fullLabel?: string;
   readonly title: string;
   readonly consequence: ComponentChildren;
-  /** What the button says that does it. */
+  /** The label of the button that performs the act. */
   readonly doIt: string;
   readonly isDangerous?: boolean;
   /** Fields of the form in the dialog. */
   readonly children?: ComponentChildren;
   readonly act: (form: FormData) => Promise<T>;
-  /** What follows once the dialog is gone, such as moving the focus. */
+  /** Called once the dialog is closed, for example to move the focus. */
   readonly done: (result: T) => Promise<void>;
-  /** Told of a refusal that another sign-in would lift. */
+  /** Called after a refusal that another sign-in would lift. */
   readonly refused: () => void;
 }
 
-/** A button for what changes something: a dialog says what it will do, and takes what it needs. Escape closes it. */
+/** A button for a change: a dialog explains the effect and asks for the input. Escape closes it. */
 export function ActButton<T>(props: ActButtonProps<T>) {
   const { label, fullLabel = label, isDangerous = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);

@@ -16,7 +16,7 @@ interface OperatorAreaProps {
   readonly reload: () => Promise<void>;
 }
 
-/** What operators see and do, once they have signed in with a passkey. */
+/** The area of operators, once they have signed in with a passkey. */
 export function OperatorArea({ place, overview, reload }: OperatorAreaProps) {
   if (!overview.has_operator_area)
     return <p class="fault">This is for operators, and you are none. What was yours is in the account’s own pages.</p>;

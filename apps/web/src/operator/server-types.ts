@@ -1,6 +1,6 @@
 import type { Entry as LedgerEntry, Status } from '../api-types.js';
 
-/** What the server answers under `/console/api/operator`. What there is not is left out. */
+/** The server's responses under `/console/api/operator`. Values that do not exist are left out. */
 
 export interface Account {
   readonly account_id: string;
@@ -79,13 +79,13 @@ export interface Entry {
   readonly operation_id?: string;
   readonly reason?: string;
   readonly credential_name?: string;
-  /** Who made it in this area. */
+  /** The operator who made the entry in this area. */
   readonly operator_email?: string;
 }
 
 export interface Operated {
   readonly account: Account;
-  /** When it was made, if it was made before. */
+  /** The time when it was first made, if this is a repetition. */
   readonly earlier_at?: string;
 }
 
@@ -150,7 +150,7 @@ export interface Provider {
   readonly workers: readonly Worker[];
 }
 
-/** What a check of the books says: how far it is, and in its last line how it ended. */
+/** A line of a check of the books: its progress, and in the last line its outcome. */
 export interface CheckLine {
   readonly accounts: number;
   readonly entries: number;

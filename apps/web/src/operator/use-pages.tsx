@@ -6,23 +6,23 @@ import { type Data, useData } from '../use-data.js';
 
 type Page<N extends string, T> = Readonly<Record<N, readonly T[]>> & { readonly next_cursor?: string };
 
-/** A list that is read page by page. */
+/** A list that is loaded page by page. */
 export interface Pages<N extends string, T, A extends Page<N, T>> extends Data<A> {
-  /** All that was read, of the first page and of those behind it. */
+  /** The items of all pages loaded so far. */
   readonly items: readonly T[];
-  /** Absent once all is read. */
+  /** Absent once all pages are loaded. */
   readonly more?: (() => Promise<void>) | undefined;
   readonly isReading: boolean;
 }
 
 interface Behind<T> {
-  /** What the pages behind belong to: another reading of the first one drops them. */
+  /** The first page that the later pages belong to: when it is loaded again, they are dropped. */
   readonly first: object;
   readonly items: readonly T[];
   readonly cursor: string | undefined;
 }
 
-/** Reads the first page when the part is first shown, and the others as they are asked for. */
+/** Loads the first page when the component is first shown, and the others on request. */
 export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
   path: string,
   name: N,
@@ -65,11 +65,11 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
 
 interface MoreButtonProps {
   readonly pages: { readonly more?: (() => Promise<void>) | undefined; readonly isReading: boolean };
-  /** What there is more of, as in "More keys". */
+  /** The kind of items, as in "More keys". */
   readonly what: string;
 }
 
-/** Reads the next page of a list, while there is one. */
+/** Loads the next page of a list, while there is one. */
 export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps) {
   if (more === undefined) return null;
   return (
@@ -97,10 +97,10 @@ export const LISTED = [
 
 export type ListedName = (typeof LISTED)[number]['name'];
 
-/** A page of the operator's area: a list, or one thing of it. */
+/** A page of the operator's area: a list, or a single item. */
 export interface Place {
   readonly name: ListedName;
-  /** Of an account or a generation. */
+  /** The id of an account or a generation. */
   readonly id?: string;
 }
 

@@ -11,7 +11,7 @@ interface Answer {
   readonly next_cursor?: string;
 }
 
-/** What credits are held for, in all accounts: what waits, what runs, and what has ended and is not settled. */
+/** The generations of all accounts that hold credits: queued, running, and ended but not settled. */
 export function WorkList({ refused }: { readonly refused: () => void }) {
   const work = usePages<'work', Work, Answer>('/operator/work', 'work');
   const again = async (sentence: string): Promise<void> => {

@@ -180,7 +180,7 @@ interface PlaygroundProps {
   readonly appId: string;
   readonly models: readonly Model[];
   readonly first: Model;
-  /** What an earlier generation was asked for. */
+  /** The input of an earlier generation. */
   readonly known: GenerationInput | undefined;
   readonly overview: Overview;
   readonly reload: () => Promise<void>;
@@ -189,7 +189,7 @@ interface PlaygroundProps {
 interface CreateFault {
   readonly sentence: string;
   readonly pointer: string;
-  /** The request that it is about: what was changed since may be valid. */
+  /** The request that caused the fault; what has changed since then may be valid. */
   readonly asked: string;
 }
 

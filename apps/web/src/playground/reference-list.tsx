@@ -157,13 +157,13 @@ const ROLE_TEXTS: Readonly<Record<Role, string>> = {
 interface ReferenceListProps {
   readonly model: Model;
   readonly references: References;
-  /** What is wrong with them, by their place. */
+  /** The fault of the reference at this position. */
   readonly faultAt: (index: number) => string | undefined;
-  /** What is wrong with all of them. */
+  /** A fault that concerns all references. */
   readonly fault: string | undefined;
 }
 
-/** Reference files: dropped or picked, with what each is for. */
+/** Reference files, which can be dropped or picked, with the role of each. */
 export function ReferenceList({ model, references, faultAt, fault }: ReferenceListProps) {
   const { max_reference_uploads: most, upload_media_types: types, reference_roles: roles } = model.limits;
   const [isOver, setOver] = useState(false);

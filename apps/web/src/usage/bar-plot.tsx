@@ -9,19 +9,19 @@ export interface PlottedSeries {
 }
 
 interface BarPlotProps {
-  /** One for each bar. */
+  /** One name per bar. */
   readonly names: readonly string[];
-  /** The largest first: later ones are drawn over earlier ones. */
+  /** The largest series first: later ones are drawn over earlier ones. */
   readonly series: readonly PlottedSeries[];
 }
 
 const HEIGHT_PX = 240;
-/** A label of the axis takes about so much room. */
+/** The approximate width of a label of the axis. */
 const LABEL_PX = 84;
 const MAX_LABEL = 14;
 const STEPS = [1, 2, 5, 7, 14, 30, 60, 90, 180, 365];
 
-/** Bars over names. What it shows is in a table beside it, which is all that screen readers are told. */
+/** Bars over names. A table beside the plot contains the same data, and screen readers receive only the table. */
 export function BarPlot({ names, series }: BarPlotProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -83,7 +83,7 @@ async function readAll(path: string): Promise<Usage> {
 
 const BY_TEXTS: Readonly<Record<UsageBy, string>> = { day: 'Day', model: 'Model', key: 'Key' };
 const RANGES = [7, 31, 90, 365];
-/** More bars than this are too narrow to be told apart; days are always all shown. */
+/** More bars than this would be too narrow to distinguish; days are always all shown. */
 const MAX_BARS = 12;
 
 interface UsageCardProps {
@@ -91,7 +91,7 @@ interface UsageCardProps {
   readonly currency: string;
 }
 
-/** What the account has used, by day, model or key, over a range of days. */
+/** The account's usage by day, model or key, over a range of days. */
 export function UsageCard({ appId, currency }: UsageCardProps) {
   const { by, range } = askedFor();
   const usage = useUsage(appId, by, range);
@@ -112,7 +112,7 @@ export function UsageCard({ appId, currency }: UsageCardProps) {
   );
 }
 
-/** As the address says; else the last month by day. */
+/** The selection in the address, or the last month by day. */
 function askedFor(): { readonly by: UsageBy; readonly range: Range } {
   const { query } = place.value;
   const usual = lastDays(USUAL_DAYS);

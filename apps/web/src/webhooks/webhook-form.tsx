@@ -66,13 +66,13 @@ export interface WebhookFields {
 }
 
 interface WebhookFormProps {
-  /** What it is now; absent for a new one. */
+  /** The current webhook; absent for a new one. */
   readonly known?: Webhook;
   readonly doIt: string;
   readonly submit: (fields: WebhookFields) => Promise<void>;
 }
 
-/** The address of a webhook, what it is told of, and a note for people. What is refused is said at its field. */
+/** The URL of a webhook, the events it receives, and a note for people. Errors are shown at their fields. */
 export function WebhookForm({ known, doIt, submit }: WebhookFormProps) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<{ readonly sentence: string; readonly pointer: string }>();

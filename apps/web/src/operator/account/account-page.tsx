@@ -20,7 +20,7 @@ import {
 import { hrefOfPlace, MoreButton, usePages } from '../use-pages.js';
 import { BooksCard, CreditsForm, Ledger } from './books-card.js';
 
-/** What the account makes the service keep, and its Apps with what each one keeps. */
+/** The storage that the account uses, and its Apps with the storage of each. */
 export function AppList({ path }: { readonly path: string }) {
   const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
   return (
@@ -149,12 +149,12 @@ interface PeopleCardProps {
   readonly refused: () => void;
 }
 
-/** Who signs in for the account. A link is shown once, and kept in this part of the page and nowhere else. */
+/** The people who sign in for the account. A link is shown once, and is stored only in this component. */
 export function PeopleCard({ path, self, refused }: PeopleCardProps) {
   const people = usePages<'people', Person>(`${path}/people`, 'people');
   const [link, setLink] = useState<WithLink>();
   useEffect(() => {
-    // A browser may keep the page as it is, to show it again when the operator comes back.
+    // A browser may keep the page and show it again when the operator returns.
     const forget = (): void => setLink(undefined);
     window.addEventListener('pagehide', forget);
     return () => window.removeEventListener('pagehide', forget);

@@ -14,7 +14,7 @@ interface BooksCardProps {
   readonly refused: () => void;
 }
 
-/** What the account has, and whether it may spend it. */
+/** The account's credits, and whether it may spend them. */
 export function BooksCard({ account, path, changed, refused }: BooksCardProps) {
   const figures = [
     { name: 'Available', value: numberText(account.available_credits), note: 'can be spent now' },
@@ -123,14 +123,14 @@ interface CreditsFormProps {
   readonly refused: () => void;
 }
 
-/** What is to be confirmed. */
+/** The operation to be confirmed. */
 interface Asked {
   readonly kind: 'grants' | 'adjustments';
   readonly credits: number;
   readonly reason: string;
 }
 
-/** Gives an account credits, or corrects what it was given, after a look at what will come of it. */
+/** Grants credits to an account or adjusts them, after a preview of the outcome. */
 export function CreditsForm({ account, path, changed, refused }: CreditsFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const dialog = useRef<HTMLDialogElement>(null);
@@ -304,7 +304,7 @@ export function Ledger({ entries, currency }: LedgerProps) {
   );
 }
 
-/** What an operator corrected has its sign; a charge moves credits that were reserved before. */
+/** An operator's adjustment is shown with its sign; a charge moves credits that were already reserved. */
 function amountText({ kind, credits, available_change: changed }: Entry): string {
   return numberText(kind === 'adjustment' ? changed : credits);
 }

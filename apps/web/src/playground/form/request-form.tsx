@@ -101,7 +101,10 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Paramet
   };
 }
 
-/** Of a schema that says more than these words do, the server has the last word: its answer is shown at the field. */
+/**
+ * The kind of field for a schema. Rules that the field does not support are left to the server, whose error is shown
+ * at the field.
+ */
 function kindOf(schema: JsonObject): FieldKind {
   const { type } = schema;
   const choices = schema['enum'];
