@@ -17,7 +17,7 @@ export async function pageByToken<T>(
   return { items, ...(nextCursor === undefined ? {} : { nextCursor: tokenOf(of, nextCursor) }) };
 }
 
-/** The page with the cursor that its token stands for. Throws as `pageByToken` does. */
+/** The page with the cursor in its token. Throws as `pageByToken` does. */
 export function cursorOf({ limit, cursor }: PageRequest, of: string, sentAs: SentAs = 'page_token'): PageRequest {
   return cursor === undefined ? { limit } : { limit, cursor: readToken(cursor, of, sentAs) };
 }

@@ -106,7 +106,7 @@ export interface Server {
   readonly port: number;
 }
 
-/** A server and what it is asked for. */
+/** A server and the requests sent to it. */
 export interface Loaded {
   readonly server: Server;
   readonly kind: Slice['kind'];

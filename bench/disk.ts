@@ -22,7 +22,7 @@ export interface SyncTimes {
   readonly p99Micros: number;
 }
 
-/** How long this disk takes to make a small append durable: what every promise of the service waits for. */
+/** The time this disk takes to make a small append durable, which every guarantee of the service depends on. */
 export function measureSync(folder: string): SyncTimes {
   const file = openSync(join(folder, 'sync-times'), 'a');
   const bytes = Buffer.alloc(APPEND_BYTES, 'x');

@@ -49,7 +49,10 @@ export function linkOf({ name }: Pick<SlowFleet, 'name'>, link: (typeof LINKS)[n
   return `${name} ${link}`;
 }
 
-/** One side of a comparison. Each REST process has so many clients, so that more processes are asked for more. */
+/**
+ * One side of a comparison. Each REST process has this number of clients, so that more processes receive more
+ * requests.
+ */
 export class SlowSide extends Side {
   readonly more: SlowShown[] = [];
 

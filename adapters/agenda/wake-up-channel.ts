@@ -67,7 +67,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
   /** Other processes are notified through the change stream, so there is nothing to publish. */
   async publish(): Promise<void> {}
 
-  /** Has Agenda take a wake-up that is due now. */
+  /** Makes Agenda take a wake-up that is due now. */
   ring(): void {
     if (this.state !== 'connected') return;
     this.rings += 1;
@@ -181,7 +181,7 @@ export type WokenBy = 'auto' | 'change-streams' | 'polling';
 export async function hearsOfChanges(database: AgendaDatabase, wokenBy: WokenBy): Promise<boolean> {
   if (wokenBy === 'polling') return false;
   const hello = await database.ask(() => database.db.command({ hello: 1 }));
-  // Only members of a replica set have a name for it, and only a router answers with this message.
+  // Only members of a replica set report its name, and only a router responds with this message.
   const tells = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
   if (wokenBy === 'change-streams' && !tells) {
     throw new AgendaRefused(

@@ -211,7 +211,7 @@ export class WakeUpCollection {
     return stamp;
   }
 
-  /** Returns false when the subject has a wake-up, which stands. */
+  /** Returns false if the subject already has a wake-up, which remains unchanged. */
   private async insert({ key, stamp, failCount }: HeldWakeUp, at: number): Promise<boolean> {
     const document = { ...aWakeUp(key, at, stamp), failCount };
     return this.database.ask(() =>

@@ -135,9 +135,9 @@ class OwnConnection implements Connection {
 }
 
 /**
- * Lets so many requests to one origin begin, and the others wait. A request that gives up leaves the line, and nothing
- * of it is handed to a connection. In the library's own queue it would stay, and each abandoned request would close the
- * connection that it gets in the end.
+ * Limits the number of concurrent requests to one origin; the others are queued. A request that is aborted leaves the
+ * queue without using a connection. In the library's own queue it would stay, and each abandoned request would close
+ * the connection that it is given in the end.
  */
 export class ConnectionSlots {
   private readonly queues = new Map<string, PQueue>();
@@ -416,7 +416,7 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Endpoin
   };
 }
 
-/** It always answers with a list, as callers expect that choose between IPv6 and IPv4. */
+/** It always returns a list, because callers that choose between IPv6 and IPv4 expect one. */
 function guardedLookup(allow: AllowList, target: Endpoint, resolve: Resolver): LookupFunction {
   return (hostname, { all }, callback) => {
     const answer = async () => {
@@ -468,14 +468,14 @@ function addedByEnvironment(): readonly string[] {
   }
 }
 
-/** How long a name server may take for an answer before it is asked again, in milliseconds. */
+/** The time that a name server has for a response before the query is repeated, in milliseconds. */
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 /** The most names that are resolved at once for clients, which is fewer than for the whole process. */
 const MAX_BY_SYSTEM = 1;
 /** How many names wait for that. */
 const MAX_WAITING_FOR_SYSTEM = 256;
-/** Whatever says that there is no such name, or no address of it. */
+/** Responses that mean that the name does not exist, or has no address of the requested kind. */
 const NONE = ['ENOTFOUND', 'ENODATA'];
 
 type Found = Awaited<ReturnType<Resolver>>;

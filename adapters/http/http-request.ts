@@ -138,7 +138,7 @@ export interface Flow {
 const MAX_WAITING_BYTES = 256 * 1024;
 /** The overhead of a piece beside its bytes. */
 const PIECE_OVERHEAD_BYTES = 128;
-/** Pieces that are shorter together are joined, so that whoever keeps them does not pay for each. */
+/** Short pieces are joined, to avoid overhead for each of them in code that stores them. */
 const JOINED_BYTES = 16 * 1024;
 
 /**
@@ -232,7 +232,10 @@ export function mediaTypeOf({ mediaType }: BodyFile): string {
   return mediaType;
 }
 
-/** The file's bytes. Throws if they are not as many as it says: a body must not end early, or go on as something else. */
+/**
+ * The file's bytes. Throws if their number differs from the declared size: a body must not end early, or continue
+ * with other data.
+ */
 export async function* bytesOfFile(file: BodyFile): AsyncGenerator<Uint8Array> {
   const { byteSize } = file;
   let byteLength = 0;

@@ -138,8 +138,8 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const TIMED_OUT = 'UND_ERR_CONNECT_TIMEOUT';
 
 /**
- * Has a proxy, at the other end of a connection, connect it to the target with CONNECT. Throws `ProxyFailure` for any answer
- * but success, and destroys the connection then.
+ * Asks the proxy at the other end of a connection to connect it to the target with CONNECT. Throws `ProxyFailure` for
+ * any response but success, and then destroys the connection.
  */
 export async function openTunnel(
   socket: Socket,

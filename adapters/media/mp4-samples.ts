@@ -68,7 +68,7 @@ function hasSamplesOf(trak: Buffer, data: MediaData): boolean {
   return places !== undefined && runs !== undefined && areInChunks(sizes, runs.content, places, data);
 }
 
-/** Undefined where the table has fewer entries than it says. */
+/** Undefined if the table has fewer entries than it declares. */
 function sizesIn({ type, content }: InnerBox): Sizes | undefined {
   const count = wordAt(content, 8);
   const sameSize = type === 'stsz' ? wordAt(content, 4) : 0;
@@ -159,7 +159,7 @@ function hasSamplesOfFragments(known: KnownParts, data: MediaData): boolean {
   return true;
 }
 
-/** Undefined where a run has fewer entries than it says. */
+/** Undefined if a run has fewer entries than it declares. */
 function runIn(
   trun: Buffer,
   defaultSize: number,

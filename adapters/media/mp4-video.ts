@@ -14,8 +14,8 @@ const WORD_BYTES = 4;
 const CODECS: ReadonlySet<string> = new Set(['avc', 'av1', 'vp9']);
 
 /**
- * Looks at the entry of every sample, so that tables that cannot be read are found, and at whether the first sample that has
- * content lies within the file.
+ * Examines the entry of every sample, to find unreadable tables and to check that the first sample with content is
+ * within the file.
  */
 async function hasSamples(track: InputVideoTrack): Promise<boolean> {
   const sink = new EncodedPacketSink(track);
@@ -36,7 +36,7 @@ interface Span {
 
 async function spanOf(track: InputVideoTrack): Promise<Span> {
   const to = await track.computeDuration();
-  // Without a length there is no first picture to ask for.
+  // A video without a length has no first picture.
   return { from: to > 0 ? Math.max(0, await track.getFirstTimestamp()) : 0, to };
 }
 

@@ -79,7 +79,7 @@ const COUNTS: Readonly<Record<string, (rest: Buffer) => number>> = {
   keys: (rest) => (wordAt(rest, 4) * 8 > rest.length ? Infinity : 0),
 };
 
-/** Tables of which an entry stands for many samples. */
+/** Tables in which one entry describes many samples. */
 const SUMS = new Set(['stts', 'ctts']);
 
 /** The sums over the boxes of one track, or over those outside of all tracks. */

@@ -153,7 +153,8 @@ function clientOf(
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
       // Repeated, as `journal=false` in the URL would override the line above.
       journal: true,
-      // By default the driver waits for a connection without a limit, and its general `timeoutMS` has no effect here.
+      // Bounds the wait for a connection, which is unlimited by default; the driver's general `timeoutMS` has no
+      // effect here.
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
       socketTimeoutMS: timeoutMs,
@@ -175,11 +176,11 @@ function urlRefused(cause?: unknown): MongoRefused {
 }
 
 export interface Deployment {
-  /** Whether a majority of servers can be asked for. */
+  /** Whether reads and writes can require a majority of servers. */
   readonly isReplicated: boolean;
   /**
-   * Whether a change stream reports a write soon. A router's stream tells in the order of all shards: a write of one waits
-   * until every other shard has written too, or after ten seconds has noted that it did not.
+   * Whether a change stream reports a write soon. A router's stream reports in the order of all shards: a write of
+   * one shard waits until every other shard has written too, or has noted after ten seconds that it did not.
    */
   readonly tellsSoon: boolean;
   /**

@@ -226,7 +226,7 @@ interface NamedDocument {
   readonly record: string;
 }
 
-/** Records by name, each written onto the version that its writer saw; 0 stands for none. */
+/** Records by name, each written onto the version that its writer saw; 0 means none. */
 export class NamedDocuments<T extends { readonly version: number }> {
   private readonly collection: Collection<NamedDocument>;
 

@@ -30,7 +30,7 @@ export interface MongoStores extends Pick<Ports, DatabasePort> {
   readonly claims: MongoClaimStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
-  /** Undefined where the server has no change streams, or only such as tell late. */
+  /** Undefined if the server has no change streams, or only delayed ones. */
   readonly generationChanges: MongoGenerationChanges | undefined;
   /** For adapters of other technologies that keep something in the same database. */
   readonly db: Db;

@@ -70,7 +70,7 @@ export class ServerLock {
     this.isWhole = true;
   }
 
-  /** Has the next server check the database before it uses it. */
+  /** Makes the next server check the database before it uses it. */
   noteDamaged(): void {
     writePrivately(this.bootPath, DAMAGED);
   }

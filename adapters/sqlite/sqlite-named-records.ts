@@ -28,7 +28,7 @@ export const WEBHOOK_ENDPOINTS: NamedTable<AppWebhooks> = {
   nameOf: ({ appId }) => appId,
 };
 
-/** Records by name in SQLite, each written onto the version that its writer saw; 0 stands for none. */
+/** Records by name in SQLite, each written onto the version that its writer saw; 0 means none. */
 export class SqliteNamedRecords<R extends { readonly version: number }> {
   private readonly byName: Query;
 

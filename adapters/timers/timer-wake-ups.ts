@@ -5,7 +5,7 @@ import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
 
 type Handler = Parameters<WakeUps['start']>[0];
 
-/** How often the table is asked for wake-ups that other processes, such as an operator's tools, have put there. */
+/** How often the table is polled for wake-ups stored by other processes, such as an operator's tools. */
 const POLL_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
@@ -142,7 +142,7 @@ export class TimerWakeUps implements WakeUps {
       }
       next = Math.min(next, (await this.table.nextAt(now)) ?? next, this.nextRetryAt(now));
     } catch {
-      // A table that cannot be read now is asked again at the next poll.
+      // A table that cannot be read now is read again at the next poll.
     }
     this.looking = false;
     if (this.moreIsDue && this.free() > 0) this.look();

@@ -7,8 +7,8 @@ import { createProgram } from './program.js';
 import { print, say } from './terminal.js';
 
 /**
- * Runs one command line, the words after the program's name, and answers the exit code. A failure is one clear sentence
- * on stderr, never a stack trace. Runs in one process share no state, so any number may run concurrently.
+ * Runs one command line, the words after the program's name, and returns the exit code. A failure is one clear
+ * sentence on stderr, never a stack trace. Runs in one process share no state, so any number may run concurrently.
  */
 export async function run(args: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
@@ -20,7 +20,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<ExitCode>
 }
 
 function report(io: CliIo, error: unknown, json: boolean): ExitCode {
-  // Commander has printed its own sentence, or the help that was asked for.
+  // Commander has printed its own sentence, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (io.environment['DARKROOM_DEBUG'] === '1') new Console(io.stdout, io.stderr).error(error);
   const { message, exitCode, details, isTold } = failureOf(error);

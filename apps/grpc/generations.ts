@@ -109,7 +109,7 @@ export const GENERATION_METHODS = [
   }),
 ] as const;
 
-/** How often it is asked whether the caller may still watch. */
+/** How often to check that the caller may still watch. */
 const ASK_EVERY_MS = 1_000;
 
 export const WATCH_METHODS = [
@@ -199,8 +199,8 @@ function readFilter({
 }
 
 /**
- * Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values
- * there may be.
+ * Over REST a body that is nested deeper, or holds more, is not read at all. Returns the remaining number of names
+ * and values.
  */
 function refuseLarge(value: Json, levels: number, most: number): number {
   let left = most - 1;
@@ -309,7 +309,7 @@ export function readMask(mask: FieldMask | undefined): Mask {
   );
 }
 
-/** Addresses are signed only where they are asked for. */
+/** URLs are signed only if they are requested. */
 export async function showGeneration(context: Context, generation: Generation, mask: Mask): Promise<Shown> {
   if (mask === undefined || mask.has('outputs'))
     return masked(renderGeneration(await viewGeneration(context, generation)), mask);

@@ -2,7 +2,7 @@ import type { Server, ServiceDefinition } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { singleFlight } from '../readiness.js';
 
-/** How often it is asked whether the process is ready, and how long that may take. */
+/** How often readiness is checked, and the time limit of a check. */
 const LOOK_EVERY_MS = 3_000;
 const ANSWER_WITHIN_MS = 2_500;
 

@@ -103,11 +103,11 @@ export interface ServingCalls {
   readonly observer?: CallObserver | undefined;
   /** Throws what refuses a call that the stores could not answer anyway. */
   readonly requireStores: () => void;
-  /** Aborted when the server is asked to stop: a stream could last longer than the grace period. */
+  /** Aborted when the server starts to stop: a stream could last longer than the grace period. */
   readonly stopping: AbortSignal;
 }
 
-/** How often a caller that does not read is asked whether it may still watch. */
+/** How often to check that a caller that does not read may still watch. */
 const ASK_EVERY_MS = 1_000;
 
 /** Whether the answer was delivered. */
@@ -318,7 +318,10 @@ function levelFor(code: EndedCall['code']): 'error' | 'info' | 'debug' {
     : 'info';
 }
 
-/** A caller that does not read is asked each second whether it may still watch: then it must not keep what it watches. */
+/**
+ * While a caller does not read, its permission to watch is checked every second, so that it cannot keep what it
+ * watches after losing it.
+ */
 async function untilReadOr(
   call: ServerWritableStream<never, object>,
   over: AbortSignal,

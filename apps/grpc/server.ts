@@ -57,7 +57,7 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
-  /** Port 0 takes any free one; answers the one taken. */
+  /** Port 0 selects any free port; returns the selected one. */
   listen(host: string, port: number): Promise<number>;
   /** Accepts no more calls, ends streams, finishes the other calls in progress, and aborts the rest after `graceMs`. */
   close(graceMs: number): Promise<void>;

@@ -80,7 +80,7 @@ function bodyOf({ filename, mediaType, byteSize, sha256, role }: PrepareUploadRe
   return {
     ...(filename === undefined ? {} : { filename }),
     ...(mediaType === undefined ? {} : { media_type: mediaType }),
-    // Beyond 2^53 - 1 it is no longer exact, and refused all the same.
+    // Beyond 2^53 - 1 the number is no longer exact, but it is refused anyway.
     ...(byteSize === undefined ? {} : { byte_size: Number(byteSize) }),
     ...(sha256 === undefined ? {} : { sha256 }),
     ...(roleName === undefined ? {} : { role: roleName }),

@@ -112,7 +112,8 @@ const MAX_WAITING = 1024 * 1024;
 /** A line that cannot be written, on a full disk for example, changes nothing else: no work may fail for its log. */
 function lossy(fd: number): ReturnType<typeof pino.destination> {
   const destination = pino.destination({ dest: fd, sync: true, maxLength: MAX_WAITING });
-  // Without a listener an error would be thrown at whoever logs. The library's own passes on all but a closed pipe.
+  // Without a listener an error would be thrown in the code that logs. The library's own listener passes on all but a
+  // closed pipe.
   destination.on('error', () => undefined);
   return destination;
 }

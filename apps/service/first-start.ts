@@ -15,9 +15,9 @@ export const FIRST_PROMPT = 'a lighthouse at dusk';
 export interface Demo {
   readonly accountId: string;
   readonly appId: string;
-  /** Told once, in a terminal or a file of the owner's; only its digest is kept. */
+  /** Shown once, in a terminal or a file of the owner; only its digest is stored. */
   readonly secret: string;
-  /** Signs the demo person in, once; told as `secret` is. Undefined where people cannot sign in. */
+  /** Signs the demo person in, once; shown as `secret` is. Undefined if people cannot sign in. */
   readonly signInPath: string | undefined;
   /**
    * The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none
@@ -27,8 +27,8 @@ export interface Demo {
 }
 
 /**
- * Gives an empty data folder a demo account: 10,000 credits, one App, one key, and one person where people can sign in.
- * Answers null if there is already an account with a key. An interrupted start is completed, not repeated.
+ * Gives an empty data folder a demo account: 10,000 credits, one App, one key, and one person where people can sign
+ * in. Returns null if there is already an account with a key. An interrupted start is completed, not repeated.
  */
 export async function firstStart(
   context: Context,

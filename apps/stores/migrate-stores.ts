@@ -9,7 +9,7 @@ import { checkInstallation, hadSecret, isOneOfSeveral, refuseObjects } from './s
 interface Migration {
   /** The process that opens the stores afterwards: a server may be the only process, and then makes the secret. */
   readonly role?: 'server' | 'tool';
-  /** Told a line for each thing made, by and by, as a later one may fail. */
+  /** Called with a line for each created item, one by one, because a later one may fail. */
   readonly tell?: (line: string) => void;
 }
 

@@ -22,7 +22,7 @@ export class CurrentCatalog implements Catalog {
   }
 
   /**
-   * Reads it again, one reading after another, and answers how many models there are now. Throws what `load` throws;
+   * Loads the catalog again, one load at a time, and returns the number of its models. Throws the errors of `load`;
    * then nothing changes.
    */
   readAgain(): Promise<number> {

@@ -35,12 +35,12 @@ import { givenParts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
 
 export interface Program {
-  /** Has the context, as the first of the parts of a process. */
+  /** Contains the context, which is the first part of a process. */
   readonly container: Container;
   readonly context: Context;
   /** Serves signed addresses of objects, if the object store has no server itself. */
   readonly signedObjects: SignedObjectGate | undefined;
-  /** Tells what other processes write, if the database can. The context listens to it. */
+  /** Reports what other processes write, if the database can. The context listens to it. */
   readonly generationChanges: GenerationChanges | undefined;
   /** Whether the database answers, and still takes writes. */
   isReady(): Promise<boolean>;
@@ -48,7 +48,7 @@ export interface Program {
   tidy(): Promise<void>;
   /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable. */
   requireStores(wouldAsk?: () => boolean): void;
-  /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
+  /** Returns the number of models after a reload. Throws `CatalogInvalid`; the catalog then remains unchanged. */
   readCatalogAgain(): Promise<number>;
   /** Closes it with the program, before everything that was kept earlier. */
   keep<T extends Closable>(thing: T): T;

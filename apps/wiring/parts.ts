@@ -59,7 +59,7 @@ export type Provide = <N extends keyof Parts, const D extends readonly (keyof Pa
   make: (parts: Pick<Parts, D[number]>) => Parts[N],
 ) => void;
 
-/** `isBound` tells which parts the list has bound so far. */
+/** `isBound` reports which parts the list has bound so far. */
 export function partsModule(
   list: (provide: Provide, isBound: (name: keyof Parts) => boolean) => void,
 ): ContainerModule {

@@ -10,7 +10,7 @@ export interface Secrets {
   readonly credentials: Uint8Array;
   /** Signs the addresses of objects in a folder. */
   readonly objects: Uint8Array;
-  /** Tells whether two processes have the same secret, and nothing else of it. */
+  /** Shows whether two processes have the same secret, and reveals nothing else about it. */
   readonly fingerprint: string;
 }
 

@@ -84,8 +84,8 @@ export class Worker {
   }
 
   /**
-   * Hands every lease back, or leaves it to lapse after the grace; answers whether all runs have ended, as the others
-   * are interrupted, and recovered.
+   * Releases every lease, or leaves it to expire after the grace period; returns whether all runs have ended, because
+   * the others are interrupted and recovered later.
    */
   async stop(): Promise<boolean> {
     const { stopGraceMs } = this.options;

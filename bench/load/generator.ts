@@ -17,7 +17,7 @@ export interface Slice {
   readonly maxRequests?: number;
   /** The least time between two requests of one connection. */
   readonly intervalMs?: number;
-  /** Answers every request's times and the id of its generation. */
+  /** Returns the times of every request and the id of its generation. */
   readonly isMarked?: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface Opened extends Waiters {
 }
 
 export interface Woken {
-  /** From sending the cancel that ends a generation to the answer of whoever waited for it. */
+  /** From sending the cancel that ends a generation to the response of the client that waited for it. */
   readonly wakeMicros: { readonly p50: number; readonly p99: number };
   /** From sending the cancel to its own answer. */
   readonly cancelMicros: { readonly p50: number; readonly p99: number };
@@ -51,7 +51,7 @@ export const waiterCommands = {
     for (const connection of connections.splice(0)) connection.close();
   },
 
-  /** Has all of them wait, each for another generation. */
+  /** Makes all of them wait, each for another generation. */
   wait({ credential, generationIds }: Omit<Waiters, 'port'>): void {
     waiting = connections.map((connection, index) => {
       const generationId = generationIds[index] ?? '';

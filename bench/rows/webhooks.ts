@@ -22,7 +22,7 @@ const PACE_MS = 10;
 
 type Receiver = Child<WebhookReceiverCommands>;
 
-/** Processes whose deliveries are measured, and the owners of the endpoints. */
+/** Processes whose deliveries are measured, and the credentials of the endpoints' owners. */
 interface Delivering extends Fleet<Subject> {
   readonly front: Subject;
   readonly owners: readonly Credential[];
@@ -101,7 +101,7 @@ async function measureDistributed(run: Run, { receiver, url, embedded }: Measuri
   ];
 }
 
-/** Generations whose ends were delivered to every endpoint, so that all of it can be replayed; answers the addresses. */
+/** Generations whose ends were delivered to every endpoint, so that all of them can be replayed; returns the URLs. */
 async function prepare(
   { load, sizes }: Run,
   { front, owners }: Delivering,

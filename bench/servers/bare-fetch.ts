@@ -53,7 +53,7 @@ async function fetchVideo({ baseUrl, request }: Fetching, file: string): Promise
   await pipeline(content.body, createWriteStream(file));
 }
 
-/** Answers how long it took until the last file was written. */
+/** Returns the time until the last file was written. */
 async function fetchAll(
   fetching: Fetching,
   fetchOne: (fetching: Fetching, file: string) => Promise<void>,

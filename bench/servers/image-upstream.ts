@@ -77,7 +77,7 @@ const server = localServer(serve);
 
 const commands = {
   listen: () => listenLocally(server),
-  /** Makes a picture of this size, if there is none yet; answers how many bytes it has. */
+  /** Makes a picture of this size, if there is none yet; returns its size in bytes. */
   async prepare({ size }: Pick<ImagesRequest, 'size'>): Promise<number> {
     return (await pictureOf(size)).byteSize;
   },

@@ -32,7 +32,7 @@ const server = localServer(serve);
 
 const commands = {
   listen: () => listenLocally(server),
-  /** From now on the video has about so many bytes; answers how many exactly. */
+  /** Sets the approximate size of the video in bytes from now on; returns the exact size. */
   async prepare({ byteSize }: { readonly byteSize: number }): Promise<number> {
     video = await largeMp4(byteSize);
     return video.byteSize;

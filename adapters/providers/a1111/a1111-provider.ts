@@ -105,7 +105,7 @@ export class A1111Provider implements Provider {
     return refusalOf(outcome, submission);
   }
 
-  /** There are no references: the answer to a submission has its outputs. */
+  /** There are no task references: the response to a submission contains its outputs. */
   async poll(): Promise<ProviderReport> {
     return { state: 'unknown' };
   }

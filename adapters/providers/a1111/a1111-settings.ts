@@ -12,7 +12,7 @@ export interface A1111Settings {
   readonly references?: 'init_images';
   /** Options of the server during a task. They are the operator's alone. */
   readonly override_settings: JsonObject;
-  /** Whether tasks carry an id of ours, by which the server shows them. */
+  /** Whether tasks carry our own id, by which the server lists them. */
   readonly force_task_id: boolean;
 }
 

@@ -21,7 +21,9 @@ import { cogCapabilities } from './cog-capabilities.js';
 import { readSettings } from './cog-settings.js';
 import { answerOf } from './prediction-answer.js';
 
-/** The answers with which the container says that it is busy, or still setting up: it has taken nothing then. */
+/**
+ * The responses with which the container reports that it is busy, or still setting up: it has then accepted nothing.
+ */
 const NO_ROOM: Readonly<Record<number, string>> = { 409: 'At capacity', 503: 'Setup has not finished' };
 
 const CONTRACT: SubmissionContract = {

@@ -20,8 +20,8 @@ const MAX_JSON_BYTES = 8 * 1024 * 1024;
 const MAX_FILES = 100;
 
 /**
- * The outcome of a finished prediction. Its results, which are data URLs before the status that they belong to, wait in
- * a temporary file until they are stored. Throws `HttpError` for an answer that is no such prediction.
+ * The outcome of a finished prediction. Its results, which are data URLs before the status that they belong to, wait
+ * in a temporary file until they are stored. Throws `HttpError` for a response that is not a finished prediction.
  */
 export async function answerOf(
   answer: HttpAnswer,

@@ -82,7 +82,7 @@ export class ComfyUiServer {
     return this.connection.base;
   }
 
-  /** Undefined where the server does not say. */
+  /** Undefined if the server does not report it. */
   async version(call: ProviderCall, withinMs?: number): Promise<string | undefined> {
     const now = this.clock.now();
     if (this.#version !== undefined && now < this.#version.until) return this.#version.value;
@@ -157,7 +157,7 @@ export class ComfyUiServer {
     return answer.isOk;
   }
 
-  /** Keeps a reference file on the server, and answers what a node calls it. */
+  /** Stores a reference file on the server, and returns the name under which a node refers to it. */
   async upload(file: BodyFile, call: ProviderCall): Promise<string> {
     const { headers, body } = await uploadForm(file);
     const answer = await this.connection.client.request({

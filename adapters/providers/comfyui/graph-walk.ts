@@ -16,7 +16,7 @@ export interface TracedInput<Value = string | number | undefined> {
   readonly value: Value;
 }
 
-/** A number; undefined if a placeholder stands for it. */
+/** A number; undefined if it is a placeholder. */
 export type TracedNumber = TracedInput<number | undefined>;
 
 /** The condition of a sampler that something belongs to. */

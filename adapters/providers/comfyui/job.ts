@@ -62,8 +62,9 @@ export function jobOf(token: string, answer: unknown): Job {
 }
 
 /**
- * The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. A history without the task is empty:
- * anything else in its place, such as the error of a proxy, does not say that there is no task. Throws `AnswerUnreadable`.
+ * The responses of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. A history without the task
+ * is empty: anything else, such as the error of a proxy, does not prove that the task does not exist. Throws
+ * `AnswerUnreadable`.
  */
 export function jobOfHistory(token: string, queue: unknown, history: unknown): Job {
   const { queue_running: running, queue_pending: pending } = objectOf(queue);

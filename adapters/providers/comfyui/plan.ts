@@ -61,7 +61,7 @@ export function readPlan({ inputs, outputs }: ComfyUiSettings, workflow: Workflo
 /** The second output of nodes that load a picture is its mask. */
 const MASK_SLOT = 1;
 
-/** Undefined where the mask of a file has no effect on the outputs. */
+/** Undefined if the mask of a file has no effect on the outputs. */
 function maskUseOf({ node: id }: Target, workflow: Workflow, outputs: readonly SaveNode[]): MaskUse | undefined {
   const needed = neededNodes(
     workflow,

@@ -22,8 +22,8 @@ interface Followed {
 }
 
 /**
- * How far tasks are that this process has submitted. A server tells it over a WebSocket, to the client that has submitted
- * the task; there is one to each server while it has tasks. Everything else works without it.
+ * The progress of tasks that this process has submitted. A server reports it over a WebSocket to the client that has
+ * submitted the task; there is one connection to each server while it has tasks. Everything else works without it.
  */
 export class Progress {
   private readonly listening = new Map<ComfyUiServer, Listening>();

@@ -5,7 +5,7 @@ import { type Link, nameOfNode, type WorkflowNode } from './workflow.js';
 /** The inputs that one number of a client goes to, and the number that all of them have. */
 export interface TracedNumbers {
   readonly at: readonly TracedNumber[];
-  /** Undefined where placeholders stand for it. */
+  /** Undefined if placeholders replace it. */
   readonly value: number | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface Maker {
 /** The node that gives what a sampler starts from its size. */
 export interface Latent {
   readonly node: WorkflowNode;
-  /** Undefined where it is computed. */
+  /** Undefined if it is computed. */
   readonly width: TracedNumber | undefined;
   readonly height: TracedNumber | undefined;
 }

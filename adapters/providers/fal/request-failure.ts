@@ -2,7 +2,7 @@ import type { ProviderFailure } from '../../../core/ports/provider.js';
 import { policyStageIn } from '../shared/policy-codes.js';
 import { failure, type FailureName } from '../shared/sentences.js';
 
-/** A failed request as its answer tells it. */
+/** A failed request, as described by its response. */
 export interface FailedRequest {
   readonly status: number;
   /** The machine-readable name of the error. */
@@ -26,8 +26,9 @@ const OUTPUT_REFUSED = 'output_content_policy_violation';
 export const CANCELLED = 'client_cancelled';
 
 /**
- * The failure that an answer for a result tells, or undefined where it is not the request's: a gateway's error, a limit of
- * calls, a refused key. Only named errors are believed, as a task that has succeeded must not be given up.
+ * The failure that the response for a result describes, or undefined if it does not concern the request: a gateway's
+ * error, a rate limit, a refused key. Only named errors are trusted, because a task that has succeeded must not be
+ * abandoned.
  */
 export function readFailure({ status, body, header }: AnswerParts): FailedRequest | undefined {
   if (status < 400 || ABOUT_THE_CALL.includes(status)) return undefined;

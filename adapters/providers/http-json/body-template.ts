@@ -2,7 +2,7 @@ import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/ge
 import { escapePointerToken, type Json, type JsonObject } from '../../../core/json.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 
-/** The value that a text such as `{prompt}` in the body of a submission stands for. */
+/** The value that replaces a placeholder such as `{prompt}` in the body of a submission. */
 export type Placeholder =
   | { readonly kind: 'prompt' | 'negative_prompt' | 'token' }
   | { readonly kind: 'parameter'; readonly name: string }

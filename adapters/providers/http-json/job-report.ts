@@ -9,8 +9,8 @@ import { STATES } from './settings-schema.js';
 const DELIVERED: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'video/mp4'];
 
 /**
- * The state that an answer tells; undefined where the settings do not list it. An answer without a state has the one that
- * null is listed for, or else the one of false, which many APIs leave out.
+ * The state in a response; undefined if the settings do not list it. A response without a state has the one that null
+ * is listed for, or else the one of false, which many APIs leave out.
  */
 export function stateIn(json: unknown, settings: HttpJsonSettings): State | undefined {
   const word = stateWord(json, settings.poll.state);

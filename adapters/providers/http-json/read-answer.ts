@@ -28,7 +28,7 @@ export async function readAnswer(answer: HttpAnswer, filesAt: string | undefined
   return { json, files };
 }
 
-/** The bytes of one output in an answer, read as they come. Throws `HttpError`, also where there is no such output. */
+/** Streams the bytes of one output in a response. Throws `HttpError`, also if the output does not exist. */
 export async function* fileIn(answer: HttpAnswer, filesAt: string, index: number): AsyncGenerator<Uint8Array> {
   const fail = (kind: 'bad-answer' | 'too-large', what: string) => answer.error(kind, what);
   const strings = largeStrings(

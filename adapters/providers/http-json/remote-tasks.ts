@@ -59,7 +59,7 @@ export class RemoteTasks {
     }
   }
 
-  /** The answer that has the outputs of a task, to be read; undefined where there is no such task. */
+  /** The unread response that contains the outputs of a task; undefined if the task does not exist. */
   async answerWithOutputs(
     task: RemoteTask,
     settings: HttpJsonSettings,
@@ -102,7 +102,7 @@ export class RemoteTasks {
     return states.includes(stateIn(json, settings) ?? '');
   }
 
-  /** Undefined where the API does not know the task. */
+  /** Undefined if the API does not know the task. */
   private async ask(
     { id, poll: address }: RemoteTask,
     settings: HttpJsonSettings,
@@ -154,7 +154,7 @@ export class RemoteTasks {
     return isFinal ? this.withoutOutputs(task, [seen, result], settings) : this.refused(task, answer, error, settings);
   }
 
-  /** Undefined where the answers have no outputs that may be fetched. */
+  /** Undefined if the responses contain no outputs that may be fetched. */
   private delivered(
     task: RemoteTask,
     answers: readonly ReadAnswer[],

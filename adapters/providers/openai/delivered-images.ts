@@ -90,7 +90,7 @@ function entriesIn({ data, images }: ImagesAnswer): ReadonlyMap<string, unknown>
   return new Map(isObject(data) ? [['/data', data]] : listed('/images', images));
 }
 
-/** Why there are no pictures, as the answer or an entry of its list says it; `withheld` without an error. */
+/** Why there are no pictures, according to the response or an entry of its list; `withheld` without an error. */
 function refusalOf(
   json: ImagesAnswer,
   data: readonly unknown[],
@@ -156,7 +156,7 @@ function mediaTypeOf(format: unknown): string | undefined {
   return TYPES.get(format);
 }
 
-/** The format that was asked for. */
+/** The requested format. */
 function sentType({ fields: { output_format: rule } }: ServerSettings, { parameters }: Submission): string | undefined {
   return rule === undefined ? undefined : mediaTypeOf(fieldsFrom({ format: rule }, parameters)['format']);
 }

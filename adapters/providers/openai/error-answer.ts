@@ -86,8 +86,9 @@ function isInputError({ code, type, param }: ServerError): boolean {
 }
 
 /**
- * The refusal that the error in an answer of success is, as if it had its own status. Undefined where there is no error, and
- * where it leaves open whether the server works on the task. With `isFinal`, any error of the server ends the task.
+ * The refusal described by an error in a successful response, as if it had its own status. Undefined if there is no
+ * error, or if it leaves open whether the server works on the task. With `isFinal`, any error of the server ends the
+ * task.
  */
 export function refusalInSuccess(
   body: unknown,

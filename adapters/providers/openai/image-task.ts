@@ -5,7 +5,7 @@ import { deliveredImages } from './delivered-images.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import { sendTask, type Task } from './task.js';
 
-/** Has pictures made. The answer comes when they are done, so it may take as long as the task may run. */
+/** Requests pictures. The response arrives when they are done, so it may take as long as the task may run. */
 export async function submitImages(task: Task, instance: OpenAiInstance): Promise<SubmitAnswer> {
   const { settings, submission, call } = task;
   const { connection, maxOutputBytes } = instance;

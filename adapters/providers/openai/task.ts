@@ -25,7 +25,7 @@ export interface Task {
 }
 
 /**
- * Sends a task once. Answers what the server answered, or a refusal that is certain; throws where the outcome is unknown.
+ * Sends a task once. Returns the server's response, or a refusal that is certain; throws if the outcome is unknown.
  */
 export async function sendTask(
   { settings, submission, whole, request, call }: Task,

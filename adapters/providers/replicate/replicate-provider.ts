@@ -189,7 +189,7 @@ export class ReplicateProvider implements Provider {
     });
   }
 
-  /** Undefined where the API states that it has no such prediction. */
+  /** Undefined if the API states that the prediction does not exist. */
   private async predictionOf(reference: string, call: ProviderCall): Promise<Prediction | undefined> {
     const answer = await this.ask(reference, call);
     const { status } = answer;

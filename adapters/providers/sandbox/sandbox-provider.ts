@@ -179,7 +179,7 @@ function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFai
   }
 }
 
-/** The failure that the test model was asked for, of attempt number `attempt` (from 1). */
+/** The failure requested from the test model for attempt number `attempt` (from 1). */
 function plannedFailure({ behaviour }: Plan, attempt: number): ProviderFailure | undefined {
   const { name, errorCode: code, retryableAttempts } = behaviour;
   if (name !== 'fail' && name !== 'refuse') return undefined;

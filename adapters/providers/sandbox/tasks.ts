@@ -56,7 +56,7 @@ export class SandboxTask {
   report(now: number): ProviderReport {
     if (this.signal.aborted) return { state: 'cancelled', outputs: [] };
     if (this.result === undefined || !this.isOver(now)) {
-      // The progress of the slower of the two: the painting and the delay that was asked for.
+      // The progress of the slower of the two: the painting and the requested delay.
       const delayMs = this.terms.readyAt - this.startedAt;
       const elapsed = delayMs <= 0 ? 1 : Math.min(1, Math.max(0, now - this.startedAt) / delayMs);
       return { state: 'running', progress: Math.min(this.progress, elapsed) };

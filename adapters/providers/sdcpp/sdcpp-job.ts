@@ -156,7 +156,7 @@ function reportOfCompleted(job: Fields, pictures: number): ProviderReport {
   return { state: 'succeeded', outputs, ...costOf(job) };
 }
 
-/** The server tells times in whole seconds. */
+/** The server reports times in whole seconds. */
 function costOf({ started, completed }: Fields): { readonly cost?: ProviderCost } {
   if (!isSeconds(started) || !isSeconds(completed) || completed < started) return {};
   return { cost: { computeMs: (completed - started) * 1_000 } };

@@ -102,7 +102,7 @@ function maskFault({ references, mask }: InputSettings): string | undefined {
     : undefined;
 }
 
-/** The part of a model's promises about masks, from its `provider_settings`. */
+/** The mask capabilities of a model, from its `provider_settings`. */
 export function maskPromise(given: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences'> {
   return given['mask'] === undefined ? {} : { maxMaskedReferences: 1 };
 }

@@ -17,8 +17,8 @@ export class ReferenceUnprepared extends Error {
 }
 
 /**
- * The references of a submission, which note whether one of them could not be read to its end, or had other bytes when it
- * was read again. The client is not told why, so the log is.
+ * The references of a submission, which record whether one of them could not be read completely, or had different
+ * bytes when it was read again. The client does not receive the cause, so it is logged.
  */
 export class WholeReferences {
   readonly references: readonly ProviderReference[];

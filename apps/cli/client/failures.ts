@@ -29,7 +29,7 @@ const STATES: Readonly<Record<Cancelling, string>> = {
   taken: 'is being cancelled',
 };
 
-/** Tells a user who stops before the results are on the disk where to find them. */
+/** Shows where to find the results, for a user who stops before they are on disk. */
 export function whereToFind(
   { generation_id, completed_at }: GenerationTask,
   { url }: ConnectionOptions,

@@ -12,17 +12,17 @@ import type { Progress } from './progress.js';
 
 export interface FollowOptions {
   readonly progress: Progress;
-  /** Asks for a cancel when it fires; the final state is waited for all the same. */
+  /** Requests a cancel when it fires; the wait for the final state continues. */
   readonly cancelOn: AbortSignal;
   /** Ends the waiting when it fires: its reason is thrown. */
   readonly leaveOn: AbortSignal;
-  /** Told that the cancel is on its way, and that the server has taken it. */
+  /** Called when the cancel has been sent, and when the server has accepted it. */
   readonly onCancelling?: (step: 'asked' | 'taken') => void;
   /** How long to wait in all; without end when absent. */
   readonly timeoutMs?: number;
 }
 
-/** Waits until the generation has ended, and answers how it did. */
+/** Waits until the generation has ended, and returns its outcome. */
 export async function followGeneration(
   client: Darkroom,
   accepted: GenerationTask,

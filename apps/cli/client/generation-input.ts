@@ -232,8 +232,8 @@ function refuseRepeats(files: readonly ReferenceFile[]): void {
 }
 
 /**
- * Uploads one file and answers the id that a generation refers to it by. `intent` names the generation it is for: the
- * same intent again finds the same upload and sends only what is missing. A failure says which file it is about.
+ * Uploads one file and returns the id by which a generation refers to it. `intent` names the generation it is for:
+ * the same intent again finds the same upload and sends only what is missing. A failure names the file.
  */
 export async function uploadFile(
   client: Darkroom,

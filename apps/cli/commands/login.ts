@@ -31,7 +31,7 @@ export function addLogin(program: Command, io: CliIo): void {
 
 async function login(io: CliIo, options: Options): Promise<void> {
   const url = serverUrl(io, options);
-  // A profile that cannot be used is said before the key is asked for.
+  // An invalid profile is reported before the key is requested.
   readProfile(io);
   const key = readKey(await readSecret(io, `API key for ${url}: `));
   const balance = await check(new Darkroom({ baseUrl: url, apiKey: key }));
@@ -52,7 +52,7 @@ async function login(io: CliIo, options: Options): Promise<void> {
   );
 }
 
-/** A key that may not see the balance is a good key all the same. */
+/** A key that may not read the balance is still valid. */
 async function check(client: Darkroom): Promise<Balance | undefined> {
   try {
     return await client.credits();

@@ -90,7 +90,7 @@ function checkJson(
   };
 }
 
-/** A table of all, and below it what each one promises and what is wrong with it. */
+/** A table of all providers, followed by the capabilities and the faults of each. */
 function providersText(providers: readonly ConnectedProvider[], json: MessageJson): string {
   const rows = providers.map((p) => [
     p.name,

@@ -184,7 +184,7 @@ async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string
   return `cannot be reached: ${looked ?? why?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(place.tls) : ''}`}`;
 }
 
-/** Why a server may have hung up before it was asked anything. */
+/** Why a server may have closed the connection before the call was sent. */
 function guess(tls: GrpcPlace['tls']): string {
   if (tls === undefined) return '; if it requires TLS, write https:// before it';
   return tls.cert === undefined ? '' : ', as by a server that does not accept the client certificate';

@@ -107,7 +107,7 @@ const CREDENTIAL: readonly ErrorCode[] = [
 ];
 const KEY: readonly ErrorCode[] = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_INVALID'];
 const BODY: readonly ErrorCode[] = ['BODY_TOO_LARGE', 'REQUEST_TIMEOUT', 'MEDIA_TYPE_UNSUPPORTED', 'BODY_INVALID'];
-/** A body that is sent to an operation without one is read all the same, and must have nothing in it. */
+/** A body that is sent to an operation without one is still read, and must be empty. */
 const NO_BODY: readonly ErrorCode[] = [...BODY, 'FIELD_INVALID'];
 
 /** Every code a route can answer with: those of its checks, then those of its use case. */

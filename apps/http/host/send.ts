@@ -40,7 +40,7 @@ export function errorEnvelope(
   return JSON.stringify({ success: false, code, message, request_id: requestId, ...more });
 }
 
-/** Answers with a text. Resolves when the answer is handed over, not when the client has it. */
+/** Responds with a text. Resolves when the response is handed over, not when the client has received it. */
 export async function sendText(
   ctx: HttpContext,
   status: number,
@@ -88,8 +88,8 @@ export interface StreamedBody {
 }
 
 /**
- * Answers with a streamed body. Resolves when all of it is handed over, or the client has disconnected: then the source
- * of the body is ended. A body that fails midway destroys the connection, since the status was already sent.
+ * Responds with a streamed body. Resolves when all of it is handed over, or when the client has disconnected, which
+ * ends the source of the body. A body that fails midway destroys the connection, because the status was already sent.
  */
 export async function streamBody(ctx: HttpContext, { status, headers, body }: StreamedBody): Promise<void> {
   const { res } = ctx;

@@ -47,7 +47,7 @@ export interface HttpHostOptions {
 export interface HttpShared {
   readonly addresses: ClientAddresses;
   readonly refusals: UnauthenticatedRefusals;
-  /** Whether the server was asked to close. */
+  /** Whether the server has been asked to close. */
   readonly isStopping: () => boolean;
   /** Calls back once, when the server is asked to close, unless the returned function is called first. */
   readonly onStopping: (tell: () => void) => () => void;
@@ -57,7 +57,7 @@ export interface HttpShared {
 export type HttpFront = (shared: HttpShared) => readonly HttpRouter[];
 
 export interface HttpHost {
-  /** Port 0 takes any free one; answers the one taken. */
+  /** Port 0 selects any free port; returns the selected one. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /**
    * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
@@ -306,8 +306,8 @@ export class Listening {
   }
 
   /**
-   * Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it
-   * cannot.
+   * Port 0 selects any free port; returns the selected one. Throws one sentence that names the keys of the section if
+   * it cannot listen.
    */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
     const { server, section } = this;

@@ -40,15 +40,13 @@ interface Window {
 export class UnauthenticatedRefusals {
   private window: Window | undefined;
 
-  /** 0 a minute is no limit. */
+  /** 0 per minute means unlimited. */
   constructor(
     private readonly perMinute: number,
     private readonly parts: { readonly clock: Clock; readonly logger: Logger },
   ) {}
 
-  /**
-   * Counts what authentication threw, and answers what to throw in its place: RATE_LIMITED once there were too many.
-   */
+  /** Counts an error of authentication, and returns the error to throw: RATE_LIMITED once there were too many. */
   countFailure(address: string, error: ServiceError): ServiceError {
     if (!COUNTED.has(error.code)) return error;
     const window = this.current();
@@ -58,7 +56,7 @@ export class UnauthenticatedRefusals {
     return this.perMinute > 0 && counts.failures > this.perMinute ? this.tooMany(window) : error;
   }
 
-  /** Counts a refused request, and answers whether it gets its own line in the log. */
+  /** Counts a refused request, and returns whether it gets its own line in the log. */
   isLogged(address: string): boolean {
     const window = this.current();
     const counts = countsOf(window, address);

@@ -166,12 +166,12 @@ export class ClientRequests {
   constructor(private readonly parts: { readonly clock: Pick<Clock, 'after'>; readonly ids: Pick<Ids, 'uuid'> }) {}
 
   /**
-   * The result that the client answers; undefined where it answers an error or nothing in time, and when the call is
-   * over. Throws RATE_LIMITED if as many requests are open as there may be.
+   * The client's result; undefined if it returns an error or does not respond in time, and when the call is over.
+   * Throws RATE_LIMITED if the maximum number of requests is open.
    */
   async ask({ method, params, asked, send, call }: ClientRequest): Promise<unknown> {
     this.requireRoom(asked);
-    // A call that is over tells nobody so any more.
+    // A call that is already over no longer notifies its `onOver` listeners.
     if (call.isOver) return undefined;
     const id = this.parts.ids.uuid();
     return new Promise((resolve) => {
@@ -189,7 +189,7 @@ export class ClientRequests {
     });
   }
 
-  /** Takes an answer from the one who was asked; any other answers nothing. */
+  /** Accepts a response only from the client that was asked; others have no effect. */
   take(credentialId: string, { id, result }: PostedResponse): void {
     const request = this.open.get(String(id));
     if (request?.asked.credentialId === credentialId) request.answer(result);

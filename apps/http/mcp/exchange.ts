@@ -80,7 +80,7 @@ export function asMessage(body: Json): Message {
   return { body, method: typeof method === 'string' ? method : undefined, params: objectOf(params) };
 }
 
-/** The answer to a request of ours, if the message is one. */
+/** The response to one of our requests, if the message is one. */
 export function asResponse({ body, method }: Message): PostedResponse | undefined {
   const { id, result } = body;
   const isAnswer = method === undefined && ('result' in body || 'error' in body);

@@ -225,7 +225,7 @@ function serveTasks(server: Server, { context, caller, state }: Exchange, logger
     });
 }
 
-/** An id of which there is no task is a wrong parameter. */
+/** An id without a task is an invalid parameter. */
 function protocolCodeOf(code: ErrorCode): number {
   return code === 'TASK_NOT_FOUND' || code === 'GENERATION_JOB_NOT_FOUND'
     ? ProtocolErrorCode.InvalidParams

@@ -45,7 +45,7 @@ export interface ToolCall {
   readonly confirmAboveCredits: number;
   /** Throws as authentication does once the credential is no longer valid. For after a wait. */
   readonly requireAllowed: () => Promise<void>;
-  /** Tells the log what was created. */
+  /** Adds the created id to the log. */
   readonly created: (generationId: string) => void;
 }
 

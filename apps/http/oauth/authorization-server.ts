@@ -25,7 +25,7 @@ export interface AuthorizationServerOptions {
 }
 
 export interface ClientDocumentFetch {
-  /** Whether the document may be asked for at all, for a request from this address. */
+  /** Whether a request from this address may fetch the document at all. */
   readonly allows: (url: string, address: string) => Promise<boolean>;
   readonly fetch: (url: string) => Promise<Response>;
 }
@@ -223,7 +223,7 @@ async function requireOneResource(_ctx: KoaContextWithOIDC, value: unknown): Pro
   if (Array.isArray(value)) throw new errors.InvalidTarget('name one resource');
 }
 
-/** Other modes need a script in a page of ours, or put codes where they stay in the browser's history. */
+/** Other modes need a script on one of our pages, or put codes where they stay in the browser's history. */
 async function requireQueryMode(_ctx: KoaContextWithOIDC, value: unknown): Promise<void> {
   if (value !== undefined && value !== 'query') throw new errors.InvalidRequest('response_mode must be query');
 }

@@ -13,7 +13,7 @@ const LIMITS = {
 } as const;
 
 const PER_HOST_A_MINUTE = 60;
-/** So that no address can use up what a host may be asked. */
+/** A limit per address, so that no address can use up the requests allowed to a host. */
 const PER_ADDRESS_A_MINUTE = 10;
 /** Any host of the public internet. */
 const ANY_HOST = '*';
@@ -39,7 +39,10 @@ export class ClientDocuments implements ClientDocumentFetch {
     this.fetch = (url) => fetch(url, { headers: { accept: 'application/json' } });
   }
 
-  /** Anybody can name a document, so each host is asked for 60 a minute at most, and for 10 on behalf of one address. */
+  /**
+   * Anyone can name a document, so each host receives at most 60 requests per minute, and at most 10 on behalf of one
+   * address.
+   */
   async allows(url: string, address: string): Promise<boolean> {
     const { hostname, host } = new URL(url);
     const isListed = this.hosts.some((listed) => listed === ANY_HOST || listed === hostname || listed === host);

@@ -195,7 +195,7 @@ const MAX_UNUSED = 1_000;
 const SAFE_MS = 3_600_000;
 
 /**
- * Stores a client under a new id, and answers its metadata with the id. Throws RATE_LIMITED if too many clients were
+ * Stores a client under a new id, and returns its metadata with the id. Throws RATE_LIMITED if too many clients were
  * registered.
  */
 async function registerClient(ports: ClientPorts, metadata: JsonObject): Promise<JsonObject> {

@@ -85,7 +85,7 @@ export class PageCookie {
     this.set(ctx, value, this.options.lifeMs);
   }
 
-  /** Has the browser forget it. */
+  /** Makes the browser delete it. */
   clear(ctx: HttpContext): void {
     this.set(ctx, '', 0);
   }

@@ -47,7 +47,7 @@ export function alert(text: string): Html {
   return html`<p role="alert" class="alert">${text}</p>`;
 }
 
-/** Nothing where there is no sentence. */
+/** Empty if there is no sentence. */
 export function alertIf(text: string | undefined): Html {
   return text === undefined ? html`` : alert(text);
 }

@@ -187,8 +187,8 @@ export class Darkroom {
   }
 
   /**
-   * Streams an output to `receive`, which is called again from the beginning when the connection is cut. The stream ends
-   * with a `TransferError` if the bytes are not what was promised.
+   * Streams an output to `receive`, which is called again from the beginning if the connection breaks. The stream
+   * ends with a `TransferError` if the bytes are not the expected ones.
    */
   receive<T>(output: Output, receive: Receive<T>, options: DownloadOptions = {}): Promise<T> {
     return receiveOutput(output, receive, options);
@@ -199,7 +199,7 @@ export class Darkroom {
     return downloadOutputs(task, options);
   }
 
-  /** Prepares an upload, sends the bytes and completes it; answers the id for `reference_upload_ids`. */
+  /** Prepares an upload, sends the bytes and completes it; returns the id for `reference_upload_ids`. */
   upload(reference: Reference, options: Partial<UploadOptions> = {}): Promise<string> {
     return uploadReference(this.transport, reference, { intent: randomKey(), ...options });
   }

@@ -12,7 +12,7 @@ export const MAX_TRIES = 6;
 /** The same for waits on an accepted generation: about a minute in all, so that a server may restart meanwhile. */
 export const PATIENT_TRIES = 14;
 
-/** Statuses of answers that say that nothing was done, and that it may be asked again. */
+/** Statuses of responses that mean that nothing was done and the request may be repeated. */
 export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**

@@ -34,7 +34,7 @@ interface DescribedFile extends PrepareUploadRequest {
   readonly sha256: string;
 }
 
-/** Uploads a file and answers the id that a generation refers to it by. */
+/** Uploads a file and returns the id by which a generation refers to it. */
 export async function uploadReference(
   transport: Transport,
   reference: Reference,

@@ -40,8 +40,8 @@ export function hasEnded(task: GenerationTask): boolean {
 }
 
 /**
- * Waits until the generation has ended, and answers how it did. It follows the events; where the service, or a proxy
- * before it, does not stream them, it is polled.
+ * Waits until the generation has ended, and returns its outcome. It follows the events; if the service, or a proxy in
+ * front of it, does not stream them, the service is polled.
  */
 export async function waitFor(
   transport: Transport,
@@ -70,7 +70,7 @@ interface Seen {
   task: GenerationTask;
 }
 
-/** Leaves early where there are no events. */
+/** Returns early if there are no events. */
 async function byEvents(
   transport: Transport,
   seen: Seen,
@@ -98,7 +98,10 @@ async function byEvents(
   }
 }
 
-/** Services that can hold an answer back until the end are asked to; others are asked as often as they say. */
+/**
+ * Services that can delay a response until the end are asked to do so; others are polled at the interval they
+ * specify.
+ */
 async function byPolling(
   transport: Transport,
   seen: Seen,

@@ -91,7 +91,7 @@ export class Webhooks {
     return (await this.transport.post<WebhookDelivery>(path, undefined, { signal })).data;
   }
 
-  /** Sends the deliveries of a time again, and answers how many those are. */
+  /** Sends the deliveries of a period again, and returns their number. */
   async replayAll(
     webhookId: string,
     range: ReplayWebhookDeliveriesRequest,

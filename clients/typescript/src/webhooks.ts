@@ -16,8 +16,8 @@ export interface VerifyOptions {
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Checks a webhook by the Standard Webhooks scheme and answers its parsed body. Give it the body as it was received,
- * not parsed and written again. Throws `WebhookVerificationError`.
+ * Verifies a webhook by the Standard Webhooks scheme and returns its parsed body. Pass the body as it was received,
+ * not parsed and serialised again. Throws `WebhookVerificationError`.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 
 type Answered = (answer: IncomingMessage) => void;
-/** Answers a request for events, or passes it on. */
+/** Responds to a request for events, or forwards it. */
 export type OnEvents = (response: ServerResponse, pass: (onAnswer: Answered) => void) => void;
 
 /** A link to the service that answers, cuts or passes on the requests for events. */

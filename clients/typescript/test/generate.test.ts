@@ -1,6 +1,6 @@
-// Goal: `generate` makes a picture of the started program and tells typed errors; what is wrong costs nothing, and what
-// is left is cancelled.
-// Method: the compiled program with its own catalog, called through the library alone; credits are read from the service.
+// Goal: `generate` makes a picture of the started program and throws typed errors; an invalid request costs nothing,
+// and an abandoned generation is cancelled. Method: the compiled program with its own catalog, called through the
+// library alone; credits are read from the service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';

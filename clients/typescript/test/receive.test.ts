@@ -1,5 +1,5 @@
-// Goal: an output is given to the caller complete and as promised, or not at all, however its connection behaves.
-// Method: a server in this process that sends chosen bytes, types and lengths, and cuts its answers in the middle.
+// Goal: an output is given to the caller complete and as expected, or not at all, however its connection behaves.
+// Method: a server in this process that sends chosen bytes, types and lengths, and cuts its responses in the middle.
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -135,7 +135,7 @@ interface OutputListProps {
 export function OutputList({ task, reload }: OutputListProps) {
   const { outputs, modality, generation_id: id } = task;
   const tried = useRef(new Set<string>());
-  // An address lives an hour: what does not load is asked for again, once.
+  // A URL is valid for an hour: an output that does not load is requested again, once.
   const again = (url: string): void => {
     const isFirst = !tried.current.has(new URL(url).pathname);
     tried.current.add(new URL(url).pathname);
@@ -294,7 +294,7 @@ function textOf({ status }: Task, progress: number | undefined, position: number
   return `${text}…`;
 }
 
-/** Without a word of the stream for so long the server is asked, in milliseconds. */
+/** The time without an event after which the server is polled, in milliseconds. */
 const QUIET_MS = 5_000;
 /** And with a stream that speaks, in case it goes silent without an end. */
 const SLOW_MS = 30_000;
@@ -314,8 +314,8 @@ export interface FollowedTask {
 }
 
 /**
- * A generation and what happens to it. Its events tell both, from its creation on; where they do not come, because a
- * proxy holds them back, it is asked for again and again.
+ * A generation and its progress. Its events provide both, from its creation on; if a proxy holds them back, the
+ * generation is polled.
  */
 export function useFollowedTask(appId: string, id: string, known?: Task): FollowedTask {
   const [task, setTask] = useState<Task | undefined>(known);
@@ -365,7 +365,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
   return { task, times, progress, position, fault, reload: load, take };
 }
 
-/** A stream that begins again tells everything again. */
+/** A stream that reopens repeats all events. */
 function withEvent(known: FollowedTask['times'], { type, at }: TaskEvent): FollowedTask['times'] {
   if (type === 'progress' || known.some((one) => one.type === type)) return known;
   return [...known, { type, at }].sort((a, b) => EVENT_TYPES.indexOf(a.type) - EVENT_TYPES.indexOf(b.type));

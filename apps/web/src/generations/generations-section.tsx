@@ -208,7 +208,7 @@ export interface Generations {
   readonly fault: string | undefined;
   readonly hasMore: boolean;
   readonly isBusy: boolean;
-  /** Reads the next page. Answers the first task of it. */
+  /** Reads the next page. Returns its first task. */
   readonly more: () => Promise<Task | undefined>;
   /** Begins again with the first page. */
   readonly reload: () => Promise<void>;
@@ -251,7 +251,7 @@ export function useGenerations(appId: string, filter: Filter): Generations {
     let opened = 0;
     void load(undefined, refreshed);
     return followEvents(inApp(wanted.appId, '/events'), {
-      // The first page was asked for at the same time.
+      // The first page was requested at the same time.
       onOpen: () => {
         opened += 1;
         if (opened > 1) void load(undefined, refreshed);

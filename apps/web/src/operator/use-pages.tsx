@@ -123,7 +123,7 @@ export function hrefOfPlace({ name, id }: Place): string {
 
 const CUT = 'The connection to the server was lost. Try again.';
 
-/** Asks for something that answers with a line of JSON at a time. Throws `RequestFailed`. */
+/** Requests a response that consists of lines of JSON. Throws `RequestFailed`. */
 export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   const init: RequestInit = {
     method: 'POST',

@@ -63,7 +63,7 @@ interface AgainProps extends PlaygroundSectionProps {
   readonly first: Model;
 }
 
-/** With what an earlier generation was asked for. */
+/** Starts with the input of an earlier generation. */
 function Again({ id, ...parts }: AgainProps) {
   const data = useData<{ readonly input: GenerationInput | null }>(
     `/playground/generations/${encodeURIComponent(id)}/input`,
@@ -89,8 +89,8 @@ const PAUSES_MS = [500, 1_000, 2_000, 4_000];
 const UNKNOWN = new Set(['', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'REQUEST_TIMEOUT']);
 
 /**
- * Creates generations, each under a key of its own: a create whose answer was lost is asked for again under its key, at
- * once and when the person tries again, until an answer says what came of it.
+ * Creates generations, each under its own key: a create whose response was lost is repeated under its key,
+ * immediately and when the person tries again, until a response shows its outcome.
  */
 export class Creates {
   private pending: { readonly asked: string; readonly key: string } | undefined;
@@ -290,14 +290,14 @@ function whyNotYet(hasFaults: boolean, all: readonly Reference[]): string | unde
   return hasFaults ? 'A parameter cannot be sent as it is.' : undefined;
 }
 
-/** A create of unknown outcome is asked for again under its key: nothing is made twice. */
+/** A create with an unknown outcome is repeated under its key, so nothing is made twice. */
 function createFault(error: unknown): string {
   const sentence = sentenceOf(error);
   const isUnknown = codeOf(error) === '' && error instanceof RequestFailed;
   return isUnknown ? `${sentence} If it was accepted, trying again finds it and creates nothing twice.` : sentence;
 }
 
-/** Whether the sentence stands at the field that it is about. */
+/** Whether the sentence is shown at the field that it is about. */
 function isShownAtField({ pointer, asked: about }: CreateFault, asked: string): boolean {
   return pointer !== '' && pointer !== '/model_key' && pointer !== '/operation' && about === asked;
 }

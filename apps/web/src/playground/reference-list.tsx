@@ -13,7 +13,7 @@ export interface UploadOf {
   readonly signal: AbortSignal;
 }
 
-/** Uploads a reference file: prepares it, sends its bytes to the signed address, completes it. Answers its id. */
+/** Uploads a reference file: prepares it, sends its bytes to the signed URL, completes it. Returns its id. */
 export async function uploadReference({ appId, file, role, signal }: UploadOf): Promise<string> {
   const bytes = await file.arrayBuffer();
   const sha256 = await sha256Of(bytes);

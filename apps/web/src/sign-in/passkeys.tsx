@@ -95,7 +95,10 @@ export function canMakePasskeys(): boolean {
   return 'PublicKeyCredential' in window;
 }
 
-/** Has the browser make a passkey, and adds it under this name. Throws `RequestFailed`, also when the person gives up. */
+/**
+ * Makes the browser create a passkey, and adds it under this name. Throws `RequestFailed`, also if the person
+ * cancels.
+ */
 export async function makePasskey(name: string): Promise<Passkey> {
   const request = await change<PasskeyRequest>('/passkeys/begin');
   const { response } = await create(request);

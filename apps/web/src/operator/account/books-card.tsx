@@ -201,8 +201,8 @@ interface ConfirmationProps extends CreditsFormProps {
 }
 
 /**
- * One id stands for this form until it has gone through: whatever is clicked, and whatever answer is lost, it happens
- * once.
+ * One id identifies this form until it has succeeded: whatever is clicked, and whichever response is lost, the
+ * operation happens once.
  */
 function Confirmation({ account, path, asked, close, done, changed, refused }: ConfirmationProps) {
   const [operationId, setOperationId] = useState(() => crypto.randomUUID());
