@@ -101,7 +101,7 @@ export interface OpenDatabase {
   readonly generationChanges?: GenerationChanges;
   /** Whether no other process takes leases and claims in it while this one is open, and the one before has ended. */
   readonly isExclusive: boolean;
-  /** Whether it answers and takes writes. Never throws. */
+  /** Whether it responds and accepts writes. Never throws. */
   isReady(): Promise<boolean>;
   /** Deferred work of the store itself, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
@@ -195,7 +195,7 @@ export interface OpenObjects {
 }
 
 export interface InspectedObjects {
-  /** The id that `identity` of the open store answers; absent where there is none yet. */
+  /** The id that `identity` of the open store returns; absent if there is none yet. */
   readonly identity?: string;
   /** The missing thing, as "There is no …", without a full stop; a migration makes it. */
   readonly unmade?: string;

@@ -107,7 +107,7 @@ export class Child<C extends Commands> {
   }
 }
 
-/** The child's side: answers commands until the channel closes, then calls `stop` and ends the process. */
+/** The child's side: executes commands until the channel closes, then calls `stop` and ends the process. */
 export function answerCommands(commands: Commands, stop: () => Promise<void> = () => Promise.resolve()): void {
   process.on('message', ({ id, name, argument }: Question) => {
     void answer(commands, { id, name, argument }).then((reply) => process.send?.(reply));

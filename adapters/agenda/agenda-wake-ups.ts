@@ -211,7 +211,7 @@ export class AgendaWakeUps implements WakeUps {
     if (this.isNews('store')) this.log.warn('wake-ups not fetched', { error });
   }
 
-  /** Once a minute is enough of the same trouble. */
+  /** Reporting the same fault once per minute is enough. */
   private isNews(trouble: string): boolean {
     const now = this.options.clock.now();
     if (now < (this.toldAt.get(trouble) ?? -Infinity) + QUIET_MS) return false;

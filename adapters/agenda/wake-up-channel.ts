@@ -9,7 +9,7 @@ const MAX_ASKING = 4;
 /** Alarms further away than this are set later. */
 const MAX_ALARM_MS = 60_000;
 const REOPEN_AFTER_MS = 1_000;
-/** With a change stream, asking only finds what the stream did not tell, so it may go so many times slower. */
+/** With a change stream, polls only find what the stream did not report, so they may be slower by this factor. */
 const POLLS_WITH_STREAM = 5;
 /**
  * If it were disabled, a stream closed by the server would end silently; with no attempts left it fails with an

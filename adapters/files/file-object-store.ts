@@ -92,7 +92,7 @@ export class FileObjectStore implements ObjectStore {
     return { byteSize: object.byteSize, etag: object.etag };
   }
 
-  /** The current bytes, even if they are replaced meanwhile. Read them to their end or leave the loop. */
+  /** The current bytes, even if they are replaced in the meantime. Read them to their end or leave the loop. */
   async read(
     key: string,
     range?: { readonly from: number; readonly to: number },

@@ -163,8 +163,8 @@ export class ObjectFolder {
 const ABANDONED_AFTER_MS = 15 * 60 * 1000;
 
 /**
- * One object, held open: its bytes stay the same, even if the key is replaced or removed meanwhile. It must be closed,
- * by `close` or by reading `bytes` to its end or leaving it.
+ * One object, held open: its bytes stay the same, even if the key is replaced or removed in the meantime. It must be
+ * closed, by `close` or by reading `bytes` to its end or leaving it.
  */
 export class StoredObject implements ObjectFacts {
   private constructor(

@@ -146,8 +146,8 @@ export class ConnectionSlots {
   constructor(private readonly perOrigin: number) {}
 
   /**
-   * Calls `use` when a slot is free, which is at once if one is. The slot is taken until the function that this answers
-   * is called, which also ends the waiting. `use` is not called after that.
+   * Calls `use` when a slot is free, which may be immediately. The slot is taken until the returned function is
+   * called, which also ends the wait. `use` is not called after that.
    */
   take(origin: string, use: () => void): () => void {
     const queue = this.queueOf(origin);

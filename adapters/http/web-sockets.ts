@@ -116,7 +116,7 @@ class BoundedSocket implements TextSocket {
     this.isLeft = true;
     const isOpen = this.socket.readyState === WebSocket.OPEN;
     this.socket.close();
-    // Before the answer to the upgrade there is nobody to say it to.
+    // Before the response to the upgrade, no closing handshake is possible.
     if (isOpen) this.limit(this.limits.closeTimeoutMs, () => this.end());
     else this.end();
   }

@@ -1,7 +1,7 @@
 /** The longest header: size, type, long size, and the type of a box of type `uuid`. */
 export const LOOKED_AT_BYTES = 32;
 
-/** Other work of the process is let in after so many boxes. */
+/** The number of boxes after which other work of the process may run. */
 export const BOXES_A_TURN = 1024;
 
 const HEADER_BYTES = 8;

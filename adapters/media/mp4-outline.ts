@@ -87,7 +87,7 @@ function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly b
   return box === undefined || !maySkip(box) ? 'none' : { box, boxBytes };
 }
 
-/** So much is read with one request to the store. */
+/** The number of bytes that one request to the store reads. */
 export const BLOCK_BYTES = 1024 * 1024;
 
 /** So much of one block stays with the next, for what lies in both. */

@@ -9,7 +9,7 @@ interface Size {
 export interface ShownSize {
   /** The pixels of a decoded picture. */
   readonly stored: Size;
-  /** With square pixels, turned as the file says. */
+  /** In square pixels, after the rotation that the file specifies. */
   readonly shown: Size;
 }
 
@@ -74,7 +74,7 @@ function headerOf(moov: Buffer, trak: Buffer): { readonly matrix: Matrix; readon
   const hasSize = tkhd !== undefined && tkhd.length >= at + 44;
   return {
     matrix: product(matrixAt(tkhd, at), matrixAt(mvhd, mvhd?.[0] === 1 ? 48 : 36)),
-    // Fractions of a pixel do not count.
+    // Fractions of a pixel are ignored.
     size: hasSize
       ? { widthPx: tkhd.readUInt16BE(at + 36), heightPx: tkhd.readUInt16BE(at + 40) }
       : { widthPx: 0, heightPx: 0 },

@@ -48,7 +48,7 @@ function typeNamed(name: string): number {
   return Buffer.from(name, 'latin1').readUInt32BE(0);
 }
 
-/** Other work of the process is let in after so many chunks. An ordinary picture has fewer. */
+/** The number of chunks after which other work of the process may run. An ordinary picture has fewer. */
 export const CHUNKS_A_TURN = 2 ** 14;
 
 /**
@@ -207,7 +207,7 @@ function rowBytesOf(header: Buffer): number | undefined {
   return compression === 0 && filter === 0 && interlacing === 0 ? 1 + widthPx * channels : undefined;
 }
 
-/** The decompressed data, or undefined where they are not of exactly so many bytes. */
+/** The decompressed data, or undefined if their size differs from this number of bytes. */
 function inflated(data: Buffer, byteCount: number): Buffer | undefined {
   try {
     const rows = inflateSync(data, { maxOutputLength: byteCount });

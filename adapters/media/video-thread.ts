@@ -9,7 +9,7 @@ export interface VideoJob {
   readonly limits: ProbeLimits;
 }
 
-/** The thread reports once that it is ready, and then answers each job. */
+/** The thread reports once that it is ready, and then responds to each job. */
 export type VideoMessage = 'ready' | MediaFacts | Invalid;
 
 /** A thread that probes videos, one at a time. */

@@ -86,7 +86,7 @@ const NAMESPACE_EXISTS = 48;
 const NAMESPACE_NOT_FOUND = 26;
 const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([67, 85, 86]);
 
-/** Whether it was made here; another process may have made it meanwhile. */
+/** Whether it was created here; another process may have created it in the meantime. */
 async function createCollection(db: Db, name: string): Promise<boolean> {
   try {
     await db.createCollection(name);

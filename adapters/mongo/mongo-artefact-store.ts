@@ -136,7 +136,7 @@ export class MongoArtefactStore implements ArtefactStore {
       collection.find(due, { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint, ...limits }).toArray(),
     );
     if (found.length === 0) return 0;
-    // An artefact that was put again meanwhile stays.
+    // An artefact that was stored again in the meantime remains.
     const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...due } as Filter<D>;
     const { deletedCount } = await this.connection.ask((limits) =>
       collection.deleteMany(filter, { ...limits, hint: BY_ID }),

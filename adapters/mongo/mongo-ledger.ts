@@ -227,7 +227,7 @@ function documentOf(group: readonly Entry[]): MovedDocument {
   return first.operationId === undefined ? groupDocument(first.accountId, first.sequence, group) : entryDocument(first);
 }
 
-/** From how many entries of this process on an account's outbox is emptied in the background. */
+/** The number of entries of this process at which an account's outbox is emptied in the background. */
 export const FLUSH_FROM = 64;
 const MAX_BACKGROUND_FLUSHES = 16;
 const MAX_COUNTED_ACCOUNTS = 10_000;
@@ -250,7 +250,7 @@ export class LedgerFlushes {
     private readonly log: Log,
   ) {}
 
-  /** Says that so many entries were put into the account's outbox. */
+  /** Reports that this number of entries was added to the account's outbox. */
   added(accountId: string, entries: number): void {
     const count = (this.counts.get(accountId) ?? 0) + entries;
     // An account that is forgotten is flushed a little later, or when its outbox is full.
@@ -302,7 +302,7 @@ export class LedgerFlushes {
     if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
     const emptied = (): void => {
       this.failing.delete(accountId);
-      // Entries written meanwhile found a flush in progress, and may have been the last for a long time.
+      // Entries written in the meantime found a flush in progress, and may have been the last for a long time.
       if ((this.counts.get(accountId) ?? 0) >= FLUSH_FROM) this.flushBehind(accountId);
     };
     void this.flush(accountId).then(emptied, (error: unknown) => this.failed(accountId, error));

@@ -36,7 +36,7 @@ export interface MongoStores extends Pick<Ports, DatabasePort> {
   readonly db: Db;
   /** One operation on it, with the same bound on its wait as ours have. Throws `StoreUnavailable`. */
   ask<T>(operation: () => Promise<T>): Promise<T>;
-  /** Whether the server answers, in time. Never throws. */
+  /** Whether the server responds in time. Never throws. */
   isReady(): Promise<boolean>;
   /** Waits for the flushes in progress, then closes the connections. */
   close(): Promise<void>;

@@ -106,7 +106,7 @@ function asJson(output: LogOutput): DestinationStream {
   return output.fd === undefined ? output : lossy(output.fd);
 }
 
-/** While nothing can be written, so many characters wait for it; what comes then is lost. */
+/** The number of characters that are buffered while nothing can be written; later output is lost. */
 const MAX_WAITING = 1024 * 1024;
 
 /** A line that cannot be written, on a full disk for example, changes nothing else: no work may fail for its log. */

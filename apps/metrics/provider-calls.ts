@@ -12,7 +12,7 @@ import type { SeenProvider } from '../../core/providers/provider-gates.js';
 import { observedCalls } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-/** `capabilities` asks nobody, and only an operator calls `check`. */
+/** `capabilities` calls no server, and only an operator calls `check`. */
 const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
   capabilities: false,
   submit: true,

@@ -6,7 +6,7 @@ import { type Ports, STORE_PORTS, type StorePort } from '../../core/ports/ports.
 import type { StoreObserver } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-/** Learns from the answers of a port, by method. */
+/** Collects metrics from the results of a port, by method. */
 export type AnswersOf<Port> = {
   readonly [Method in keyof Port]?: Port[Method] extends (...args: infer Args) => Promise<infer Answer>
     ? (answer: Answer, args: Args) => void
@@ -49,7 +49,7 @@ export class StoreCalls {
     }
   }
 
-  /** Measures each call; `learn` is given the answers. */
+  /** Measures each call; `learn` receives the results. */
   observer(learn: { readonly [P in StorePort]?: AnswersOf<Ports[P]> }): StoreObserver {
     return (port, method) => {
       const labels = { port, method };
@@ -89,7 +89,7 @@ export class ObjectBytes {
     for (const direction of ['written', 'read']) this.bytes.inc({ direction }, 0);
   }
 
-  /** Learns from the answers of the object store. */
+  /** Collects metrics from the results of the object store. */
   readonly learn: AnswersOf<ObjectStore> = {
     write: (answer) => {
       if (answer !== 'too-large') this.bytes.inc({ direction: 'written' }, answer.byteSize);

@@ -69,7 +69,7 @@ export class GenerationWrites {
     for (const one of accepted) if (!others.has(one.generationId)) this.accepted.inc({ model: modelOf(one, catalog) });
   }
 
-  /** Learns from the answers of the generation store. */
+  /** Collects metrics from the results of the generation store. */
   learnWith({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }): AnswersOf<GenerationStore> {
     return {
       read: (record) => {
@@ -168,7 +168,7 @@ export class LedgerWrites {
       this.credits.inc({ kind, to }, 0);
   }
 
-  /** Learns from the answers of the account store. */
+  /** Collects metrics from the results of the account store. */
   readonly learn: AnswersOf<AccountStore> = {
     apply: (answer, [change]) => {
       if (answer === 'applied') this.count(change);

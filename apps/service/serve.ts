@@ -171,7 +171,7 @@ interface Parts {
   readonly logger: Pick<Logger, 'info'>;
 }
 
-/** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
+/** Stops all parts, even if one of them throws, and then throws the first error. */
 export async function stopParts({ internal, outages, logger, ...parts }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();

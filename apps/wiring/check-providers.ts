@@ -75,7 +75,7 @@ async function tryConnection(provider: Provider, { catalog, name, timeoutMs }: C
     signal.addEventListener('abort', () => resolve({ faults: [`It gave no answer within ${timeoutMs / 1_000} s.`] }));
   });
   const tried = Promise.resolve(provider.check?.(settings, { signal }) ?? { faults: [] });
-  // The message of an error that nobody expects may have anything in it.
+  // The message of an unexpected error may contain anything.
   const known = tried.catch((error: unknown) => ({
     faults: [`The check itself failed (${error instanceof Error ? error.name : typeof error}).`],
   }));

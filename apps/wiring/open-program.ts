@@ -42,7 +42,7 @@ export interface Program {
   readonly signedObjects: SignedObjectGate | undefined;
   /** Reports what other processes write, if the database can. The context listens to it. */
   readonly generationChanges: GenerationChanges | undefined;
-  /** Whether the database answers, and still takes writes. */
+  /** Whether the database responds, and still accepts writes. */
   isReady(): Promise<boolean>;
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
@@ -184,8 +184,8 @@ async function openInstalledObjects(
 }
 
 /**
- * A file answers immediately, and may accept a moment later what it refused for lack of space: so only a database
- * server has a gate.
+ * A file responds immediately, and may soon accept what it refused for lack of space, so only a database server has a
+ * gate.
  */
 function suspectDatabase({ stores }: Config, gate: StoreGate): void {
   if (!stores.database.driver.isInDataFolder) gate.suspect();

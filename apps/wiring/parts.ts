@@ -36,7 +36,7 @@ export interface Parts extends Record<(typeof HTTP_FRONTS)[number], HttpFront> {
   readonly logger: Logger;
   /** The address of this process for clients, without a slash at the end. */
   readonly publicUrl: () => string;
-  /** Whether the database answers, and still takes writes. */
+  /** Whether the database responds, and still accepts writes. */
   readonly readiness: () => Promise<boolean>;
   /** Throws SERVICE_UNAVAILABLE for a request that the stores could not serve anyway. */
   readonly requireStores: (wouldAsk?: () => boolean) => void;

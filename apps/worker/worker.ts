@@ -129,7 +129,7 @@ export class Worker {
     await this.options.tidy?.().catch((error: unknown) => this.context.log.warn('stores not tidied', { error }));
   }
 
-  /** Beside the recovery, which must not wait for it; never two at a time. */
+  /** Runs beside the recovery, which must not wait for it; never twice at the same time. */
   private catchUp(): void {
     if (this.isStopping) return;
     this.catchingUp ??= this.usage

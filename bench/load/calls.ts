@@ -26,7 +26,7 @@ const CALLS_A_CONNECTION = 16;
 
 const connectionsByPort = new Map<number, GrpcConnection[]>();
 
-/** So many calls at once. Connections are kept from slice to slice, as clients keep them. */
+/** Makes this number of calls concurrently. Connections are kept from slice to slice, as clients keep them. */
 export async function callLanes(port: number, count: number, kind: CallKind): Promise<Lane[]> {
   const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
   while (open.length < Math.ceil(count / CALLS_A_CONNECTION)) open.push(await GrpcConnection.open(port));

@@ -12,7 +12,7 @@ export interface Slice {
   readonly kind: RequestKind | CallKind | PictureKind;
   /** Requests at once: each on a connection of its own over HTTP/1.1 unless they are pipelined, some to a connection over gRPC. */
   readonly connections: number;
-  /** No request begins after this, or after so many requests. */
+  /** No request starts after this time, or after this number of requests. */
   readonly durationMs: number;
   readonly maxRequests?: number;
   /** The least time between two requests of one connection. */

@@ -20,7 +20,7 @@ interface CreateAnswer {
   readonly data?: { readonly status?: string; readonly outputs?: readonly { readonly url: string }[] };
 }
 
-/** So many connections with one picture at a time. */
+/** Opens this number of connections with one picture at a time. */
 export async function pictureLanes(port: number, count: number, kind: PictureKind): Promise<Lane[]> {
   return (await connectionsTo(port, count)).map((connection): Lane => {
     const ask = requestLane(connection, kind.request);

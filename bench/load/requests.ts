@@ -43,7 +43,8 @@ const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
 const connectionsByPort = new Map<number, Connection[]>();
 
 /**
- * So many connections. They are kept from slice to slice, as clients keep them, until the server closes them.
+ * Opens this number of connections. They are kept from slice to slice, as clients keep them, until the server closes
+ * them.
  */
 export async function connectionsTo(port: number, count: number): Promise<Connection[]> {
   const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
@@ -52,7 +53,7 @@ export async function connectionsTo(port: number, count: number): Promise<Connec
   return open.slice(0, count);
 }
 
-/** So many requests at a time, on as many connections where they are not pipelined. */
+/** Sends this number of requests concurrently, on as many connections if they are not pipelined. */
 export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
   const write = requestWriter(kind);
   const { pipelined = 1 } = kind;
@@ -119,7 +120,7 @@ interface Waiting {
  */
 export class Connection {
   private received = '';
-  /** In the order of their requests, in which the answers come. */
+  /** In the order of their requests, in which the responses arrive. */
   private waiting: Waiting[] = [];
 
   private constructor(private readonly socket: Socket) {

@@ -19,7 +19,7 @@ export interface Opened extends Waiters {
 export interface Woken {
   /** From sending the cancel that ends a generation to the response of the client that waited for it. */
   readonly wakeMicros: { readonly p50: number; readonly p99: number };
-  /** From sending the cancel to its own answer. */
+  /** From sending the cancel to its own response. */
   readonly cancelMicros: { readonly p50: number; readonly p99: number };
 }
 
@@ -32,7 +32,7 @@ function text(method: string, path: string, credential: string, more = ''): stri
 
 /** Clients that wait, each on a connection of its own, and what their generations' ends cost them. */
 export const waiterCommands = {
-  /** Opens a connection for each generation, and asks for it so many times at once. */
+  /** Opens a connection for each generation, and sends this number of concurrent requests for it. */
   async openConnections({ port, credential, generationIds, pipelined = 1 }: Opened): Promise<void> {
     const left = [...generationIds];
     const openSome = async (): Promise<void> => {

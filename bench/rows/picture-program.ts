@@ -6,7 +6,7 @@ import type { Working } from './workers.js';
 /** A process of the program that has its pictures made by a server with the Images API. */
 export interface PictureProgram {
   readonly working: Working;
-  /** Throws unless so many pictures were delivered: of a generation without one nothing is charged. */
+  /** Throws unless this number of pictures was delivered: a generation without a picture is not charged. */
   checkDelivered(count: number): Promise<void>;
 }
 

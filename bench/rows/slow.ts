@@ -28,7 +28,7 @@ import {
 import { withServers } from './distributed.js';
 import { PROCESSES } from './fronts.js';
 
-/** So many that two requests at a time seldom go to one of them. */
+/** Enough accounts that two concurrent requests seldom use the same one. */
 const ACCOUNTS = 1_000;
 /** Clients of a REST process: few enough for the database behind, which shares the cores, not to be the limit. */
 const CREATING = 8;

@@ -130,7 +130,7 @@ async function deliver(delivering: Delivering, receiver: Receiver): Promise<Meas
   const count = await front.child.ask('replay', { owners });
   await untilTaken(receiver, taken + count);
   const elapsedMs = performance.now() - beganAt;
-  // The last answers are still to be written down.
+  // The last responses still have to be stored.
   await sleep(LOOK_EVERY_MS);
   return { ...spentBetween(before, await fleetUse(delivering), count), perSecond: count / (elapsedMs / 1_000) };
 }
@@ -156,7 +156,9 @@ async function untilTaken(receiver: Receiver, wanted: number): Promise<void> {
   throw new Error('Messages were not delivered in time.');
 }
 
-/** From a create to the message at an endpoint that is well, alone and while others hang, of the same App and of another. */
+/**
+ * From a create to the message at a healthy endpoint, alone and while others hang, of the same App and of another.
+ */
 async function measureHanging(run: Run, { receiver, url }: Omit<Measuring, 'embedded'>): Promise<Row[]> {
   const front = await run.startSubject(run.newFolder('webhooks-hanging'));
   await front.child.ask('startWorker', undefined);

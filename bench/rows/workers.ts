@@ -80,7 +80,7 @@ export async function startEmbedded(run: Run, name: string): Promise<Working> {
   return { front, fronts: [front], secrets: await secretsOf(front) };
 }
 
-/** A REST process, and so many workers. */
+/** A REST process, and this number of workers. */
 async function startDistributed(run: Run, stores: StoreServers, count: number): Promise<Working> {
   const folder = await stores.newInstallation(run, `workers-${count}`);
   const front = await run.startSubject(folder);
@@ -101,7 +101,7 @@ async function secretsOf({ child }: Subject): Promise<readonly string[]> {
   return (await child.ask('createCredentials', { count: ACCOUNTS })).map(({ secret }) => secret);
 }
 
-/** So many creates as fast as they are taken, until the last generation is settled. */
+/** Sends this number of creates as fast as they are accepted, until the last generation is settled. */
 export async function burst({ load, sizes }: Run, working: Working, count: number): Promise<Measured> {
   const settledBefore = await settledBy(working);
   const before = await fleetUse(working);
@@ -120,7 +120,7 @@ export async function burst({ load, sizes }: Run, working: Working, count: numbe
   };
 }
 
-/** Waits until so many were settled by these processes since they began; answers when the last one was. */
+/** Waits until these processes have settled this number since they started; returns the time of the last one. */
 async function untilSettled(working: Working, count: number): Promise<number> {
   for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
     const settled = await settledBy(working);

@@ -7,7 +7,10 @@ import { usageOfThisProcess } from '../usage.js';
 import { createCredential, openBenchProgram } from './program.js';
 import { callerOf, SAMPLE_REQUEST } from './sample.js';
 
-/** Writes generations into the store of the data folder named on the command line, by so many clients at once. */
+/**
+ * Writes generations to the store of the data folder named on the command line, with this number of concurrent
+ * clients.
+ */
 const folder = process.argv[2] ?? '';
 const generation = await sampleGeneration();
 const ids = new SystemIds();

@@ -8,7 +8,7 @@ export function localServer(serve: (request: IncomingMessage, response: ServerRe
   });
 }
 
-/** Listens on a free port of loopback, and answers which. */
+/** Listens on a free port of loopback, and returns the port. */
 export function listenLocally(server: Server): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));

@@ -99,7 +99,7 @@ interface Places {
   readonly bucket: FreshBucket;
 }
 
-/** With a configuration in it. */
+/** Creates a folder with a configuration in it. */
 function newFolder(run: Run, name: string, { mongoUrl, database, bucket }: Places): string {
   const folder = run.newFolder(name);
   writeFileSync(

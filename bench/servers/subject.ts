@@ -89,7 +89,7 @@ const commands = {
     return grpc.listen('127.0.0.1', 0);
   },
   createCredential: () => createCredential(program),
-  /** So many accounts with a key each. */
+  /** Creates this number of accounts with one key each. */
   async createCredentials({ count }: { readonly count: number }): Promise<Credential[]> {
     const credentials: Credential[] = [];
     while (credentials.length < count) {
@@ -102,13 +102,16 @@ const commands = {
   /** Writes of accounts since the process began. */
   accountWrites: (): AccountWriteCounts => ({ ...writes.counts }),
 
-  /** From now on what is created is run in this process too. */
+  /** From now on, created generations are also run in this process. */
   async startWorker(): Promise<void> {
     worker = new Worker(context, { ...config.worker, workerId: `bench-${process.pid}` });
     await worker.start();
   },
 
-  /** Waits for the end of the check beside the program; answers when that was, in milliseconds from the start of the process. */
+  /**
+   * Waits for the end of the check beside the program; returns its time, in milliseconds from the start of the
+   * process.
+   */
   databaseChecked: () => databaseChecked,
 
   /** Hands over what was recorded of submissions, and forgets it. */
@@ -121,7 +124,7 @@ const commands = {
   /** The same of the ends of their holds. */
   takeSettled: () => writes.takeSettled(),
 
-  /** Waits until every generation has ended and is settled; answers when that was. */
+  /** Waits until every generation has ended and is settled; returns that time. */
   async drained(): Promise<number> {
     for (;;) {
       while (isWorking()) await sleep(2);

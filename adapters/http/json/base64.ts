@@ -93,7 +93,9 @@ class Base64Decoder {
   }
 }
 
-/** Decodes whole groups of four characters without padding, to `to`. Answers where the first other one begins. */
+/**
+ * Decodes whole groups of four characters without padding, to `to`. Returns the position of the first other group.
+ */
 function decodeGroups(text: Uint8Array, from: number, to: number): number {
   const last = text.byteLength - 4;
   let [at, length] = [from, to];

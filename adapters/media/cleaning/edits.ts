@@ -5,7 +5,7 @@ import { xmpPacket } from '../xmp-packet.js';
 
 /** One step over a file, in the order of its bytes. */
 export type Edit =
-  /** Waits for so many of the next bytes, and consumes none. Fewer come at the end of the file. */
+  /** Waits for this number of further bytes without consuming them. It returns fewer at the end of the file. */
   | { readonly do: 'look'; readonly byteCount: number }
   /**
    * Passes the next bytes on: unchanged, not at all, or as zeros. A file that ends before has no edits after this one.

@@ -65,8 +65,8 @@ function isKnown({ type, isManifest }: Box): boolean {
 const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + contentBytes;
 
 /**
- * Whether a playable file ends so many bytes further on: nothing follows, or bytes that are not a box of such a file. A
- * small box may be of a kind that is not known here.
+ * Whether a playable file ends after this number of bytes: nothing follows, or bytes that are not a box of such a
+ * file. A small box may be of a kind that is not known here.
  */
 function* isEndAt(offset: number): Edits<boolean> {
   const box = boxIn((yield look(offset + LOOKED_AT_BYTES)).subarray(offset), Infinity);
@@ -74,7 +74,7 @@ function* isEndAt(offset: number): Edits<boolean> {
   return !isKnown(box) && !(yield* isSmallAndWhole(box, offset));
 }
 
-/** Whether an unknown box so many bytes further on may be part of the file: players skip it. */
+/** Whether an unknown box after this number of bytes may be part of the file: players skip it. */
 function* isSmallAndWhole(box: Box, offset = 0): Edits<boolean> {
   const end = offset + bytesOf(box);
   return maySkip(box) && (yield look(end)).length >= end;

@@ -32,7 +32,7 @@ export class Progress {
 
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
-  /** The client id to submit a task of so many nodes with. */
+  /** The client id for submitting a task with this number of nodes. */
   follow(server: ComfyUiServer, token: string, nodes: number): string {
     this.forget(token);
     for (const oldest of this.followed.keys()) {
@@ -47,7 +47,7 @@ export class Progress {
     return listening.clientId;
   }
 
-  /** From 0 to 1, and never less than before; undefined where nothing is known. */
+  /** From 0 to 1, and never less than before; undefined if the progress is unknown. */
   of(token: string): number | undefined {
     const followed = this.followed.get(token);
     const listening = followed && this.listening.get(followed.server);

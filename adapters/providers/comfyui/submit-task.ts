@@ -45,7 +45,7 @@ export async function submitTask(needs: Needs, submission: Submission, call: Pro
   return 'accepted' in prepared ? prepared : post(needs, prepared, submission, call);
 }
 
-/** All but the submission itself: whatever goes wrong here, the task was not taken. */
+/** Everything before the submission itself: if any of it fails, the task was not accepted. */
 async function prepare(needs: Needs, given: Submission, call: ProviderCall): Promise<Prepared | Refusal> {
   try {
     const plan = planOf(given.settings, needs.workflowFolder);

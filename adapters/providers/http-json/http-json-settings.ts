@@ -24,7 +24,7 @@ export interface ErrorSettings {
   readonly code: readonly string[];
   /** The meaning of each code; a name that ends in `*` is for every code that begins so. */
   readonly codes: Readonly<Record<string, Meaning>>;
-  /** Codes that answers without an error have. */
+  /** Codes in responses without an error. */
   readonly success_codes: readonly (string | number | boolean)[];
   readonly cancelled_codes: readonly (string | number | boolean)[];
   readonly message: readonly string[];
@@ -38,7 +38,7 @@ export interface AnswerRule {
   readonly code?: string;
 }
 
-/** A model's `provider_settings`: how the requests of an API are made, and how its answers are read. */
+/** A model's `provider_settings`: how the requests of an API are made, and how its responses are read. */
 export interface HttpJsonSettings {
   readonly headers: Readonly<Record<string, string>>;
   readonly submit: {

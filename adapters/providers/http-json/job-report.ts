@@ -45,7 +45,7 @@ function isAnything(value: unknown): boolean {
   return Boolean(value);
 }
 
-/** From 0 to 1; undefined where the answer does not say it. */
+/** From 0 to 1; undefined if the response does not contain it. */
 export function progressIn(json: unknown, { poll }: HttpJsonSettings): number | undefined {
   const value = poll.progress === undefined ? undefined : numberAt(json, poll.progress);
   return value === undefined ? undefined : Math.min(1, value / poll.progress_maximum);

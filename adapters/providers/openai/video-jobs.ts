@@ -15,7 +15,7 @@ const POLL_AFTER_MS = { least: 100, most: 60_000 };
 
 /** Jobs of the Videos API. A job's id at the server is its reference. */
 export class VideoJobs {
-  /** Jobs that the server has stopped and deleted for us: it answers other processes that it does not know them. */
+  /** Jobs that the server has stopped and deleted for us; to other processes it reports them as unknown. */
   private readonly deleted = new RecentReferences(10_000);
 
   constructor(private readonly instance: OpenAiInstance) {}
@@ -65,7 +65,7 @@ export class VideoJobs {
     const answer = await this.ask('DELETE', reference, call);
     answer.discard();
     if (answer.isOk) this.deleted.add(reference);
-    // 409: the server is still stopping it; 404: it has gone meanwhile.
+    // 409: the server is still stopping it; 404: it was deleted in the meantime.
     else if (answer.status !== 409 && answer.status !== 404)
       throw answer.error('bad-answer', `The answer to a deletion has the status ${answer.status}.`);
   }

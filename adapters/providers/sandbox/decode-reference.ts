@@ -14,7 +14,7 @@ import type { Size } from './plan.js';
 export interface DecodedReference {
   readonly role: ReferenceRole;
   readonly pixels: Uint8Array;
-  /** One byte per pixel: 255 where the picture is painted anew, 0 where this reference is kept. */
+  /** One byte per pixel: 255 where the picture is repainted, 0 where this reference is kept. */
   readonly mask?: Uint8Array;
 }
 

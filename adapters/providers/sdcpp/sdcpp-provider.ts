@@ -116,7 +116,7 @@ export class SdcppProvider implements Provider {
     return pictureOf(await this.get(signal, 'jobs', reference), { reference, index });
   }
 
-  /** A running job answers 409, and continues; the others are as `poll` finds them. */
+  /** The server responds with 409 for a running job, which continues; other jobs are as `poll` finds them. */
   async cancel(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<void> {
     const { client, credentials: headers } = this.server.connection;
     const answer = await client.request({

@@ -54,7 +54,7 @@ function referencesOf({ references, mask }: TaskFiles, { references: field }: Sd
   if (files.length > 1) throw new TaskRefused('This model takes one reference file.');
   return {
     init_image: files[0],
-    // White where the picture is made anew: the server reads one channel.
+    // White where the picture is repainted: the server reads one channel.
     ...(mask === undefined ? {} : { mask_image: new Base64File(mask, 'base64') }),
   };
 }

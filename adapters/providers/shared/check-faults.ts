@@ -45,7 +45,7 @@ export function connectionFault(error: unknown, address: string, option = 'base_
   return `${address} did not give a whole answer${named}.`;
 }
 
-/** The TLS error when a server answers in plain HTTP. */
+/** The TLS error if a server responds in plain HTTP. */
 function isPlainAnswer(code: string): boolean {
   return /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/.test(code);
 }

@@ -110,7 +110,7 @@ export async function readCapUses(
   };
 }
 
-/** The page shows so many keys, those that still work first. */
+/** The number of keys that the page shows, with those that still work first. */
 const MAX_SHOWN = 1_000;
 
 export const listKeys: ConsoleOperation = {

@@ -107,7 +107,7 @@ const REMOVE_PASSKEY_SCHEMA = {
   properties: { id: { type: 'string', minLength: 1, maxLength: 1_400 } },
 } as const satisfies JsonObject;
 
-/** It signs nobody in any more. The device still has it, until it is removed there. */
+/** It can no longer be used to sign in. The device still has it until it is removed there. */
 export const removePasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys/remove',

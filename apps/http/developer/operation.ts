@@ -166,7 +166,7 @@ export async function sendOrWait(
   if (seconds === undefined) return sendAnswer(ctx, status, await answer(undefined));
   ctx.state.later = duringRequest(ctx, async (until) => {
     const answered = await answer({ waitMs: seconds * 1_000, until });
-    // The credential may have been revoked meanwhile.
+    // The credential may have been revoked in the meantime.
     await ctx.state.api.access.authenticate(ctx);
     ctx.res.setHeader('Preference-Applied', `wait=${seconds}`);
     await sendAnswer(ctx, status, answered);

@@ -7,7 +7,7 @@ import type { ClientAddresses } from './client-addresses.js';
 import { STATUSES } from './errors.js';
 import type { ConnectionRefusal, HttpObserver } from './http-context.js';
 
-/** A connection on which so many requests wait is not read any further for now. */
+/** The number of waiting requests at which a connection is not read any further for now. */
 const MAX_WAITING = 16;
 /** Each takes some kilobytes. A connection on which more than the above wait is closed rather than have more in all. */
 const MAX_WAITING_IN_ALL = 10_000;
@@ -28,8 +28,8 @@ export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_
 }
 
 /**
- * Nothing that can be read comes on a connection any more. Requests that came whole before that are answered yet, and
- * nothing after them is; answers the response of the last one that waits.
+ * The client sends nothing more on the connection. Complete requests received before that are still answered, and
+ * later data is ignored; returns the response of the last request that waits.
  */
 export function endAfterWaiting(socket: Socket): ServerResponse | undefined {
   return LINES.get(socket)?.end();
@@ -234,7 +234,7 @@ export interface ConnectionLimit {
   readonly onRefused: () => void;
 }
 
-/** Closes what one client opens beyond so many connections, so that it cannot take all there are. */
+/** Closes the connections of one client beyond this number, so that it cannot take all there are. */
 export function limitConnections(server: Server, { addresses, perAddress, onRefused }: ConnectionLimit): void {
   const countByClient = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

@@ -115,8 +115,8 @@ export function readText(query: Query, name: string, maxLength: number): string 
 }
 
 /**
- * A time of a query (RFC 3339) in milliseconds, the first that is not before it. Throws FIELD_INVALID for any other text
- * and for a day or an hour that does not exist.
+ * A time in a query (RFC 3339), as the first millisecond that is not before it. Throws FIELD_INVALID for any other
+ * text and for a day or an hour that does not exist.
  */
 export function readTime(query: Query, name: string): number | undefined {
   const text = query[name];

@@ -187,7 +187,7 @@ export function handleRequest(parts: HandlingParts): HttpMiddleware {
   };
 }
 
-/** Counts and logs a request that has its response, and sends the response. */
+/** Counts and logs a request once its response is ready, and sends the response. */
 function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
   const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
   const { req, res, state } = ctx;

@@ -3,7 +3,7 @@ import { READY, readyWhile, UP } from '../../readiness.js';
 import { Listening } from '../host/server.js';
 
 export interface InternalServerOptions {
-  /** Whether the database answers; asked for `/readyz`, once at a time. */
+  /** Whether the database responds; checked for `/readyz`, one check at a time. */
   readonly readiness: () => Promise<boolean>;
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
 }
@@ -11,7 +11,7 @@ export interface InternalServerOptions {
 export interface InternalServer {
   /** Port 0 takes any free one; returns the one taken. Throws one sentence when the port cannot be had. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /** From now on the process is not ready, and still alive. */
+  /** From now on the process is not ready, but still alive. */
   stopping(): void;
   /**
    * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after

@@ -13,7 +13,7 @@ export interface SpendingQuestion {
   readonly subject: JsonObject;
 }
 
-/** `unable`: the client can ask nobody. `unanswered`: nobody answered in time. */
+/** `unable`: the client cannot ask anyone. `unanswered`: no one responded in time. */
 export type SpendingAnswer = 'yes' | 'no' | 'unable' | 'unanswered' | InputRequiredResult;
 
 /** How the client of a call is asked. */
@@ -157,8 +157,8 @@ export interface ClientRequest extends Pick<JSONRPCRequest, 'method' | 'params'>
 }
 
 /**
- * Requests that went to clients of the revisions of 2025, on the stream of a call. Their answers come with requests of
- * their own, and are taken by the process that asked.
+ * Requests sent to clients of the 2025 revisions, on the stream of a call. Their responses arrive in separate
+ * requests, and are accepted by the process that asked.
  */
 export class ClientRequests {
   private readonly open = new Map<string, OpenRequest>();

@@ -113,7 +113,7 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     const exchange = { context, waits, caller, sessionId, requireAllowed, state };
     const watch = message.method === LISTEN ? new StreamWatch(exchange, res) : undefined;
     try {
-      // The library answers by itself, unless it cannot even begin.
+      // The library responds by itself, unless it cannot even start.
       ctx.respond = false;
       await parts.handle(req, res, message.body, exchange);
     } finally {
@@ -135,7 +135,7 @@ async function readMessage(ctx: RoutedContext, { context, access, rates, bodyTim
   return { caller, body };
 }
 
-/** A scope that is missing is refused before the protocol answers, so that clients can ask for it. */
+/** A missing scope is refused before the protocol responds, so that clients can request it. */
 async function requireMayCall(
   { res }: HttpContext,
   caller: Caller,

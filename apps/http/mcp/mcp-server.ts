@@ -45,7 +45,7 @@ export function mcpProtocol(options: McpServerOptions): HandleMessage {
   return messageHandler(options.logger, (request, exchange) => serverFor(request, exchange, options));
 }
 
-/** Answers one message that was read and checked. */
+/** Responds to one message that was read and checked. */
 export type HandleMessage = (
   req: IncomingMessage,
   res: ServerResponse,

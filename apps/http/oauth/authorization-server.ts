@@ -38,7 +38,7 @@ const INTERACTION_SECONDS = 900;
 /** The OAuth 2.1 server, by the library, over the artefact store of core. */
 export function createAuthorizationServer(options: AuthorizationServerOptions): Provider {
   const provider = new Provider(options.publicUrl(), configurationOf(options));
-  // The address that this process sets itself, before it hands a request over.
+  // The address that this process itself sets before it passes a request on.
   provider.proxy = true;
   prefixAccessTokens(provider);
   provider.use(async (ctx, next) => showBeforeRedirect(ctx as KoaContextWithOIDC, next));

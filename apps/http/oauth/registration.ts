@@ -22,8 +22,8 @@ export interface RegistrationOptions {
 }
 
 /**
- * Dynamic registration (RFC 7591). Anybody may register a client, so the size of a request, its rate for an address, and
- * the number of clients that nobody uses are bounded.
+ * Dynamic registration (RFC 7591). Anyone may register a client, so the size of a request, its rate per address, and
+ * the number of unused clients are limited.
  */
 export function registrationRouter(
   { context, bodyTimeoutMs }: RegistrationOptions,
@@ -185,10 +185,10 @@ export function ownerOf(redirectUri: string): string {
 type ClientPorts = Identity & Machine;
 
 export const CLIENT_KIND = 'oauth-client';
-/** The owner of clients to which nobody has given anything yet. */
+/** The owner of clients to which no one has granted anything yet. */
 const UNUSED = 'unused';
 const DAY_MS = 86_400_000;
-/** How long a client that nobody uses stays registered. */
+/** How long an unused client stays registered. */
 const UNUSED_CLIENT_MS = 30 * DAY_MS;
 const MAX_UNUSED = 1_000;
 /** Within this a new client is not removed for the sake of another. */
@@ -219,7 +219,7 @@ async function registerClient(ports: ClientPorts, metadata: JsonObject): Promise
 }
 
 /**
- * Keeps the number of unused clients below 1,000: the oldest one goes, if it had an hour to be used. Throws
+ * Keeps the number of unused clients below 1,000: the oldest one is removed, if it has had an hour to be used. Throws
  * RATE_LIMITED if all are newer.
  */
 async function makeRoom({ artefacts, clock }: ClientPorts): Promise<void> {

@@ -112,7 +112,7 @@ export class PageCookie {
     });
   }
 
-  /** With the prefix `__Host-` browsers take the cookie from this host alone, over TLS alone. */
+  /** With the prefix `__Host-`, browsers accept the cookie only from this host and only over TLS. */
   private get fullName(): string {
     return this.isSecure ? `__Host-${this.name}` : this.name;
   }
@@ -167,7 +167,7 @@ export class RequestRates {
     await this.requests.require(this.addresses.ofRequest(req), TOO_MANY_REQUESTS);
   }
 
-  /** Like `takeRequest`, for a request that begins something. */
+  /** Like `takeRequest`, for a request that starts something. */
   async takeBegun(ctx: Pick<HttpContext, 'req'>): Promise<void> {
     await this.takeRequest(ctx);
     await this.begun.require(this.addresses.ofRequest(ctx.req), TOO_MANY_REQUESTS);
@@ -183,9 +183,9 @@ interface Allowance {
 }
 
 const PER_ADDRESS: Allowance = { burst: 20, secondsBetween: 5 };
-/** From one address, or with one browser. */
+/** The limit for one address, or for one browser. */
 const PER_PERSON: Allowance = { burst: 10, secondsBetween: 10 };
-/** From all addresses together: more than ten of them can try at the pace above. */
+/** The limit for all addresses together: more than ten of them can try at the pace above. */
 const PER_PERSON_IN_ALL: Allowance = { burst: 100, secondsBetween: 1 };
 
 export interface SignInTry {

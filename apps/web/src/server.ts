@@ -96,7 +96,7 @@ async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal)
   throw refusalOf(envelope);
 }
 
-/** Why a request was refused. Without a session the person is led to the sign-in page. */
+/** Why a request was refused. A person without a session is redirected to the sign-in page. */
 export function refusalOf({ code, message, pointer }: Pick<Envelope, 'code' | 'message' | 'pointer'>): RequestFailed {
   if (code === 'SESSION_REQUIRED') leaveToSignIn();
   return new RequestFailed(message, { code, pointer });

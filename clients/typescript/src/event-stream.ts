@@ -9,7 +9,7 @@ export interface ServerSentEvent {
 const MAX_LENGTH = 4 * 1024 * 1024;
 
 export interface Reading {
-  /** Called for whatever arrives, comments included. */
+  /** Called for everything that arrives, including comments. */
   readonly onBytes: () => void;
   /** Called with the field's milliseconds. */
   readonly onRetry: (ms: number) => void;

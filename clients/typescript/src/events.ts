@@ -106,7 +106,7 @@ async function* eventsAt(transport: Transport, path: string, options: EventOptio
     }
     if (silence.isBroken && Date.now() - openedAt >= LASTING_MS) tries = 1;
     if (tries >= maxTries || (failure !== undefined && isHopeless(failure))) {
-      // Something between cuts every stream, and no other answers.
+      // A proxy breaks every stream, and nothing else responds.
       if (silence.isBroken) throw unsupported('every stream was cut');
       throw unreachable(transport, failure);
     }

@@ -6,10 +6,13 @@ const MAX_RETRY_AFTER_MS = 30_000;
 const NO_HOST = 'there is no such host';
 const NOT_TRUSTED = 'its certificate is not trusted';
 
-/** How often a request is sent at most, the first time included. */
+/** The maximum number of tries, including the first. */
 export const MAX_TRIES = 6;
 
-/** The same for waits on an accepted generation: about a minute in all, so that a server may restart meanwhile. */
+/**
+ * The same for waits on an accepted generation: about a minute in total, so that a server may restart in the
+ * meantime.
+ */
 export const PATIENT_TRIES = 14;
 
 /** Statuses of responses that mean that nothing was done and the request may be repeated. */

@@ -43,7 +43,7 @@ describe('the events of an App by the TypeScript client', () => {
       };
     });
 
-  /** Follows until so many generations have ended. */
+  /** Follows events until this number of generations has ended. */
   async function seenUntil(ends: number, lastEventId?: string, options: EventOptions = {}): Promise<SeenEvent[]> {
     const seen: SeenEvent[] = [];
     for await (const event of darkroom.appEvents({ ...options, lastEventId })) {

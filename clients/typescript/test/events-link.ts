@@ -6,7 +6,7 @@ type Answered = (answer: IncomingMessage) => void;
 /** Responds to a request for events, or forwards it. */
 export type OnEvents = (response: ServerResponse, pass: (onAnswer: Answered) => void) => void;
 
-/** A link to the service that answers, cuts or passes on the requests for events. */
+/** A proxy to the service that answers, cuts or forwards the requests for events. */
 export class EventsLink {
   onEvents: OnEvents = passOn;
   /** The Last-Event-ID of each request for events, and how many other reads there were. */
@@ -48,7 +48,10 @@ export class EventsLink {
 
 export const passOn: OnEvents = (response, pass) => pass(passed(response));
 
-/** Passes so many events on and cuts the stream within the next one; a stream of fewer events is passed on whole. */
+/**
+ * Forwards this number of events and cuts the stream within the next one; a stream of fewer events is forwarded
+ * completely.
+ */
 export const cutAfter =
   (count: number): OnEvents =>
   (response, pass) =>

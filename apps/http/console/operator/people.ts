@@ -54,7 +54,7 @@ const enablePerson: OperatorOperation = {
   },
 };
 
-/** With a link that only this answer has. An operator is none afterwards. */
+/** Resets a person. Only the response contains the link. An operator loses that role. */
 const resetPerson: OperatorOperation = {
   method: 'POST',
   path: '/people/:person_id/reset',
@@ -66,7 +66,10 @@ const resetPerson: OperatorOperation = {
   },
 };
 
-/** The person of the path. Throws CONFLICT for the operator, so that nobody locks themselves out by a wrong click. */
+/**
+ * The person in the path. Throws CONFLICT for the operator, so that operators cannot lock themselves out by a wrong
+ * click.
+ */
 function otherPerson({ ctx, signedIn }: OperatorCall): string {
   const personId = idIn(ctx, 'person_id');
   if (personId.toLowerCase() === signedIn.person.personId)

@@ -327,7 +327,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
   const path = inApp(appId, `/generations/${encodeURIComponent(id)}`);
 
   const take = useCallback((next: Task): void => {
-    // An answer may be older than an event that came before it. Addresses are signed anew in each.
+    // A response may be older than an event that came before it. Each one contains newly signed URLs.
     setTask((before) => (before !== undefined && before.updated_at > next.updated_at ? before : next));
     setFault(undefined);
   }, []);

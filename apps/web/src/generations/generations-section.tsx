@@ -199,7 +199,10 @@ export function Filters({ models }: { readonly models: readonly Model[] }) {
 }
 
 const PAGE = 24;
-/** A page of several filters may hold none, although there are more: so many are asked for at a time. */
+/**
+ * The maximum number of empty pages to read in a row: a page with several filters may be empty although there are
+ * more.
+ */
 const MAX_EMPTY_PAGES = 5;
 
 export interface Generations {

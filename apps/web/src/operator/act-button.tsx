@@ -118,7 +118,7 @@ export function ActButton<T>(props: ActButtonProps<T>) {
   );
 }
 
-/** Made anew each time the dialog opens, so that nothing of an earlier time is left in it. */
+/** Created again each time the dialog opens, so that it contains nothing from an earlier time. */
 function ActForm<T>({
   title,
   consequence,

@@ -42,7 +42,7 @@ async function sha256Of(bytes: ArrayBuffer): Promise<string | undefined> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** With exactly the headers that are signed. The browser sends the length itself, and lets no page set it. */
+/** Sends exactly the signed headers. The browser sets the length itself, and does not let pages set it. */
 async function put(
   { upload_url: url, required_headers: headers }: PreparedUpload,
   body: ArrayBuffer,

@@ -38,7 +38,7 @@ function dayAt(epochMs: number): string {
 }
 
 const PAGE = 100;
-/** A year of days has fewer rows; of models and keys the first so many are shown. */
+/** The maximum number of pages to read. A year of days has fewer rows; models and keys are cut off there. */
 const MAX_PAGES = 10;
 
 export function usagePath(appId: string, by: UsageBy, { from, to }: Range): string {

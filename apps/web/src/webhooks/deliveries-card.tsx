@@ -150,7 +150,7 @@ function ReplayButton({ delivery, path, reload }: DeliveryRowProps) {
   );
 }
 
-/** A range is replayed a hundred at a time; so many times at most at once. */
+/** A range is replayed in batches of a hundred, with at most this many batches per action. */
 const MAX_STEPS = 50;
 
 interface ReplayRangeProps {
@@ -241,7 +241,7 @@ async function replayAll(path: string, range: object): Promise<number> {
 }
 
 const PAGE = 25;
-/** A page with a filter may hold none, although there are more: so many are asked for at a time. */
+/** The maximum number of empty pages to read in a row: a page with a filter may be empty although there are more. */
 const MAX_EMPTY_PAGES = 5;
 
 export interface Deliveries {
