@@ -20,7 +20,7 @@ import { PageHarness, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** What a shell, JSON and each language have to say in their own way. */
+/** Characters that a shell, JSON and each language must escape in their own way. */
 const PROMPT = `it's "a cat" \\ $HOME \`x\`\n猫 😀`;
 
 describe('the code of the playground', () => {

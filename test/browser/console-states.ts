@@ -23,7 +23,7 @@ export const section = (name: string, at: string, ready: string): Shown => ({
   },
 });
 
-/** As the person of an account with nothing, or of a suspended one. */
+/** A page as seen by the person of a new account, or of a suspended one. */
 const as = (who: keyof typeof OTHERS, name: string, at: string, ready: string): Shown => ({
   name: `${name}, of ${who}`,
   open: async (visitor, pages) => {

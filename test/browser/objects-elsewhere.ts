@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { AddressInfo } from 'node:net';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 
-/** What a bucket's CORS rules must let pages of the service do. */
+/** The CORS rules that a bucket needs for the pages of the service. */
 const CORS = {
   'Access-Control-Allow-Methods': 'GET, PUT',
   'Access-Control-Allow-Headers': '*',

@@ -71,7 +71,7 @@ export class PageHarness {
     return underName(this.service.origin);
   }
 
-  /** A browser that was never here. What goes wrong in its pages is in `faults`. */
+  /** A browser without cookies or storage. Errors in its pages are in `faults`. */
   async newVisitor(options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await this.browser.newContext({ baseURL: this.origin, ...options });
     context.setDefaultTimeout(20_000);

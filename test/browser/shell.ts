@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What a command of the shell prints. The service is in this process, which must go on meanwhile. */
+/** The output of a shell command, awaited without blocking, because the service runs in this process. */
 export async function outputOf(
   command: string,
   variables: NodeJS.ProcessEnv,

@@ -1,6 +1,6 @@
 /*
- * Goal: a person makes, changes and deletes webhooks in a real browser, sees a secret once, and sees what was told, with
- * every attempt; and sends it again.
+ * Goal: a person creates, changes and deletes webhooks in a real browser, sees a secret once, sees every delivery with
+ * its attempts, and sends one again.
  * Method: the built page of a whole service in this process, in Chromium, with a worker, and receivers whose answers the
  * test gives.
  */

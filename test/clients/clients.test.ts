@@ -1,5 +1,5 @@
-// Goal: a service in another language that has nothing of ours but the proto files can do all that REST can, and reads
-// refusals with its own library's types.
+// Goal: a service in another language that has only our proto files can do everything that REST can, and reads refusals
+// with its own library's types.
 // Method: clients in other languages, their types newly generated and built, run a scenario against the real program;
 // what each received is compared with what the scenario must return, and with what REST returns for the same
 // generations and accounts. A language whose toolchain is missing is skipped with a message.
@@ -75,7 +75,7 @@ for (const foreign of CLIENTS) {
     const rest = (secret = owner.secret) => (service as LiveService).client(secret);
     const generation = (step: string): JsonObject => scenario.answer(step)['generation'] as JsonObject;
     const task = (message: Json): JsonObject => taskOf(fromJson(GenerationSchema, message));
-    /** What does not change between two reads. */
+    /** The fields that do not change between two reads. */
     const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({
       ...others,
       outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output),
@@ -274,7 +274,7 @@ for (const foreign of CLIENTS) {
       expect(scenario.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
       const { expire_time: ends, create_time: made } = scenario.answer('key')['api_key'] as JsonObject;
       expect(ends).to.equal('2099-12-31T23:59:59Z');
-      // By the service's own clock, which also dates its HTTP answers.
+      // The time is from the service's own clock, which also dates its HTTP answers.
       const answered = await rest().request('GET', '/credits');
       expect(Date.parse(answered.headers.get('date') ?? '') - Date.parse(made as string)).to.be.within(
         -2_000,

@@ -14,7 +14,7 @@ import { interpreterOf, pythonEnvironment } from '../servers/python-environment.
  */
 export class ClientAbsent extends Error {}
 
-/** What a client is run with. */
+/** The command that runs a client. */
 export interface BuiltClient {
   readonly command: string;
   readonly args: readonly string[];
@@ -91,7 +91,7 @@ export function requirePython(): Promise<void> {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'test/clients/go');
-/** A toolchain that is too old is told so, and fetches no other one. */
+/** A toolchain that is too old fails with a message instead of downloading a newer one. */
 const LOCAL = { GOTOOLCHAIN: 'local' };
 const OFFLINE = { ...LOCAL, GOPROXY: 'off' };
 
@@ -197,7 +197,7 @@ export const PYTHON_CLIENT: ForeignClient = {
 
 export const CLIENTS: readonly ForeignClient[] = [GO_CLIENT, PYTHON_CLIENT];
 
-/** What a suite runs, or the suite skipped with a sentence where it is not on this machine. */
+/** Returns what the suite needs, or skips the suite with a message if it is missing on this machine. */
 export async function orSkip<T>(suite: Pick<Mocha.Context, 'skip'>, get: () => T | Promise<T>): Promise<T> {
   try {
     return await get();

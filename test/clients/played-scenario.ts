@@ -15,18 +15,18 @@ export interface Told {
   readonly answers: readonly JsonObject[];
   /** Those of a refusal, by their type. */
   readonly details?: Readonly<Record<string, JsonObject>>;
-  /** What the metadata before an answer, or after a refusal, had as x-request-id. */
+  /** The values of x-request-id in the metadata before an answer or after a refusal. */
   readonly request_ids: readonly string[];
 }
 
-/** What a client told, step by step. */
+/** A client's report, step by step. */
 export class PlayedScenario {
   private constructor(readonly lines: readonly Told[]) {}
 
-  /** Runs a client through its scenario. Throws with what it complained of when it could not go on. */
+  /** Runs a client through its scenario. Throws with the client's error output if it could not continue. */
   static async of({ command, args }: BuiltClient, settings: Json): Promise<PlayedScenario> {
     const child = spawn(command, [...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-    // One that ends before it has read is told of by how it ended.
+    // If the client ends before it has read its input, its exit code reports that.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(settings));
     const [output, complaint, [code, signal]] = await Promise.all([

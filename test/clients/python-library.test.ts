@@ -1,6 +1,6 @@
 // Goal: the client library for Python makes one picture however often it is interrupted, and its README leads to it.
 // Method: its wheel is installed into an empty folder; its own tests, its README's blocks and mypy run there against the
-// started program. What the tests prove is in their files, in clients/python/tests.
+// started program. The files in clients/python/tests describe what each test proves.
 import { expect } from 'chai';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ describe('the client library for Python', () => {
     const { secret } = await (service as LiveService).tenant(CREDITS);
     const environment = { DARKROOM_URL: (service as LiveService).url, DARKROOM_API_KEY: secret };
     const told = (await python(['steps.py'], environment)).trim().split('\n');
-    // Of the two one was deleted: it is in no list, and was paid for.
+    // One of the two was deleted: it was paid for, but no list shows it.
     expect(told.filter((line) => /^[0-9a-f-]{36} succeeded$/.test(line))).to.have.lengthOf(1);
     expect(told).to.include('ended');
     expect(told.at(-1)).to.match(/^[0-9]{4}-[0-9]{2}-[0-9]{2} [1-9][0-9]*$/);

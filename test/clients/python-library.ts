@@ -18,7 +18,7 @@ const ENVIRONMENT = pythonEnvironment(
 /** The client library for Python, installed from its wheel. */
 export interface InstalledLibrary {
   readonly interpreter: string;
-  /** Where it is installed, for PYTHONPATH. */
+  /** The folder in which it is installed, for PYTHONPATH. */
   readonly folder: string;
   remove(): void;
 }

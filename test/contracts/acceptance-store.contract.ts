@@ -23,7 +23,7 @@ import type { ContractSubject } from './subject.js';
 export type AcceptanceSubject = Pick<Ports, 'accounts' | 'claims' | 'generations' | 'acceptances'>;
 
 interface Supports {
-  /** What it does not accept leaves no claim. */
+  /** A generation that is not accepted leaves no claim. */
   readonly oneStep: boolean;
 }
 

@@ -29,7 +29,7 @@ const CONTRACTS: { readonly [P in Port]: (subject: ContractSubject<Ports[P]>) =>
   usage: usageStoreContract,
 };
 
-/** What every store of a database does, except `acceptances`: each port's contract, on the subject that is made for it. */
+/** The contract of every store of a database except `acceptances`; each port's contract gets its own subject. */
 export function databaseContract(subjectOf: <P extends Port>(port: P) => ContractSubject<Ports[P]>): void {
   for (const port of Object.keys(CONTRACTS) as Port[]) runContract(port, subjectOf);
 }

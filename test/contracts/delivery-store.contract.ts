@@ -1,7 +1,7 @@
-// Goal: every store of webhook deliveries keeps one record for each id, finds it when it is due, and lists what an endpoint
-// was told in the order of creation.
-// Method: what all stores of versioned records are asked; lists in pages of any size beside a plain array; reads for calls
-// that are over.
+// Goal: every store of webhook deliveries keeps one record for each id, finds it when it is due, and lists an endpoint's
+// deliveries in the order of creation.
+// Method: the checks shared by all stores of versioned records; lists in pages of any size compared with a plain array;
+// reads for calls that are over.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';

@@ -1,5 +1,5 @@
-// Goal: whoever follows the changes of a store is told of every record that any process writes, in order for each, while the
-// store says that it tells.
+// Goal: a listener receives every record that any process writes, in order for each generation, while the store reports
+// that its change feed is open.
 // Method: two processes' stores on one place; what one writes is followed by the other.
 import { expect } from 'chai';
 import type { GenerationRecord } from '../../core/generation/generation.js';
@@ -15,7 +15,7 @@ export interface ChangesPlace {
   readonly other: GenerationStore;
 }
 
-/** Keeps what it is told. */
+/** Records the notifications that it receives. */
 export class ToldListener implements GenerationChangesListener {
   readonly records: GenerationRecord[] = [];
   readonly facts: string[] = [];

@@ -36,7 +36,7 @@ const REQUEST: JsonObject = {
 const FINE = '"model_key":"m","prompt":"p"';
 const ID = '0190a6e0-0000-7000-8000-00000000000A';
 
-/** What was sent, and each fault as `kind pointer: message`. */
+/** Each text sent, with its faults as `kind pointer: message`. */
 const VECTORS: readonly { readonly what: string; readonly text: string; readonly faults: readonly string[] }[] = [
   {
     what: 'an own __proto__',

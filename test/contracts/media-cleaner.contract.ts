@@ -54,7 +54,7 @@ const probed = async (bytes: Uint8Array) =>
     decode: 'full',
   });
 
-/** What is shown: every frame's pixels, or every sample with its time. */
+/** The visible content: every frame's pixels, or every sample with its time. */
 async function shown(bytes: Uint8Array): Promise<unknown> {
   if (has(bytes.subarray(4, 8), 'ftyp')) return packetsOf(bytes);
   const { data, info } = await sharp(bytes, { animated: true }).raw().toBuffer({ resolveWithObject: true });

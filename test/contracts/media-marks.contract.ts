@@ -48,7 +48,7 @@ const KEEP: CleanOptions = { mark: TRAINED, manifests: 'keep' };
 const DROP: CleanOptions = { mark: TRAINED, manifests: 'drop' };
 const PACKET_ID = 'W5M0MpCehiHzreSzNTczkc9d';
 const MANIFEST_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
-/** Of a provider's manifest: its words are between other bytes. */
+/** A part of a provider's manifest, with its text between other bytes. */
 const SAYS_AI = `c2pa.actions ${'.'.repeat(50)} digitalSourceType http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia ${'.'.repeat(50)}`;
 const SAYS_COMPOSITE = SAYS_AI.replace('trained', 'compositeWithTrained');
 const SAYS_CAMERA = SAYS_AI.replace('trainedAlgorithmicMedia', 'digitalCapture');
@@ -59,7 +59,7 @@ async function probed(bytes: Uint8Array): ReturnType<SharpMediaProbe['probe']> {
   return new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
 }
 
-/** What is shown: every frame's pixels, or every sample with its time. Decoders may have to be lenient to the original. */
+/** The visible content: every frame's pixels, or every sample with its time. The original may need a lenient decoder. */
 async function shown(bytes: Uint8Array, failOn: 'none' | 'warning' = 'none'): Promise<unknown> {
   if (formatOf(bytes) === 'mp4') return packetsOf(bytes);
   const { data, info } = await sharp(bytes, { animated: true, failOn }).raw().toBuffer({ resolveWithObject: true });
@@ -119,7 +119,7 @@ const PLAIN: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'an MP4 with an index of fragments': () => muxedWithTags('fragmented', 'udta').then(withoutTags),
 };
 
-/** As the cleaner leaves it: free boxes are in place of its tags. */
+/** Cleans a file: free boxes replace its tags. */
 let plainCleaner: MediaCleaner | undefined;
 async function withoutTags(bytes: Uint8Array): Promise<Uint8Array> {
   return collected(plainCleaner!.clean(inPieces(bytes), { manifests: 'keep' }).bytes);
@@ -173,7 +173,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
     });
     afterEach(async () => subject.close(cleaner));
 
-    /** As core does it: cleaned once more where the first pass asks for it. */
+    /** Cleans as core does: once more if the first pass asks for it. */
     async function cleanedTwice(bytes: Uint8Array, options: CleanOptions, pieceBytes = 1_000) {
       const first = cleaner.clean(inPieces(bytes, pieceBytes), options);
       const once = await collected(first.bytes);

@@ -1,6 +1,6 @@
-// Goal: a preview is a small upright picture without metadata, within the bytes it may have, and whatever cannot be
-// shown has none.
-// Method: bytes that are no picture first, then pictures of each kind and shape, looked at with a decoder.
+// Goal: a preview is a small upright picture without metadata, within its byte limit, and a file that cannot be shown
+// has none.
+// Method: bytes that are not a picture first, then pictures of each kind and shape, checked with a decoder.
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { Previews } from '../../core/ports/media.js';

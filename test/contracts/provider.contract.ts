@@ -11,11 +11,11 @@ import { collected } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 
 export interface ProviderSupports {
-  /** It tells by token whether it took a task. */
+  /** It can report by token whether it accepted a task. */
   readonly recovery: boolean;
   /** It makes one task of one token, however often it is submitted; the same as `recovery` when absent. */
   readonly takesTokenOnce?: boolean;
-  /** It can stop a task that it has begun. */
+  /** It can cancel a running task. */
   readonly cancellation: boolean;
   /** Its answer to a submission has the outputs of the finished task, as its promises say. */
   readonly answersWithOutputs?: boolean;
@@ -149,7 +149,7 @@ function describeOutputsInAnswer(opened: Opened): void {
     answer.close?.();
   });
 
-  // What a second reading does not give is lost: core would have it made, and paid for, once more.
+  // An output that cannot be read a second time is lost: core would have it made, and paid for, once more.
   it('gives each output from its beginning again, once it was read and when it was left before its end', async () => {
     const { provider, quick } = opened();
     const answer = await provider.submit(quick(randomUUID()), WANTED);
@@ -251,7 +251,7 @@ function describeCancellation(opened: Opened): void {
   });
 }
 
-/** What the provider knows of a token, once it knows. */
+/** The provider's answer about a token, once it is no longer undecided. */
 async function recovered(provider: Provider, { token, settings }: Submission): Promise<RecoverAnswer> {
   for (;;) {
     const answer = await provider.recover(token, settings, WANTED);

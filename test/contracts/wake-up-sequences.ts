@@ -6,7 +6,7 @@ import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
 export interface WakeUpsSupports {
   /** The time the wake-ups go by. */
   readonly now: () => number;
-  /** Lets time pass: moves a clock that stands still, or waits. */
+  /** Lets time pass: advances a manual clock, or waits. */
   readonly elapse: (ms: number) => Promise<void>;
   /** How long nothing must happen for us to believe that nothing will; longer than any retry. */
   readonly quietMs: number;

@@ -59,7 +59,7 @@ interface Copied {
   readonly target: string;
 }
 
-/** What stages copy from the project, not from another stage. A `*` stands for files of a folder. */
+/** The paths that stages copy from the project, not from another stage. A `*` stands for files of a folder. */
 function copied(among: readonly (readonly Instruction[])[] = stages): Copied[] {
   return among
     .flatMap((stage) => restsOf('COPY', stage))

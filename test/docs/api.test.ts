@@ -26,7 +26,7 @@ interface Section {
   readonly blocks: readonly CodeBlock[];
 }
 
-/** What stands under each heading of the second level. */
+/** The section under a heading of the second level. */
 function sectionUnder(heading: string): Section {
   const lines = page.prose.split('\n');
   const from = lines.indexOf(`## ${heading}`);

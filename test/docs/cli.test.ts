@@ -64,7 +64,7 @@ describe('commands shown in the documentation', () => {
   }
 });
 
-/** What follows `darkroom` in shell blocks and in backticks, word by word; quoted text is one word. */
+/** The words after `darkroom` in shell blocks and in backticks; quoted text is one word. */
 function commandLines(shown: Page): string[][] {
   const blocks = shown.blocks.filter(({ info }) => info === 'sh').map(({ text }) => text.replaceAll('\\\n', ' '));
   const lines = [...blocks.flatMap((text) => text.split('\n')), ...codeSpans(shown)];

@@ -88,14 +88,14 @@ describe('configuration named in the documentation', () => {
   }
 });
 
-/** As it is given to `sh.shardCollection`. */
+/** The key in the form that `sh.shardCollection` takes. */
 function keyText(key: Readonly<Record<string, string>>): string {
   return `{ ${Object.entries(key)
     .map(([field, kind]) => `${field}: "${kind}"`)
     .join(', ')} }`;
 }
 
-/** What is said to a log anywhere in the source, with its level; `varies` where the level is worked out. */
+/** Every event logged in the source, with its level; `varies` if the level is computed. */
 function loggedEvents(): string[] {
   const files = ['core', 'adapters', 'apps']
     .flatMap((folder) =>

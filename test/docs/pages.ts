@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface CodeBlock {
-  /** What follows the opening fence: a language, and for an example the file it shows. */
+  /** The info string after the opening fence: a language, and for an example the file it shows. */
   readonly info: string;
   readonly text: string;
-  /** Of the opening fence, from 1. */
+  /** The line of the opening fence, counted from 1. */
   readonly line: number;
 }
 
@@ -118,7 +118,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** What a cell holds, without backticks. */
+/** The text of a cell, without backticks. */
 export function plain(cell: string | undefined): string {
   return (cell ?? '').replaceAll('`', '');
 }

@@ -1,8 +1,8 @@
 /*
  * Goal: an adapter outside this repository works as docs/writing-an-adapter.md says.
- * Method: do what the page does, with the page's own files: pack Darkroom, compile the examples against it as a package of their own,
- * pack that too, install both, name the module in a configuration, run the contract, start the service and make a picture. What the
- * registry would give is linked from the project.
+ * Method: follow the page with its own files: pack Darkroom, compile the examples against it as a separate package, pack
+ * that too, install both, name the module in a configuration, run the contract, start the service and make a picture.
+ * Packages that the registry would provide are linked from the project.
  */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
@@ -56,7 +56,7 @@ const TSCONFIG = {
   include: ['src'],
 };
 
-/** What the page says to install for the contracts, and what compiles a package. */
+/** The packages that the page says to install for the contracts, and those that compile a package. */
 const BESIDE_THE_CONTRACTS = ['mocha', 'chai', 'fast-check', '@types/node', '@types/mocha', '@types/chai'];
 
 function manifestOf(folder: string): { readonly dependencies: Readonly<Record<string, string>> } {
@@ -80,12 +80,12 @@ describe('an adapter in its own package', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...programEnvironment(), DARKROOM_PROFILE: join(folder, 'profile.json') },
     });
-  /** What npm puts into node_modules for a tarball. */
+  /** Does what npm does for a tarball in node_modules. */
   const install = (name: string, tarball: string) => {
     mkdirSync(join(folder, 'node_modules', name));
     run('tar', ['-xzf', tarball, '--strip-components=1', '-C', join(folder, 'node_modules', name)]);
   };
-  /** What npm puts there for these packages: they find their own dependencies where they really are. */
+  /** Links these packages as npm links a folder: they find their own dependencies at their real location. */
   const link = (names: readonly string[]) => {
     for (const name of names) {
       mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });

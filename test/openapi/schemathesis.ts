@@ -4,7 +4,7 @@ import { pythonEnvironment } from '../servers/python-environment.js';
 
 const FOLDER = fileURLToPath(new URL('../../../test/openapi/', import.meta.url));
 
-/** What the tool is told beyond the document, with the reasons. */
+/** The tool's settings beyond the document, with the reasons for them. */
 export const SCHEMATHESIS_CONFIG = join(FOLDER, 'schemathesis.toml');
 
 export const SCHEMATHESIS = pythonEnvironment(

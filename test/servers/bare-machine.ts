@@ -55,7 +55,7 @@ export class BareMachine {
     }
   }
 
-  /** What lies in the cache, locks aside. */
+  /** The entries of the cache folder, except locks. */
   get cached(): string[] {
     return readdirSync(cacheFolder(this.environment))
       .filter((name) => !name.includes('.lock'))

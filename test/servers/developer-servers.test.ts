@@ -1,7 +1,7 @@
 /**
- * Goal: `npm run servers` gives a developer servers that go on where they stopped, and a configuration that Darkroom
- * takes. Method: servers in folders of two clones at once, started twice over the same data; the written file is read
- * by the program's own configuration.
+ * Goal: `npm run servers` gives a developer servers that keep their data across runs, and a configuration that Darkroom
+ * accepts. Method: servers in folders of two clones at once, started twice over the same data; the program's own
+ * configuration code reads the written file.
  */
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';

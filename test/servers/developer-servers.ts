@@ -7,7 +7,7 @@ import { freePort } from './free-port.js';
 import { MachineLock } from './machine-lock.js';
 import { ServerProcess } from './server-process.js';
 
-/** What stays the same from one run of the developer's servers to the next. */
+/** The settings that stay the same from one run of the developer's servers to the next. */
 export interface DeveloperSettings {
   readonly mongoPort?: number;
   readonly minioPort?: number;
@@ -83,7 +83,7 @@ function settingsFile(folder: string): string {
 /** The servers of a checkout are running already. */
 export class AlreadyRunning extends Error {}
 
-/** What a developer's Darkroom runs over: servers whose data stays in a folder, on the ports they had last time. */
+/** The servers behind a developer's Darkroom: their data stays in a folder, and they reuse their previous ports. */
 export class DeveloperServers {
   private constructor(
     private readonly lock: MachineLock,

@@ -78,7 +78,7 @@ describe('the end of a process with servers', () => {
     await untilGone(pids);
     script.child.kill('SIGKILL');
     await script.ended;
-    // Nobody is left who would.
+    // Neither process is left to remove the folder.
     rmSync(join(folder, '..'), { recursive: true, force: true });
   });
 

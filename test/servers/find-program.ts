@@ -32,7 +32,7 @@ export function findProgram(program: Program, environment: Environment = process
 /** The link to the program in the folder of each install. */
 export const PROGRAM_FILE = 'program';
 
-/** Where installed servers are kept, for every clone on the machine. */
+/** The folder of installed servers, shared by all clones on the machine. */
 export function cacheFolder(environment: Environment = process.env): string {
   const { XDG_CACHE_HOME: configured } = environment;
   return join(

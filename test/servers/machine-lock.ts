@@ -4,7 +4,7 @@ import { type Database, openDatabase, SQLITE_BUSY, sqliteCode } from '../../adap
 const POLL_MS = 100;
 
 /**
- * An exclusive lock among the processes of a machine, which the operating system lets go of however its holder ends.
+ * An exclusive lock among the processes of a machine, which the operating system releases however its holder ends.
  */
 export class MachineLock {
   private constructor(private readonly database: Database) {}

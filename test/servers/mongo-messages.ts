@@ -1,4 +1,4 @@
-/** Where a message says how long it is, its own number, the number of what it answers, and what it is. */
+/** The offsets of a message's length, its id, the id of the message that it answers, and its kind. */
 const LENGTH_AT = 0;
 const NUMBER_AT = 4;
 const ANSWERED_AT = 8;
@@ -50,7 +50,7 @@ export class MongoMessages {
 
 export interface Command {
   readonly name: string;
-  /** None for one that is about several, or about none. */
+  /** Undefined for a command on several collections, or on none. */
   readonly collection?: string;
 }
 

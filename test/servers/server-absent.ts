@@ -1,12 +1,12 @@
-/** A server that a test needs is not to be had; the message is a sentence with the ways to have it. */
+/** A server that a test needs is not available; the message is a sentence with the ways to get it. */
 export class ServerAbsent extends Error {}
 
-/** Whether everything must be there: nobody looks at what a CI run has skipped. */
+/** Whether every server must be available: in CI, nobody looks at skipped suites. */
 export function isCi(): boolean {
   return !['', '0', 'false', undefined].includes(process.env['CI']);
 }
 
-/** What stands between a mocha hook and its suite. */
+/** The part of a mocha hook's context that skips its suite. */
 interface Suite {
   skip(): void;
 }

@@ -16,10 +16,10 @@ export type ServerKind =
   | 'sd-server'
   | 'cog';
 
-/** What a server is told at its start. */
+/** The settings of a server at its start. */
 export interface Settings {
   readonly port: number;
-  /** Of its own: `data` in it is what the server keeps. */
+  /** The server's own folder; its data is in `data`. */
   readonly folder: string;
   /** For the object stores. */
   readonly accessKey: string;
@@ -28,17 +28,17 @@ export interface Settings {
   readonly isSynced: boolean;
 }
 
-/** How one kind of server is started, and how it is known to serve. */
+/** How one kind of server is started, and how its readiness is checked. */
 export interface KindOfServer {
   readonly program: ProgramName;
-  /** Makes what its folder must have before a start. */
+  /** Prepares its folder before a start. */
   readonly prepare?: (settings: Settings) => void;
-  /** What is run; the program itself when absent. */
+  /** The command to run; the program itself when absent. */
   readonly command?: (found: FoundProgram) => string;
   readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
   readonly environment?: (settings: Settings, found: FoundProgram) => Readonly<Record<string, string>>;
   readonly url: (port: number) => string;
-  /** Throws, or answers false, as long as it is not. */
+  /** Throws or returns false as long as the server is not ready. */
   readonly isReady: (settings: Settings, found: FoundProgram) => Promise<boolean>;
 }
 

@@ -48,7 +48,7 @@ for (const kind of KINDS) {
       const answer = answers(server).finally(() => {
         hasAnswered = true;
       });
-      // The system takes more connections for it meanwhile; a process that stands still answers none of them.
+      // The system still accepts connections for it meanwhile, but a paused process answers none of them.
       for (let more = 0; more < 20; more += 1) expect(await isListening(server.port)).to.equal(true);
       expect(hasAnswered).to.equal(false);
       server.resume();

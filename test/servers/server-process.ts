@@ -71,7 +71,7 @@ export class ServerProcess {
     return this.settings.port;
   }
 
-  /** Of an object store. */
+  /** The S3 settings of an object store. */
   get s3(): {
     readonly endpoint: string;
     readonly region: string;
@@ -82,7 +82,7 @@ export class ServerProcess {
     return { endpoint: this.url, region: REGION, accessKey, secretKey };
   }
 
-  /** Of the process under way; undefined while there is none. */
+  /** The id of the running process; undefined while there is none. */
   get pid(): number | undefined {
     return this.started?.pid;
   }
@@ -91,7 +91,7 @@ export class ServerProcess {
     return this.found;
   }
 
-  /** What the server printed last. */
+  /** The end of the server's output. */
   get log(): string {
     try {
       return readFileSync(this.logFile, 'utf8').slice(-LOG_TAIL).trim();
@@ -123,8 +123,8 @@ export class ServerProcess {
   }
 
   /**
-   * Stops it in the middle of whatever it does, and waits until it stands still; connections stay open and get no
-   * answer. Does nothing to one that has ended.
+   * Suspends it in the middle of whatever it does, and waits until it is stopped; connections stay open and get no
+   * answer. Does nothing if the process has ended.
    */
   async pause(): Promise<void> {
     const { started } = this;
@@ -159,7 +159,7 @@ export class ServerProcess {
     try {
       if (this.started) process.kill(this.started.pid, signal);
     } catch (error) {
-      // It has just ended by itself, which is about to be told.
+      // It has just ended by itself, and its exit event is about to arrive.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }

@@ -16,7 +16,7 @@ export interface S3Server extends S3Keys {
 }
 
 export interface ToxiproxyServer {
-  /** Of its HTTP interface. */
+  /** The URL of its HTTP interface. */
   readonly url: string;
 }
 
@@ -30,7 +30,7 @@ export interface CogServer {
   readonly url: string;
 }
 
-/** Where the environment names a server. */
+/** The environment variables that name an existing server. */
 export const VARIABLES = {
   'mongo-replica-set': 'TEST_MONGO_URL',
   'mongo-standalone': 'TEST_MONGO_STANDALONE_URL',

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Whether a process stands still after SIGSTOP. The signal reaches one thread first, and the others may get some more
- * work done before they stop, so each is looked at where the system shows them.
+ * Whether a process is stopped after SIGSTOP. The signal reaches one thread first, and the others may get some more work
+ * done before they stop, so every thread is checked if the system shows them.
  */
 export function isStopped(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;

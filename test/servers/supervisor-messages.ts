@@ -4,11 +4,11 @@ export interface ServerOrder {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly folder: string;
-  /** What the server prints is added to this file. */
+  /** The server's output is appended to this file. */
   readonly logFile: string;
-  /** How it is ended once nobody is left who wants it; SIGTERM for data that is kept. */
+  /** The signal that ends it once no process needs it; SIGTERM for data that is kept. */
   readonly endSignal: 'SIGKILL' | 'SIGTERM';
-  /** Who runs it; whoever runs the tests, when absent. */
+  /** The user that runs it; the user that runs the tests when absent. */
   readonly user?: SystemUser;
 }
 

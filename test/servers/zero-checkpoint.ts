@@ -169,13 +169,13 @@ function below(name: string, tensors: Tensors): Tensors {
   return tensors.map((tensor) => ({ ...tensor, name: `${name}.${tensor.name}` }));
 }
 
-/** Of a 16-bit float, the type of every tensor. */
+/** The size of a 16-bit float, the type of every tensor. */
 const ELEMENT_BYTES = 2;
 
 /** 1 as such a float. */
 const ONE = Buffer.from([0x00, 0x3c]);
 const COLOURS = 3;
-/** Of a convolution of 3 by 3: the weights of one input, and the one in the middle. */
+/** For a 3-by-3 convolution, the number of weights of one input and the index of the middle one. */
 const KERNEL = 9;
 const MIDDLE = 4;
 

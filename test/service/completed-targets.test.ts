@@ -1,5 +1,5 @@
-// Goal: bytes sent to the target of a completed upload are refused and not stored, also by a restarted server; an
-// account at a bound is told so by either front, as `accounts show` and the metrics report it.
+// Goal: bytes sent to the target of a completed upload are refused and not stored, also by a restarted server; either
+// front refuses an account at its bound, and `accounts show` and the metrics report the same.
 // Method: the compiled server, its data folder read from outside, and the operator's command beside it.
 import { expect } from 'chai';
 import { readdirSync, statSync } from 'node:fs';

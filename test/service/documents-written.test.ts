@@ -21,7 +21,7 @@ const IN_FLIGHT = 32;
 /** A started service whose writes are counted. */
 class CountedService {
   readonly written = new WrittenDocuments();
-  /** What the process that takes requests writes of it. */
+  /** The documents among them that the process that accepts requests writes. */
   readonly accepting = new WrittenDocuments();
   private readonly served: Served[] = [];
   private readonly databases: OpenDatabase[] = [];
@@ -98,7 +98,7 @@ class CountedService {
 interface Case {
   readonly roles: readonly Role[];
   readonly most: number;
-  /** Of the process that accepts, where it does nothing else. */
+  /** The limit for the accepting process, if it does nothing else. */
   readonly mostToAccept?: number;
 }
 

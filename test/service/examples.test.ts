@@ -111,7 +111,7 @@ describe('the examples of the OpenAPI document', function suite() {
   it('of generations, of what they cost and of webhooks work', async () => {
     const webhook = idsIn(await answered('createWebhook'));
     await answered('rotateWebhookSecret', webhook);
-    // What signs the messages to the address that the example of a create names.
+    // This secret signs the messages to the URL in the example of a create.
     await answered('rotateWebhookSecret', { webhook_id: 'default' });
     await both('getWebhook', webhook);
     await both('listWebhooks');

@@ -15,7 +15,7 @@ import { type Client, LiveService } from './live-service.js';
 const MEBIBYTE = 1_024 * 1_024;
 const BOMB = gzipSync(Buffer.alloc(200 * MEBIBYTE));
 const IN_THE_ADDRESS = 'only-for-the-receiver';
-/** What a process sends for an account at once, and what it has open besides. */
+/** The concurrent deliveries of a process for one account, and the bound on its other open files. */
 const [SENT_AT_ONCE, OTHERS] = [16, 200];
 
 type Conduct = (response: ServerResponse) => void;

@@ -20,7 +20,7 @@ export interface LiveOptions {
   readonly config?: JsonObject;
   /** The catalog's text, made from the one that comes with the program. */
   readonly catalog?: (shipped: string) => string;
-  /** Where the data goes; in the service's own folder when absent. */
+  /** The data folder; inside the service's own folder when absent. */
   readonly dataFolder?: string;
   /** The text of a callers' file; without one nothing listens for gRPC. */
   readonly callers?: string;
@@ -103,7 +103,7 @@ export class LiveService {
     return this.server.url;
   }
 
-  /** Where gRPC is served, if it is. */
+  /** The address of the gRPC server, if there is one. */
   get grpcAddress(): string {
     return `127.0.0.1:${this.config.grpc.port ?? 0}`;
   }

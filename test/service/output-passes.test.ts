@@ -33,7 +33,7 @@ import {
 } from '../fixtures/tagged-images.js';
 
 const SIDE = 1_000;
-/** Of the box around the packet. */
+/** The size of the packet and the box around it. */
 const MP4_MARK_BYTES = 24 + packetOf(COMPOSITE.sourceType).byteLength;
 const MANIFEST = 'c2pa.actions digitalSourceType .../trainedAlgorithmicMedia';
 

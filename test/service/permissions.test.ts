@@ -1,5 +1,5 @@
-// Goal: a user who may not read or write a part of the data folder is told which, and never told to move a sound
-// database away.
+// Goal: for a user without permission to read or write a part of the data folder, the message names that part, and never
+// suggests moving an intact database away.
 // Method: the compiled program as a user that is not root, over a folder of that user with permissions removed, or with
 // another user's folder in it. If the test runs as root, the program runs as the user nobody.
 import { expect } from 'chai';

@@ -25,7 +25,7 @@ export class Place {
     writeFileSync(join(this.folder, 'darkroom.yaml'), JSON.stringify({ ...common, ...config }));
   }
 
-  /** A process of its own, which goes on: a server. */
+  /** Starts a separate process that keeps running: a server. */
   start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): CliProcess {
     return new CliProcess(this.folder, args, { environment });
   }

@@ -1,5 +1,5 @@
-// Goal: a service that is stopped answers the requests that it has begun, hands its work back, and loses nothing; the
-// next start over the same folder finds everything and continues immediately.
+// Goal: a service that is stopped answers the requests in progress, releases its work, and loses nothing; the next start
+// over the same folder finds everything and continues immediately.
 // Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
 // lapse would outlast the test.
 import { expect } from 'chai';

@@ -1,9 +1,8 @@
 // Goal: the same history ends in the same answers, states, credits and ledger lines on every set of adapters (invariant
 // 19).
-// Method: a workload drawn from one seed, sent step by step to the started program over each lane, with a separate
-// worker process where the lane allows it; everything that a client or an operator can see is recorded, ids by the
-// order in which they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats
-// it).
+// Method: a workload drawn from one seed, sent step by step to the started program over each set, with a separate worker
+// process where the set allows it; everything that a client or an operator can see is recorded, ids by the order in
+// which they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats it).
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
 import { drawsFrom } from '../faults/draws.js';

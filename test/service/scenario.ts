@@ -8,7 +8,7 @@ import type { Answer, Client, LiveService, Tenant } from './live-service.js';
 
 type Draw = (below: number) => number;
 
-/** What one step was answered, without what differs between two runs of it. */
+/** The answer to one step, without the parts that differ between two runs. */
 export interface ToldAnswer {
   readonly step: string;
   readonly code: string;

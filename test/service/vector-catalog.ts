@@ -7,8 +7,8 @@ const LONG_SECONDS = 36_000;
 const MILLION = 1_000_000;
 
 /**
- * What the sandbox needs to behave as the canned provider does in memory; its behaviours are parameters, so here they
- * are defaults.
+ * The sandbox's settings that make it behave like the canned provider in memory; its behaviours are parameters, so here
+ * they are defaults.
  */
 const IN_THE_SANDBOX: Readonly<
   Record<string, { readonly painter: string; readonly defaults: Readonly<Record<string, string>> }>

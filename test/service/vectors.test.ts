@@ -51,7 +51,7 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness>
     const program = await service.open();
     const grpc = openGrpcClient(service.grpcAddress, program.context);
     return {
-      // What the fixture leaves in progress belongs to the server's boot.
+      // The generations that the fixture leaves in progress belong to the server's boot.
       context: { ...program.context, boot: { id: await bootIdOf(service, program.context), isExclusive: false } },
       clients: { REST: checkedRestClient(service.url), gRPC: grpc.client },
       put: putOverHttp,

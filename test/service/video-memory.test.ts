@@ -67,7 +67,7 @@ async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<{ byteSize: n
 
 interface Place {
   readonly name: string;
-  /** What chooses it. */
+  /** Opens this set of adapters, or skips the suite. */
   open(suite: Context): Promise<OpenLane>;
 }
 

@@ -1,5 +1,5 @@
-// Goal: a program over MongoDB hears of every write of another one where the server has change streams, and says that it cannot
-// where it has none.
+// Goal: a program over MongoDB is notified of every write of another one if the server has change streams, and reports
+// that it cannot be if the server has none.
 // Method: two programs as the wiring opens them, over each choice of stores; one follows what the other writes in quick
 // succession, faster than reading twice a second could see.
 import { expect } from 'chai';

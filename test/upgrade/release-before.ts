@@ -31,7 +31,7 @@ const BUILD: Program = {
         return [
           { program: 'git', args: ['-C', REPOSITORY, 'archive', '--output', archive, COMMIT_BEFORE] },
           { program: 'tar', args: ['-xf', archive, '-C', folder] },
-          // By its own lockfile; that it is prepared builds it.
+          // Installs by the release's own lockfile; its prepare script builds it.
           { program: 'npm', args: ['ci', '--prefix', folder] },
           { program: 'npm', args: ['prune', '--omit', 'dev', '--ignore-scripts', '--prefix', folder] },
           { program: 'chmod', args: ['+x', join(folder, MAIN)] },

@@ -49,7 +49,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
   let service: LiveService | undefined;
   let work: WorkBefore;
   let client: Client;
-  /** What has ended since, under whichever build. */
+  /** The generations that have ended since the start, under either build. */
   const ended: Ended[] = [];
 
   const atKill = { queued: new Set<string>(), running: new Set<string>() };

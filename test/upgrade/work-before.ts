@@ -12,7 +12,7 @@ export interface Made {
   readonly id: string;
 }
 
-/** What the same create is answered when it is sent again. */
+/** The answer to the same create when it is sent again. */
 export interface Replay {
   readonly status: number;
   readonly isReplayed: string | null;
@@ -47,12 +47,12 @@ export function catalogBefore(shipped: string): string {
   return `${shipped.trimEnd()}\n\n${hasty}`;
 }
 
-/** What one client of a service had when its processes were killed. */
+/** The state of one client of a service when its processes were killed. */
 export interface WorkBefore {
   readonly accountId: string;
   readonly secret: string;
   readonly ended: readonly Ended[];
-  /** Some accepted by their provider, and some never begun. */
+  /** Open generations: some accepted by their provider, and some never started. */
   readonly open: readonly Made[];
   /** Running, and asked to end. */
   readonly cancelling: Made;

@@ -25,7 +25,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await Promise.all(
       Array.from({ length: 200 }, (_, n) => scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now())),
     );
-    // What is taken is stored no more, and its handler is called only then.
+    // A wake-up that was taken is removed from the store, and only then is its handler called.
     await until(() => new Set(delivered).size === 200);
     await until(async () => (await place.connect().collection('agenda_wake_ups').countDocuments()) === 0);
     expect(delivered.length).to.equal(200);
@@ -58,7 +58,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
   });
 
   it('leave to others what a fully loaded process schedules', async () => {
-    // Time stands still, so the first process never waits long enough to take what the other might.
+    // The clock does not move, so the first process never waits long enough to take the other's wake-ups.
     const { clock, ask } = onManualClock();
     const full = await place.open({ clock, ask });
     const free = await place.open({ clock, ask, pollMs: 100 });
@@ -86,7 +86,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     for (const end of ends) end();
   });
 
-  /** Kills a process that is handling a wake-up, and answers what the other one is told then; nothing before. */
+  /** Kills a process that is handling a wake-up, and returns what the other one receives after that; nothing before. */
   async function takenOver(
     clock: { advance(ms: number): Promise<unknown> },
     dying: AgendaWakeUps,

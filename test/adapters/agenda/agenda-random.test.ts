@@ -13,8 +13,8 @@ import { AgendaPlace, elapsed, onAgenda } from './on-agenda.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 
 // Goal: with any schedules from any process, while handlers fail or run long and processes stop, die or start, each
-// generation is eventually handled at or after the time of its last schedule, and no wake-up is left. Where processes die, wake-ups
-// stay stored until they are done; where they only stop, those that are done soon do not.
+// generation is eventually handled at or after the time of its last schedule, and no wake-up is left. If processes can
+// die, wake-ups stay stored until they are done; if they only stop, short wake-ups do not.
 // Method: random steps over one database, from a printed seed; the model is one map from generation to last time.
 
 type Step =

@@ -18,9 +18,9 @@ import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 import { asked, elapsed, onAgenda, onManualClock } from './on-agenda.js';
 
-// Goal: a process gives back the wake-ups that it holds and has not begun when it stops, and not sooner; a wake-up that
+// Goal: when a process stops, and not sooner, it returns the wake-ups that it holds but has not started; a wake-up that
 // Agenda has no slot for stays held.
-// Method: the repository alone, without a consumer, so that the wake-ups it holds are never begun.
+// Method: the repository alone, without a consumer, so that the wake-ups it holds are never started.
 
 const clock = new SystemClock();
 

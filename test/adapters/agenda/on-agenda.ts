@@ -154,8 +154,8 @@ export function asked(db: Db, timeoutMs = PATIENCE_MS): AgendaDatabase {
 }
 
 /**
- * What processes are opened with that go by one clock, moved by hand, which waits until nothing is asked of the server
- * any more and what Agenda makes of the last answer in a few turns has happened.
+ * Options for processes that share one manual clock. Before it moves, the clock waits until no request to the server is
+ * pending and Agenda has had a few turns of the event loop to process the last answer.
  */
 export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly clock: ManualClock } {
   let underWay = 0;

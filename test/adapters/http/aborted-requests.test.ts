@@ -18,13 +18,13 @@ import { onceReceived, RawServer } from './raw-server.js';
  * Goal: once a call is aborted, nothing more of its request reaches the server, and its connection is closed: also what the operating
  * system has taken and not sent yet, of a request on its own connection.
  * Method: servers that do not read until the call has been aborted, bodies that are held back, and a relay that holds back the handshake.
- * What the servers received in the end is held against what was sent.
+ * The bytes that the servers received in the end are compared with the bytes sent.
  */
 
 const MIB = 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
-/** A server that reads nothing until it is told to. */
+/** A server that reads nothing until the test lets it. */
 interface WaitingServer {
   readonly port: number;
   readonly accepted: Promise<void>;
@@ -201,7 +201,7 @@ describe('a request that is aborted', () => {
       server.listen(0, '127.0.0.1', resolve);
     });
     kept({ close: async () => void server.close() });
-    // The relay lets the handshake go on when the call has been aborted.
+    // The relay lets the handshake continue once the call has been aborted.
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;

@@ -436,7 +436,7 @@ const LIMITS = { headersTimeoutMs: 100, idleTimeoutMs: 100, connectTimeoutMs: 10
 const answeringWith = (answer: string) => (connection: Connection) =>
   onceReceived(connection, '\r\n\r\n', () => void connection.socket.end(answer));
 
-/** What the server does, by how the request fails. */
+/** The server's behaviour, by the failure that it causes. */
 const FAILURES: Readonly<Record<string, (connection: Connection) => void>> = {
   'no answer comes': () => undefined,
   'the answer is no HTTP': answeringWith('no HTTP\r\n\r\n'),

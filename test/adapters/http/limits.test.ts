@@ -272,9 +272,9 @@ describe('the limits of an answer', () => {
 });
 
 /*
- * Goal: no phase of a call takes more time than its limits say, and what is making progress is not ended.
- * Method: real servers that send nothing more, or without an end. Time limits are small and their being exceeded is all that is looked
- * at. Where a limit must not be exceeded, its time is the test's own and advances by events.
+ * Goal: no phase of a call takes more time than its limits allow, and a call that makes progress is not ended.
+ * Method: real servers that stop sending or never stop. Time limits are small, and the tests check only that they are
+ * exceeded. If a limit must not be exceeded, the test controls its clock and advances it by events.
  */
 
 const MIB = 1024 * 1024;
@@ -282,7 +282,7 @@ const MIB = 1024 * 1024;
 const LIMIT_MS = 987_653;
 const never = () => new Promise<never>(() => undefined);
 
-/** What a server has received of a body. It answers when it has all. */
+/** Counts the bytes of a body that a server has received. The server answers once it has the whole body. */
 class Received {
   private byteSize = 0;
   private arrived = () => undefined as void;

@@ -11,7 +11,7 @@ import { until } from '../../fixtures/clocks.js';
 const [A, AAAA] = [1, 28];
 const NOT_FOUND = 3;
 
-/** What a name server answers for a name: addresses of a type, no such name, or nothing at all. */
+/** A name server's answer for a name: addresses of a type, no such name, or nothing at all. */
 type Zone = (name: string, type: number) => readonly number[] | 'none' | 'silence';
 
 class NameServer {

@@ -35,7 +35,7 @@ const answerThen = (answer: string, then: (connection: Connection) => void) => (
     connection.socket.write(answer, () => then(connection));
   });
 
-/** What a server does with a connection once a request is on its way. */
+/** Ways in which a server can break a connection once a request is on its way. */
 const BREAKS: readonly Break[] = [
   {
     name: 'resets as soon as the headers have come',
@@ -334,7 +334,7 @@ const HTML: AnswerBody = { kind: 'other' };
 const BROKEN: AnswerBody = { kind: 'broken-json' };
 const json = (value: unknown): AnswerBody => ({ kind: 'json', value });
 
-/** As an API would be described: a reused key is answered with 422, a full queue with 503. */
+/** The contract of a typical API: it answers a reused key with 422 and a full queue with 503. */
 const CONTRACT: SubmissionContract = {
   seenBefore: (status, body) =>
     status === 422 && (body as { code?: string } | undefined)?.code === 'idempotency_key_reuse',

@@ -46,7 +46,7 @@ export class RawServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** What came in on all connections together. */
+  /** The text received on all connections, in the order of the connections. */
   get received(): string {
     return this.connections.map(({ received }) => received()).join('');
   }

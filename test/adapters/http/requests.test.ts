@@ -184,8 +184,8 @@ describe('an outgoing request', () => {
 });
 
 /*
- * Goal: a redirect is followed only where it was allowed, with nothing of ours for strangers.
- * Method: real TLS servers that redirect to each other. Each keeps what it was asked.
+ * Goal: a redirect is followed only if it was allowed, and other origins receive none of our credentials.
+ * Method: real TLS servers that redirect to each other. Each records the requests it receives.
  */
 
 describe('the redirects of outgoing requests', () => {
@@ -359,9 +359,9 @@ describe('the redirects of outgoing requests', () => {
 });
 
 /*
- * Goal: a submission reaches the server once at most, and what comes of it is told from what the server did.
- * Method: real servers and real failures: nothing listens, no TLS, no name, a connection that breaks off, and answers of every kind.
- * Each counts the requests and the connections it gets.
+ * Goal: a submission reaches the server at most once, and its reported outcome matches what the server did.
+ * Method: real servers and real failures: nothing listens, no TLS, no name, a connection that breaks off, and answers of
+ * every kind. Each server counts the requests and connections it receives.
  */
 
 const BODY = '{"prompt":"a lighthouse"}';
@@ -506,7 +506,7 @@ describe('a submission', () => {
       const server = kept(await RawServer.open(onConnection));
       const error = await errorOf(send(server.url));
       expect([error.kind, error.requestSent]).to.deep.equal(['unknown-outcome', true]);
-      // What would be sent a second time would be here before this.
+      // A retry of the first request would arrive before this one.
       await errorOf(send(server.url));
       expect([server.connections.length, requestsTo(server)]).to.deep.equal([2, 2]);
     });

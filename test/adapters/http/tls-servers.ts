@@ -11,7 +11,7 @@ export type Answering = (path: string, response: ServerResponse) => void;
 
 export interface TlsServer {
   readonly port: number;
-  /** What it was asked, in order. */
+  /** The requests it received, in order. */
   readonly asked: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
 }
 

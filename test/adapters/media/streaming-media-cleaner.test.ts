@@ -184,7 +184,7 @@ describe('xmpPacket', () => {
 // Goal: the end of a JPEG's entropy-coded data is found as the standard says.
 // Method: a property over bytes of the values that matter, against a reading of one byte after another.
 
-/** By ITU T.81, B.1.1.2 and B.1.1.5: bytes that are stuffed, restart markers and bytes that fill are a part of the data. */
+/** ITU T.81, B.1.1.2 and B.1.1.5: stuffed bytes, restart markers and fill bytes are part of the data. */
 function plainly(bytes: Buffer, from: number): number {
   for (let at = from; at + 1 < bytes.length; at += 1) {
     const following = bytes[at + 1]!;

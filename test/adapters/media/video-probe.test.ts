@@ -42,7 +42,7 @@ function recorded(file: ProbedFile): ProbedFile & { readonly reads: Read[]; read
   };
 }
 
-/** What must hold of any probe of a video: it reads forwards, and no byte twice. */
+/** Every probe of a video reads forwards and reads no byte twice. */
 function expectForwards({ byteSize, reads }: ReturnType<typeof recorded>): void {
   for (const [index, { from, to }] of reads.entries()) {
     expect(from).to.be.at.least(index === 0 ? 0 : reads[index - 1]!.to);
@@ -242,7 +242,7 @@ describe('the probe of a video', () => {
       const track = bytes.subarray(trackAt, trackAt + bytes.readUInt32BE(trackAt));
       return { start: bytes.subarray(0, movieAt), header: bytes.subarray(movieAt + 8, trackAt), track };
     }
-    /** What a player needs to know of fragments. */
+    /** The box that tells a player that the file is fragmented. */
     const FRAGMENTED = box('mvex', box('trex', words(0, 1, 1, 1, 1, 0)));
 
     it('looks at no index that another box hides', async () => {
@@ -472,7 +472,7 @@ const UNREADABLE = { invalid: 'The file starts like an MP4 video but cannot be r
 const WHOLE_FACTS = { kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48, durationMs: 500 };
 /** Four thousand million samples, all of which the demuxer makes. */
 const ENDLESS_MEMORY = Buffer.concat([box('stts', words(0, 1, MANY, 0)), box('ctts', words(0, 1, 1, 0))]);
-/** As many samples in a chunk, whose sizes the demuxer adds. */
+/** The same number of samples in one chunk, whose sizes the demuxer sums. */
 const ENDLESS_TIME = box('stsc', words(0, 1, 1, MANY, 1));
 
 describe('VideoProber', () => {

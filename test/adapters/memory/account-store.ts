@@ -7,7 +7,7 @@ import { compareText, frozenCopy, OrderedList } from './records.js';
 
 type AccountHold = Hold & { readonly accountId: string };
 
-/** What is kept of one account: its totals, the holds by generation id, the use of caps by credential id, its ledger. */
+/** The stored state of one account: its totals, holds by generation id, cap usage by credential id, and its ledger. */
 interface Kept {
   totals: AccountTotals;
   readonly holds: Map<string, Hold>;
@@ -49,7 +49,7 @@ export class MemoryAccountStore implements AccountStore {
     return part === 'totals' ? kept.totals : accountOf(kept);
   }
 
-  /** Of an account that exists. */
+  /** The account's version; undefined if the account does not exist. */
   versionOf(accountId: string): number | undefined {
     return this.accounts.get(accountId)?.totals.version;
   }

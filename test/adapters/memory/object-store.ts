@@ -146,8 +146,8 @@ type Grant =
   | { readonly method: 'GET'; readonly target: GetTarget; readonly headers: Readonly<Record<string, string>> };
 
 /**
- * What was signed, by its address. Within one memory nothing needs a signature: an address that was not handed out is
- * not known. Expired grants are dropped when new ones are made.
+ * Signed requests by URL. Within one process no signature is needed: a URL that was not handed out is unknown. Expired
+ * grants are dropped when new ones are made.
  */
 class MemoryGrants {
   private readonly grants = new Map<string, Grant>();

@@ -135,7 +135,7 @@ function placeOf({ createdAt, deliveryId }: Delivery): CreatedPlace {
 
 /** Rows of usage in this process's memory; gone when the process ends. */
 export class MemoryUsageStore implements UsageStore {
-  /** By account, then by key. */
+  /** Usage rows by account, then by key. */
   private readonly rows = new Map<string, Map<string, UsageRow>>();
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {

@@ -172,7 +172,7 @@ for (const kind of S3_KINDS) {
         return byteCount;
       };
       const [written, readBytes] = await withEnoughTime(1_000, async (timeoutMs) => {
-        // As a whole this takes longer than the timeout, both ways.
+        // The whole transfer takes longer than the timeout, in both directions.
         const slow = {
           attributes: { rate: Math.floor((20 * 1024 * 1000) / (1.4 * timeoutMs)) },
           type: 'bandwidth',

@@ -14,14 +14,14 @@ export async function openStore(options: MinioOptions): Promise<MinioObjectStore
   return MinioObjectStore.open({ ...options, clock: { now: () => Date.now() } });
 }
 
-/** How many uploads in parts were begun under this key and not ended. */
+/** The number of multipart uploads under this key that were started and neither completed nor aborted. */
 export async function incompleteUploads(options: MinioOptions, key: string): Promise<number> {
   return (await s3Client(options).listIncompleteUploadsQuery(options.bucket, key, '', '', '')).uploads.length;
 }
 
 /**
- * What an attempt answers that has time enough: one that ends as an outage is made again with twice the time, as a busy
- * machine may need it. The suite's own limit ends what would be an outage for ever.
+ * Returns the result of the first attempt that has enough time. An attempt that ends as an outage is repeated with twice
+ * the time, because a busy machine may need it. The suite's own timeout ends an outage that never stops.
  */
 export async function withEnoughTime<T>(firstMs: number, attempt: (timeoutMs: number) => Promise<T>): Promise<T> {
   for (let timeoutMs = firstMs; ; timeoutMs *= 2) {
@@ -33,7 +33,7 @@ export async function withEnoughTime<T>(firstMs: number, attempt: (timeoutMs: nu
   }
 }
 
-/** What a promise fails with, or what it ends with. */
+/** The error that a promise rejects with, or the value it resolves with. */
 export async function outcomeOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: unknown) => error);
 }

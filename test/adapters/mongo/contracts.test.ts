@@ -109,7 +109,7 @@ onMongo('The table of wake-ups', (place) => {
 
 const ACCOUNT = anAccount(1, { issued: 100, available: 100 });
 
-/** Of three generations, on an account at this version without entries. */
+/** A batch of three generations, on an account at this version without entries. */
 function batch(version: number) {
   const numbers = [7, 8, 9];
   const holdsOpened = numbers.map((n) => ({
@@ -186,10 +186,10 @@ onMongo('Acceptances', (place, lane) => {
   });
 });
 
-// Goal: a change stream tells a process what others write of generations, and whoever watches them over a link that fails
-// hears of every write all the same.
-// Method: the contract on a replica set; then a proxy between the process that watches and the server, cut while another one
-// writes.
+// Goal: a change stream notifies a process of the generations that other processes write, and a watcher over a link that
+// fails still receives every write.
+// Method: the contract on a replica set; then a proxy between the watching process and the server, cut while another
+// process writes.
 
 const TIMEOUT_MS = 2_000;
 
@@ -232,7 +232,7 @@ describe('The changes of generations on MongoDB', () => {
     let stores: MongoStores;
     let other: MongoStores;
     let told: ToldListener;
-    /** What the watches of one generation and of its App told of it. */
+    /** Whether the watch of one generation and the watch of its App reported it. */
     let heard: { generation: boolean; app: boolean };
     let followNoMore: (() => void)[];
 

@@ -17,14 +17,14 @@ const FEW = ['artefacts_by_alias', 'artefacts_by_owner'];
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
 /**
- * Every kind of query a client sends, as it sends them: one that is new in the adapter is here as soon as any test
- * makes it. Two that differ in their values only are of one kind.
+ * Every kind of query that a client sends, recorded as it is sent: a new query in the adapter is recorded as soon as any
+ * test makes it. Queries that differ only in their values are of one kind.
  */
 export class ExplainedCommands {
   private readonly byShape = new Map<string, Document>();
-  /** Of what was written, the collection and the names of fields it was found or put by. */
+  /** For each kind of write, the collection and the names of the fields that select or insert the document. */
   private readonly written = new Map<string, Target>();
-  /** Of what was read of ledgers, the same. */
+  /** The same for each kind of read from ledgers. */
   private readonly ledgersRead = new Map<string, Target>();
 
   constructor(private readonly db: Db) {
@@ -38,7 +38,7 @@ export class ExplainedCommands {
     });
   }
 
-  /** Asks the server how it goes about each; none may read a collection from end to end. */
+  /** Asks the server to explain each query; none may scan a whole collection. */
   async expectNoScan(): Promise<void> {
     const queries = [...this.byShape.values()];
     expect(queries).not.to.have.length(0);
@@ -74,8 +74,8 @@ export class ExplainedCommands {
   }
 
   /**
-   * What is written, and what is read of a ledger, names the key its collection may be sharded by, so that a cluster
-   * asks one shard.
+   * Every write, and every read from a ledger, names the key that its collection may be sharded by, so that a cluster
+   * queries a single shard.
    */
   expectShardKeys(): void {
     const keys = new Map(
@@ -124,7 +124,7 @@ export class ExplainedCommands {
   }
 }
 
-/** What a command looks for. An update or a delete looks for its documents as a find does. */
+/** The queries in a command. An update or a delete looks for its documents as a find does. */
 function queriesOf(command: Document): Document[] {
   const { find, aggregate, update, delete: deletion, filter, pipeline, sort, limit, hint, projection } = command;
   if (find !== undefined) return [defined({ find, filter, sort, limit, hint, projection })];

@@ -451,8 +451,8 @@ describe('Deadlines of calls, in MongoDB', () => {
   });
 });
 
-// Goal: the documents of an unordered command are told as inserted, or as refused for taken keys, only where the server has answered
-// for each of them.
+// Goal: the documents of an unordered command are reported as inserted, or as refused for duplicate keys, only if the
+// server has answered for each of them.
 // Method: a collection whose command fails as the driver reports it.
 
 const DOCUMENTS = [{ n: 0 }, { n: 1 }, { n: 2 }];
@@ -503,7 +503,7 @@ const NO_TOPOLOGY = {
   servers: new Map<string, ServerDescription>(),
 } as unknown as TopologyDescription;
 const answered = (code: number): MongoServerError => new MongoServerError({ message: `code ${code}`, code });
-/** What the driver makes of the refusals of several writes: its own code is the first one's. */
+/** The driver's error for several refused writes; its own code is that of the first refusal. */
 const refusedWrites = (
   codes: readonly number[],
   writeConcernError?: object,

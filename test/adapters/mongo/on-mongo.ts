@@ -36,7 +36,7 @@ export class MongoPlace {
   ledgerForm: LedgerForm = 'grouped';
   private readonly opened = new Set<MongoStores>();
 
-  /** What the test itself asks for goes by a connection of its own, and is nobody's business. */
+  /** The test's own queries use a separate connection, which is not monitored. */
   private constructor(
     private readonly database: FreshDatabase,
     private readonly connection: MongoConnection,

@@ -351,11 +351,11 @@ function installing(place: () => FreshDatabase): void {
   });
 }
 
-// Goal: a process relies on a change stream where it tells soon, and on the order of one command's writes where one log has
-// them: on a replica set, not on a sharded cluster.
-// Method: answers to `hello` as servers give them; then stores over a connection that was told each of them.
+// Goal: a process relies on a change stream only if it notifies promptly, and on the order of one command's writes only
+// if they are in one log: on a replica set, not on a sharded cluster.
+// Method: answers to `hello` as servers give them; then stores over a connection that received each of them.
 
-/** As MongoDB 7 answers, in part. */
+/** A part of the answer of MongoDB 7. */
 const ALONE = { helloOk: true, isWritablePrimary: true, maxWireVersion: 21, ok: 1 };
 const MEMBER = { ...ALONE, setName: 'rs0', hosts: ['127.0.0.1:27017'] };
 /** The first release with the command `bulkWrite`. */

@@ -132,7 +132,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 type Decoded = Awaited<ReturnType<typeof decodedPicture>>;
 
-/** Which pixels a model makes anew that reads masks so: `#` for each, and `~` for those in between. */
+/** The pixels that a model repaints if it reads masks this way: `#` for each, and `~` for partly repainted ones. */
 function madeAnew(mask: Decoded, taking: Taking): string[] {
   return Array.from({ length: mask.heightPx }, (_, y) =>
     Array.from({ length: mask.widthPx }, (__, x) => {
@@ -190,7 +190,7 @@ for (const [name, kind] of Object.entries(KINDS))
     const submit = (taking: Taking, references: readonly ProviderReference[], call = WANTED) =>
       opened.provider.submit(sampleTask({ settings: kind.settings(taking), references, token: randomUUID() }), call);
 
-    /** What was sent for these references: the pictures, and the mask. */
+    /** Submits these references and returns the pictures and the mask that were sent. */
     async function sent(taking: Taking, references: readonly ProviderReference[]) {
       const answer = await submit(taking, references);
       expect(answer).to.have.property('accepted', true);

@@ -23,7 +23,7 @@ export function recordingLog(): { readonly log: Log; readonly logged: () => stri
 
 export interface VendorFake {
   readonly server: FakeServer;
-  /** What `base_url` of an instance is. */
+  /** The `base_url` of an instance. */
   readonly base: string;
   close(): Promise<void>;
 }
@@ -34,9 +34,9 @@ export interface Vendor<Fake extends VendorFake> {
   readonly providerAt: (base: string, options: JsonObject, log: Log) => Provider & { close(): Promise<void> };
   readonly tasksOf: (fake: Fake) => number;
   readonly task: (wish: Partial<Submission>) => Submission;
-  /** Where the vendor has keys. */
+  /** The vendor's key; absent if the vendor has none. */
   readonly key?: string;
-  /** What `base_url` has after the origin. */
+  /** The part of `base_url` after the origin. */
   readonly path?: string;
   /** Whether a task with the prompt "queued" waits until it is cancelled. */
   readonly hasQueue?: true;
@@ -144,7 +144,7 @@ export function vendorForEach<Fake extends EndingFake, Instance extends Provider
   };
 }
 
-/** What work has thrown, or what it resolved with. */
+/** The error that the work threw, or the value it resolved with. */
 export function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.catch((error: unknown) => error);
 }

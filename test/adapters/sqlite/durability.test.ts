@@ -195,13 +195,16 @@ describe('the check of a large database', () => {
     return { stores, outcome };
   }
 
-  /** As a server leaves the folder that is cut off before the machine is started again. */
+  /** Leaves the folder as a server does that was killed before the machine rebooted. */
   const cutOff = (): void => {
     writeFileSync(join(folder, 'server.pid'), '1');
     writeFileSync(join(folder, 'server.boot'), 'another start');
   };
 
-  /** Its last pages are none. Of a file that is shorter than its header says, SQLite finds that out at the start, or later. */
+  /**
+   * Overwrites the last pages. SQLite detects a file that is shorter than its header says, at the start or later, so the
+   * length is kept.
+   */
   const damage = (): void => {
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xff, bytes.byteLength - 4_096 * 3));

@@ -312,7 +312,7 @@ describe('ServerLock', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** As a server leaves the folder that is cut off before the machine is started again. */
+  /** Leaves the folder as a server does that was killed before the machine rebooted. */
   function cutOff(pid = '1'): void {
     writeFileSync(pidPath(), pid);
     writeFileSync(join(folder, 'server.boot'), 'another start');

@@ -12,9 +12,9 @@ import type { Generation, GenerationRecord } from '../../../core/generation/gene
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
-// Goal: what is read of a generation is what the database has, whoever has written meanwhile, and kept records have a bound.
-// Method: random writes by a server and a tool beside it, all under way at once; what the server reads meanwhile is compared
-// with what another connection reads just before and after. Three faults that a cache could have are each found so.
+// Goal: reading a generation returns what the database has, whoever has written meanwhile, and the cache is bounded.
+// Method: random writes by a server and a tool beside it, all in flight at once; each read by the server is compared
+// with what another connection reads just before and after. Three possible faults of a cache are each detected this way.
 
 const IDS = 3;
 
@@ -23,7 +23,7 @@ interface Act {
   readonly n: number;
   /** Whether the tool does it; a tool inserts nothing. */
   readonly isTool: boolean;
-  /** Whether what was begun before it ends first. */
+  /** Whether it starts only after all earlier acts have ended. */
   readonly isAfterAll: boolean;
 }
 

@@ -7,7 +7,7 @@ import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../../core/
 import type { Json, JsonObject } from '../../../core/json.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 
-/** What a request is refused for. */
+/** The reason for refusing a request. */
 export interface FirstFault {
   readonly kind: 'required' | 'invalid';
   readonly pointer: string;

@@ -78,7 +78,7 @@ describe('TimerWakeUps over a table that others write too', () => {
       delivered.add(id);
     }, 8);
     await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(aboutGeneration(uuidAt(n)), clock.now())));
-    // The clock stands still, so that no poll can deliver the rest.
+    // The clock does not move, so no poll can deliver the rest.
     for (let turns = 0; delivered.size < 200 && turns < 1_000_000; turns += 1) await settled();
     await wakeUps.stop();
     expect(delivered.size).to.equal(200);

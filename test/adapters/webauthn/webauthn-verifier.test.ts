@@ -32,7 +32,7 @@ const FAULTS: readonly (readonly [string, Partial<Ceremony>])[] = [
   ['a frame of another site', { crossOrigin: true }],
 ];
 
-/** What is left of a text that was changed on its way. */
+/** Ways in which a text can be corrupted in transit. */
 const GARBLED: readonly ((text: string) => string)[] = [
   () => '',
   () => 'AA',

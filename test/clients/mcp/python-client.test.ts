@@ -23,7 +23,7 @@ describe('the MCP server with a client in Python', () => {
   });
   after(() => service?.close());
 
-  /** What the client printed last. */
+  /** Runs the client and returns the last line it printed. */
   async function played(mode: string, key = ''): Promise<JsonObject> {
     const child = spawn(client.command, [...client.args, url, mode], {
       env: { ...process.env, MCP_KEY: key },

@@ -20,7 +20,7 @@ import { mp4 } from '../../fixtures/videos.js';
 import { orSkip } from '../foreign-clients.js';
 import { C2PA_SIGNER } from './c2pa-signer.js';
 
-/** What the library's reader says; the members that are used here. */
+/** The output of the library's reader, limited to the members used here. */
 interface ManifestStore {
   readonly validation_state: string;
   readonly validation_status?: readonly { readonly code: string }[];

@@ -7,9 +7,9 @@ import { reportsUntilOver, submitted } from '../provider.contract.js';
 import type { OpenedRemoteProvider, RemoteProviderSubject } from './subject.js';
 import { Seen } from './watched-provider.js';
 
-/** What one test has: everything a provider answers or throws is watched. */
+/** The fixture of one test, in which everything that a provider returns or throws is recorded. */
 export interface Case extends Omit<OpenedRemoteProvider, 'reopened' | 'openedAt' | 'openedWithKey'> {
-  /** Of the tasks that `quick` gives. */
+  /** The settings of the tasks that `quick` returns. */
   readonly settings: JsonObject;
   readonly seen: Seen;
   readonly original: OpenedRemoteProvider;
@@ -51,7 +51,7 @@ export function casesOf(subject: RemoteProviderSubject): Cases {
   };
 }
 
-/** What a test is about does not exist for this subject; the message says why. */
+/** The test does not apply to this subject; the message says why. */
 export class NotApplicable extends Error {}
 
 function caseOf(opened: OpenedRemoteProvider, seen: Seen, others: FakeServer[]): Case {
@@ -103,7 +103,7 @@ export async function finished({ provider }: Pick<Case, 'provider'>, submission:
   return reference;
 }
 
-/** What work threw; undefined where it did not. */
+/** The error that the work threw; undefined if it threw none. */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {
     await work;

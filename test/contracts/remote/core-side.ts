@@ -51,13 +51,13 @@ export class Activity {
   }
 }
 
-/** What a test changes about the calls of one process. */
+/** A test's changes to the calls of one process. */
 export interface Hooks {
   /** Called as each submission begins. */
   readonly submitting?: () => void;
-  /** Called when a submission was answered, before core hears of it; what it gives replaces the answer. */
+  /** Called when a submission was answered, before core receives the answer; its result replaces the answer. */
   readonly submitted?: (answer: SubmitAnswer) => Promise<SubmitAnswer>;
-  /** Called with each answer of `recover`, before core hears of it. */
+  /** Called with each answer of `recover`, before core receives it. */
   readonly recovered?: (answer: RecoverAnswer) => Promise<void>;
 }
 
@@ -99,7 +99,7 @@ function outputsOf({ outputs }: Extract<SubmitAnswer, { outputs: unknown }>, act
   }));
 }
 
-/** Takes anything but an empty file for what was asked for: what adapters make in tests are no generations of a model. */
+/** Accepts any file that is not empty as the requested media, because adapters in tests return no real outputs. */
 export class AnyMediaProbe implements MediaProbe {
   async probe(file: ProbedFile, { kind = 'image' }: ProbeLimits): ReturnType<MediaProbe['probe']> {
     const contentBytes = (await collected(await file.read())).byteLength;

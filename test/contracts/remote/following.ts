@@ -160,7 +160,7 @@ function describeStatusWords(proves: Cases, words: true | 'listed'): void {
       const report = await one.provider.poll(reference, one.settings, WANTED);
       const { state, unknownStatus } = report as { readonly state: string; readonly unknownStatus?: string };
       expect(state, status).to.equal('running');
-      // What could be anything may be left out.
+      // If the operator lists the statuses, any other text may be left out.
       if (words === 'listed' && shown !== status) expect(unknownStatus).to.match(/^[ -~]{1,64}$/);
       else expect(unknownStatus).to.equal(shown);
     }

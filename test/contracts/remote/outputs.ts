@@ -169,7 +169,7 @@ function describeRedirects(proves: Cases): void {
     });
 }
 
-/** Of a provider whose answer to a submission has the outputs of the finished task. */
+/** Tests of a provider whose answer to a submission has the outputs of the finished task. */
 export function describeImmediateOutputs(proves: Cases, { failures, partial, supports }: RemoteProviderSubject): void {
   proves('answers a submission with its outputs, which are read in their order', async (one) => {
     const { answer, outputs } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);

@@ -6,7 +6,7 @@ import { WANTED } from '../provider.contract.js';
 import { failureOf, NotApplicable, submittedWhole, type Case, type Cases } from './cases.js';
 import { arrived, expectPosts } from './submissions.js';
 
-/** Of tasks with a file: the vendor takes none before it has the whole file. */
+/** Tests of tasks with a file: the vendor accepts no task before it has the whole file. */
 export function describeReferences(proves: Cases): void {
   proves('submits a task with a reference once', async (one) => {
     const submission = taskWith(one, randomUUID(), referenceOf(PICTURE_BYTES));

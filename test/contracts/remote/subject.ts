@@ -35,12 +35,12 @@ export interface OpenedRemoteProvider extends OpenedProvider {
   readonly withReference?: (token: string, reference: ProviderReference) => Submission;
   /** A task that waits at the vendor until it is cancelled; needed where the promises say that it can be. */
   readonly queued?: (token: string) => Submission;
-  /** What the provider has logged so far, where it logs. */
+  /** The provider's log so far; absent if it logs nothing. */
   readonly logged?: () => string;
 }
 
 export interface RemoteProviderSupports {
-  /** What the provider must promise for the settings of its tasks. */
+  /** The capabilities that the provider must report for the settings of its tasks. */
   readonly capabilities: ProviderCapabilities;
   /** Whether a finished task says what it has cost. */
   readonly cost: boolean;

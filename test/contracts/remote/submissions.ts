@@ -99,7 +99,7 @@ export function describeSubmissions(
   describeUnreachable(proves);
 }
 
-/** What servers write around their JSON, and what Python writes into it. */
+/** Variants of a server's JSON: text around it, and forms that Python writes. */
 const FORMS: readonly (readonly [name: string, of: (json: string) => string])[] = [
   ['is one line', (json) => `${json}\n`],
   ['has white space around it', (json) => `${' \r\n'.repeat(100)}${json} `],

@@ -8,7 +8,7 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 
-/** What providers answered and threw within one test. */
+/** The answers and errors of providers within one test. */
 export class Seen {
   private readonly texts: string[] = [];
   private readonly failures: ProviderFailure[] = [];
@@ -111,7 +111,7 @@ export class Seen {
   }
 }
 
-/** The texts in a vendor's answer that no sentence of ours has by chance. */
+/** The texts in a vendor's answer that are too long to occur in our messages by chance. */
 export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 12 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];

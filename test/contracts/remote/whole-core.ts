@@ -14,10 +14,10 @@ import type { RefusalCase, RemoteProviderSubject } from './subject.js';
 
 type Policy = 'fail' | 'resubmit';
 
-/** Of one image, which is what each generation of these tests asks for. */
+/** The price of one image; each generation of these tests requests one. */
 const PRICE_CREDITS = 10;
 
-/** What core makes of the provider: how many requests one paid generation can lead to. */
+/** Tests of core with the provider: the number of requests that one paid generation can lead to. */
 export function describeWholeCore(
   proves: Cases,
   { refusals, supports: { capabilities } }: RemoteProviderSubject,

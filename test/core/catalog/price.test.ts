@@ -167,8 +167,8 @@ describe('keys near an unknown one', () => {
   });
 });
 
-// Goal: a generation tries the providers of its model in one order everywhere: it begins by weight and goes on in the
-// catalog's order.
+// Goal: a generation tries the providers of its model in the same order everywhere: the first is chosen by weight, the
+// others follow in the catalog's order.
 // Method: random routes and ids, and counts over many ids.
 
 const entry = (provider: string, weight: number) => ({ provider, weight, settings: {} });

@@ -23,9 +23,9 @@ const CAPS: Readonly<Record<string, Cap | undefined>> = {
 interface Step {
   readonly credentialId: string;
   readonly credits: number;
-  /** Of the day on which the deciding process believes to be. */
+  /** The current day according to the deciding process's clock. */
   readonly day: number;
-  /** Which open hold is settled first, if there is one, and how much of it is charged. */
+  /** The open hold that is settled first, if there is one; `charged` is the charged fraction of it. */
   readonly settles: number;
   readonly charged: number;
   readonly endsBatch: boolean;
@@ -101,7 +101,7 @@ class CapModel {
     return held.reduce((sum, { counts }) => sum + counts, 0);
   }
 
-  /** What is shown of each credential: its newest period. */
+  /** The cap usage shown for each credential: its newest period. */
   get uses(): CapUse[] {
     return [...this.newest].map(([credentialId, period]) => ({
       credentialId,

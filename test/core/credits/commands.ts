@@ -42,7 +42,7 @@ const anyMoneyCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
     .map(({ kind, generationId, part }) => ({ kind, generationId, charge: Math.floor(priceOf(generationId) * part) })),
 );
 
-/** What operators do beside the money: rarer, so that there is something to hold between a suspension and the next. */
+/** Operators' commands that move no credits: rarer, so that holds happen between one suspension and the next. */
 const anyProfileCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
   fc.constant({ kind: 'suspend' as const }),
   fc.constant({ kind: 'resume' as const }),

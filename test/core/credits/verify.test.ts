@@ -216,7 +216,7 @@ const ALWAYS = { from: '0', to: '9' };
 
 type Said = 'rest' | { readonly call: string; readonly answer: unknown };
 
-/** What a check does, in order. */
+/** The steps of a check, in order. */
 async function saidBy(harness: CoreHarness, falsify: (call: string, answer: unknown) => unknown): Promise<Said[]> {
   const said: Said[] = [];
   const context = harness.process(async (call) => {
@@ -287,7 +287,7 @@ describe('verifyCredits in parts', () => {
       if (call === 'usage.listTraces') rows.push(...(answer as TraceRow[]).map(({ day }) => day));
       const last = call === 'accounts.entries' ? (answer as Page<Entry>).items.at(-1) : undefined;
       if (last !== undefined) {
-        // Of the day before, the entries may not all be here yet.
+        // The entries of the previous day may be incomplete so far.
         const dayBefore = new Date(last.at - DAY_MS).toISOString().slice(0, 10);
         rows = rows.filter((day) => day >= dayBefore);
       }

@@ -16,13 +16,13 @@ import { pause } from '../../../core/waiting.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
-// Goal: a follower of an App is told of everything that happens to its generations, in order for each, whoever writes it, and
-// misses nothing when its stream is cut anywhere and resumed.
+// Goal: a follower of an App receives every event of its generations, in order for each, whoever writes it, and misses
+// nothing when its stream is cut anywhere and resumed.
 // Method: streams in memory beside workers of the same and of another process, on a clock that only the test moves.
 
 const BEAT_MS = 15_000;
 
-/** Reads a stream until it is told to stop; the harness's clock has to move meanwhile. */
+/** Reads a stream until it is stopped; the harness's clock has to move meanwhile. */
 class Reader {
   readonly told: GenerationEvent[] = [];
   beats = 0;
@@ -81,7 +81,7 @@ class Reader {
   }
 }
 
-/** For each generation the types that were told, in order. */
+/** The types of the events received for each generation, in order. */
 function byGeneration(told: readonly (readonly [string, string])[]): Map<string, string[]> {
   const types = new Map<string, string[]>();
   for (const [id, type] of told) types.set(id, [...(types.get(id) ?? []), type]);

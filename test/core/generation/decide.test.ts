@@ -80,7 +80,7 @@ function commandFor(
   return 'outputs' in command ? { ...command, outputs: outputs(count) } : command;
 }
 
-/** What a client can see of an ended generation, and the terms agreed on at the start. */
+/** The part of an ended generation that a client can see, and the terms agreed on at the start. */
 function seenAfterEnd(g: Generation): unknown {
   const {
     version: _version,

@@ -22,8 +22,8 @@ import { codeOf } from '../../fixtures/memory-stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilEnded, untilSettled } from '../../harness/core-harness.js';
 
-// Goal: a deletion takes all of the content and none of the money, completes whatever is cut, and shows nobody what it
-// has begun to delete.
+// Goal: a deletion removes all content and changes no credits, completes wherever it was interrupted, and hides content
+// as soon as its deletion starts.
 // Method: core on memory adapters; calls fail or are cut at each step, outputs are written late, recovery passes.
 
 const DAY_MS = 86_400_000;

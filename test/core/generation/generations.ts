@@ -6,7 +6,7 @@ import {
 } from '../../../core/generation/decide.js';
 import { type Generation, type GenerationStatus, type Output, taskError } from '../../../core/generation/generation.js';
 
-/** As one process of several decides. */
+/** Decides as one of several processes, without exclusive ownership. */
 export function decideAt(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {
   return decide(generation, command, now, { id: 'boot', isExclusive: false });
 }

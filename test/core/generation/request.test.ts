@@ -227,7 +227,7 @@ async function uploaded(
   return prepared.upload.uploadId;
 }
 
-/** What estimate and create say of these files; both must say the same. */
+/** The refusal of these files by estimate and create, which must be the same. */
 async function createRefusal(harness: CoreHarness, ids: readonly string[]) {
   const request = harness.body({}, { reference_upload_ids: [...ids] });
   const outcomes = await Promise.all(

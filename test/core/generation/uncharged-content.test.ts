@@ -352,7 +352,7 @@ describe('the end of a generation', () => {
           () => undefined,
         );
         await recoverAll(other);
-        // Where it was cut before anything was written, it is still queued.
+        // If it was interrupted before anything was written, it is still queued.
         const isEnded = (await other.generation(g.generationId)).settledAt !== undefined;
         expect(endsOf(other).length, `${cut} ${names[index]}`).to.equal(
           isEnded && !(cut === 'after' && index === last) ? 1 : 0,

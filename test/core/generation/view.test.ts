@@ -16,7 +16,7 @@ import { collectGarbage } from '../../fixtures/resident-memory.js';
 import { aTombstone } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
-// Goal: a client sees only its own generations, with fresh URLs for outputs, and is told to poll exactly while there is
+// Goal: a client sees only its own generations, with fresh URLs for outputs, and gets a poll time exactly while there is
 // something to wait for; an estimate returns the price and the refusals of a create beforehand.
 // Method: the use cases on memory adapters; URLs are fetched as a client would.
 
@@ -239,10 +239,9 @@ async function insertOne({ ids, generations }: Context, template: Generation, gi
   await generations.insert(record);
 }
 
-// Goal: whoever follows a generation is told of everything that happens to it, once and in order, also after an
-// interruption at any place.
+// Goal: a follower of a generation receives every event once and in order, also after an interruption at any point.
 // Method: core on memory adapters with a clock that the test moves; random histories are written as versions, and read
-// by followers that are cut off and go on after the last event that they received.
+// by followers that are cut off and resume after the last event that they received.
 
 const BEAT_MS = 15_000;
 
@@ -264,7 +263,7 @@ describe('events of a generation', () => {
     await harness.context.generations.replace(next, before.version);
   }
 
-  /** What a follower receives until nothing more comes, or it is to stop after so many. */
+  /** The events that a follower receives until no more come, or until it has `most` of them. */
   async function received(after?: string, most = Infinity): Promise<GenerationEvent[]> {
     const until = new TestedCall();
     const events: GenerationEvent[] = [];

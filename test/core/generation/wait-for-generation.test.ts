@@ -285,9 +285,9 @@ describe('calls that last', () => {
   });
 });
 
-// Goal: who waits or follows is told of what another process writes as soon as the store tells of it, and within half a
-// second while the store does not; reads are seldom while it does.
-// Method: two processes in memory on a store that tells, is interrupted or loses a write; the clock moves by the test's hand.
+// Goal: a waiting or following client learns of another process's write as soon as the store notifies, and within half a
+// second while the store does not; reads are rare while it does.
+// Method: two processes in memory on a store that notifies, is interrupted or loses a write; the test moves the clock.
 
 const WAIT_MS = 60_000;
 

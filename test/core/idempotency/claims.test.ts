@@ -21,7 +21,7 @@ class ServiceHarness {
   readonly ids = new SeededIds();
   readonly settings = DEFAULT_SETTINGS;
   boot: Boot = { id: 'first', isExclusive: false };
-  /** What exists at each subject id. */
+  /** The effect or the void stored under each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
 
   readonly target: ClaimTarget = {
@@ -37,7 +37,7 @@ class ServiceHarness {
     return orThrow(await claim(this, { key, digest }, this.target));
   }
 
-  /** As a process with a claim does: uses the id if it is free. */
+  /** Acts as a process with a claim: uses the id if it is free. */
   act(claimed: Claimed): boolean {
     if (!('mine' in claimed) || this.effects.has(claimed.mine.subjectId)) return false;
     this.effects.set(claimed.mine.subjectId, 'effect');

@@ -167,7 +167,7 @@ describe('passkeys', () => {
       }
     });
 
-    /** As a request reads who is signed in. */
+    /** The signed-in person, read again as each request does. */
     async function fresh(): Promise<SignedIn> {
       return { ...ada, person: await stored() };
     }

@@ -298,8 +298,8 @@ describe('people', () => {
   });
 });
 
-// Goal: a session that has ended does nothing any more, also for a request that had begun before: it neither outlives another
-// password nor the end of all sessions but one, nor leaves another way to sign in.
+// Goal: a session that has ended has no effect, not even for a request that started before: it outlives neither a
+// password change nor the end of all other sessions, and leaves no other way to sign in.
 // Method: the use cases on memory adapters, with the session as it was looked up before it ended.
 
 const EMAIL = 'ada@example.com';

@@ -239,7 +239,7 @@ describe('the gates of a process', () => {
       const from = clock.monotonic();
       await entered(next, clock);
       const { providerCallMs } = harness.settings;
-      // By a wall clock that is an hour ahead the share was over long ago.
+      // For a wall clock that is an hour ahead, the share expired long ago.
       const overMs = SHARE_MS + (aheadMs > 0 ? 0 : providerCallMs);
       expect(clock.monotonic() - from, `${aheadMs} ms ahead`).to.be.within(overMs, overMs + 1_000);
     }

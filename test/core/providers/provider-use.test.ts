@@ -30,7 +30,7 @@ function request(worker: string, changes: Partial<ShareRequest> = {}): ShareRequ
 class Renewing {
   private readonly others = new OtherShares();
   private last: { readonly counted: number; readonly at: number } | undefined;
-  /** By how much its wall clock is ahead of the true time. */
+  /** How far its wall clock is ahead of the true time, in milliseconds. */
   aheadMs = 0;
 
   constructor(
@@ -55,9 +55,9 @@ class Renewing {
 /** A worker with a share: it may submit until `expiresAt`. */
 interface User {
   readonly slots: number;
-  /** Until when it may make each of those that it was given and has not made. */
+  /** The expiry of each submission that it was granted and has not made. */
   readonly submissions: readonly number[];
-  /** Its tasks at the provider, which go on though the share has expired. */
+  /** Its tasks at the provider, which continue after the share has expired. */
   readonly inUse: number;
   readonly expiresAt: number;
   /** When its submissions began. */
@@ -124,7 +124,7 @@ class History {
     this.users[worker] = { ...next, isDead: dies };
   }
 
-  /** What workers may use now; of those whose shares have expired, what calls that began before may still take. */
+  /** The slots that workers may use now, including those that calls in flight of expired shares may still take. */
   get slots(): number {
     return this.users.reduce((sum, { slots, inUse, expiresAt, began }) => {
       const underWay = began.filter((at) => this.now < at + CALL_MS).length;

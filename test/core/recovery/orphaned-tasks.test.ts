@@ -96,7 +96,7 @@ class Succession {
       if (task.report.state === 'running' && which(task)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
   }
 
-  /** What the gates count, once all checks are made. */
+  /** The number of tasks that the gates count, once all checks have run. */
   async counted(): Promise<number> {
     await Promise.all(this.checks);
     return this.gates?.seen.find(({ provider }) => provider === 'p')?.tasks ?? 0;
@@ -230,7 +230,7 @@ describe('the tasks that a killed process left at a provider', () => {
     await harness.clock.advance(runDeadlineAt - harness.clock.now());
     expect(await succession.counted()).to.equal(1);
     const id = await succession.create(true);
-    // Nobody here can poll the task in the period that is left for it after the deadline.
+    // No worker can poll the task in the period after the deadline in which a last poll is allowed.
     await harness.clock.advance(2 * harness.settings.providerCallMs + 2 * 15_000 + 31_000);
     expect((await harness.generation(succession.left[0]!)).status).to.equal('failed');
     expect(succession.anew).to.deep.equal([id]);

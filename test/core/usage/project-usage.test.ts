@@ -86,7 +86,7 @@ async function play(harness: CoreHarness, steps: readonly Step[], read: () => Pr
   }
 }
 
-/** What the entries say, by their text. */
+/** The usage expected from the entries, summed independently of the projection. */
 function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly number[]> {
   const sums: Record<string, [number, number, number, number, number]> = {};
   for (const { kind, credits, at, attribution, reason } of entries) {

@@ -36,7 +36,7 @@ export class DeliveredHarness {
     return (await this.core.ports.deliveries.list({ endpointId }, { limit: 100 })).items;
   }
 
-  /** Of the one delivery that there is. */
+  /** The endpoint's only delivery. */
   async delivery(endpointId: string): Promise<Delivery> {
     const [delivery, ...more] = await this.deliveries(endpointId);
     if (delivery === undefined || more.length > 0)

@@ -1,5 +1,5 @@
-// Goal: every endpoint is told of an end at least once, by a schedule, and never of an older state after a newer one; an
-// endpoint that fails is disabled in time and said so.
+// Goal: every endpoint is notified of an end at least once, by a schedule, and never of an older state after a newer
+// one; an endpoint that fails is disabled in time, and this is reported.
 // Method: a worker in memory on a clock that only the test moves, with receivers whose answers the test gives.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';

@@ -9,7 +9,7 @@ import { newOwner, type Owner } from '../../fixtures/memory-stores.js';
 import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 
-/** By their tokens, as they are now. A certificate stands for the operator. */
+/** Callers by token; tests may change them. A certificate stands for the operator. */
 export const CALLERS: Record<string, ServiceCaller | undefined> = {
   operator: { name: 'operator', scopes: [...OPERATOR_SCOPES] },
   reader: { name: 'reader', scopes: ['access:read'] },
@@ -36,7 +36,7 @@ export class GrpcService {
     return grpc;
   }
 
-  /** Where it was before, if it was anywhere. */
+  /** Starts the server, on its previous port if it had one. */
   async start(): Promise<void> {
     this.server = createGrpcServer({
       context: this.harness.context,

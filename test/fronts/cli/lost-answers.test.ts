@@ -24,7 +24,7 @@ const refused = (code: ErrorCode, retryAfterMs?: number): Partial<StatusObject> 
     requestId: 'r',
     bodyField: '',
   });
-/** As from a connection that is cut after the call was sent, or from a proxy whose server is gone. */
+/** The status of a connection that is cut after the call was sent, or of a proxy whose server is gone. */
 const LOST: Partial<StatusObject> = { code: Status.UNAVAILABLE, details: 'Connection dropped' };
 const NOT_TAKEN = refused('RATE_LIMITED', 1);
 
@@ -64,7 +64,7 @@ interface Told {
   readonly asked: number;
 }
 
-/** What stderr and the JSON on stdout report of the outcome. */
+/** The outcome that stderr and the JSON on stdout report. */
 function toldBy({ code, stderr, stdout, asked }: Ran & { readonly asked: number }): Told {
   const { error } = JSON.parse(stdout) as {
     readonly error: { readonly message: string; readonly operation_id?: string };

@@ -170,7 +170,7 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   return transcript;
 }
 
-/** What `usage` refuses whatever there is. */
+/** Arguments that `usage` always refuses, whatever is stored. */
 const USAGE_REFUSALS = [
   [],
   ['--account', 'x'],

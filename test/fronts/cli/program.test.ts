@@ -21,14 +21,14 @@ import { CliService } from '../../harness/cli-service.js';
 import { refusedStart } from '../../harness/refused-start.js';
 
 // Goal: the compiled program passes its process's streams, variables, folder and signals to the command line, and exits
-// with the code of the run: what `main.ts` and `process-io.ts` do, which a run inside the test's process does not show.
+// with the code of the run: the part of `main.ts` and `process-io.ts` that a run inside the test's process cannot show.
 // Method: real processes. These are all that the suites of the command line start:
 //  1. --version, on stdout with code 0, and 2. an unknown command, on stderr with code 2;
 //  3. a key piped into stdin, stored below HOME, relative to the folder it was started in, and 4. used by the next
 //     process;
 //  5. variables that name another server and key, and the code of a refusal;
 //  6. SIGINT once, and 7. twice, while a generation runs;
-//  8. SIGTERM to a service, which logs to stderr as JSON where that is no terminal, and 9. a command beside that
+//  8. SIGTERM to a service, which logs to stderr as JSON if that is not a terminal, and 9. a command beside that
 //     process;
 // 10. a second service over a folder that another process uses;
 // 11. --help and the start of a server with the coverage of V8, which names the packages that they load;

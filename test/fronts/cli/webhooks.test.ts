@@ -32,7 +32,7 @@ describe('darkroom webhooks', () => {
   let service: CliService;
   let receiver: WebhookReceiver;
   let url: string;
-  /** Of a key that may manage webhooks. */
+  /** The settings of a key that may manage webhooks. */
   let managing: { readonly environment: Readonly<Record<string, string>> };
 
   before(async () => {

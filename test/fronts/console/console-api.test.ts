@@ -110,8 +110,8 @@ describe('the account page', () => {
 });
 
 /*
- * Goal: what the account page asks of its server is done for the person of the session alone, at the request of the
- * page alone; a secret is told once.
+ * Goal: the account page's requests act for the person of the session alone, and only if the page itself sent them; a
+ * secret is shown once.
  * Method: a whole service over HTTP in this process; sessions of two people of two accounts, and of two of one.
  */
 

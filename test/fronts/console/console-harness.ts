@@ -59,7 +59,7 @@ export class ConsoleClient {
   }
 }
 
-/** A session of a person, begun this long ago. */
+/** A client with a session of a person, started this long ago. */
 export async function clientOf(
   { harness, origin }: OAuthHarness,
   person: Person,

@@ -13,7 +13,7 @@ const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const RECENT_MS = 15 * 60_000;
 const CREDITS = { operation_id: UNKNOWN, credits: 1, reason: 'a test' };
 
-/** What a page would send, by the path of a change. */
+/** The body that a page would send, by the path of the change. */
 const BODIES: Readonly<Record<string, object>> = {
   '/accounts': { name: 'new' },
   '/accounts/:account_id/suspend': { cancel_work: false },
@@ -35,7 +35,7 @@ describe("access to the operator's area", () => {
   let harness: OperatorHarness;
   afterEach(() => harness.close());
 
-  /** Every operation is refused so to this client, and none has begun. */
+  /** Expects this refusal of every operation for this client, and that none has started. */
   const expectRefused = async (
     client: ConsoleClient,
     code: string,
@@ -143,7 +143,7 @@ describe("access to the operator's area", () => {
         );
       const each = (status: number) => OPERATOR_PAGES.map(() => status);
       const ordinary = await clientOf(harness.service, harness.service.person, 'passkey');
-      // One who has signed in another way is told in the page what is missing.
+      // The page tells an operator who has signed in another way what is missing.
       const byPassword = await clientOf(harness.service, harness.operator, 'password');
       expect(await statusesFor('')).to.deep.equal(each(303));
       expect(await statusesFor(ordinary.cookie)).to.deep.equal(each(404));

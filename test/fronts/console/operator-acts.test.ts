@@ -338,14 +338,14 @@ describe('what operators do in a browser', () => {
 });
 
 /*
- * Goal: an operator has the books checked in a browser: told how far it is and what was found, one check at a time in a
- * process, which ends with the connection, the session and the process, and lets other requests go on.
+ * Goal: an operator checks the books in a browser, which shows the progress and the findings. A process runs one check
+ * at a time; the check ends with the connection, the session and the process, and does not block other requests.
  * Method: a whole service over HTTP in this process, whose accounts the test holds back, breaks and counts.
  */
 
 type Said = Readonly<Record<string, unknown>>;
 
-/** What a check says, line by line. */
+/** The output of a check, line by line. */
 class Listening {
   private rest = '';
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -405,7 +405,7 @@ describe('the check of the books in a browser', () => {
 
   const begin = () => Listening.begin(harness, olga);
   const store = () => harness.service.harness.context.accounts;
-  /** Holds each page of accounts back until it is let go. */
+  /** Holds each page of accounts back until it is released. */
   const held = (): { readonly letGo: () => void } => {
     let letGo: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => {

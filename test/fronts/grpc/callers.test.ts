@@ -140,7 +140,7 @@ describe('OAuth tokens over gRPC', () => {
     it(`end a watch of all events, on which nothing happens, when ${what}`, async () => {
       const watching = await token();
       const messages = grpc.watchEvents(as(watching.secret))[Symbol.asyncIterator]();
-      // Where it begins.
+      // The first message is the position at which the watch starts.
       await messages.next();
       const next = errorOf(messages.next());
       const { appWatch } = grpc.harness.context;
@@ -314,7 +314,8 @@ describe('a file of callers that is watched', () => {
   });
 
   /**
-   * A second watch of the same interval, begun after the first, has seen two changes: the first has polled meanwhile.
+   * Waits until a second watch with the same interval, started after the first, has seen two changes: by then the first
+   * watch has polled.
    */
   async function untilLookedAtAgain(): Promise<void> {
     const other = join(folder, 'other.yaml');

@@ -33,8 +33,8 @@ import { unary } from './grpc-client.js';
 import { GrpcHarness, PICTURE, SERVICES, type StageOptions } from './grpc-harness.js';
 import { frame, openSession, RawCall } from './raw-call.js';
 
-// Goal: an expired deadline or a cancelled call ends a read, also in the middle of long work; a write that has begun
-// completes, so that its key replays it, and nothing is begun for a client that has disconnected.
+// Goal: an expired deadline or a cancelled call ends a read, also in the middle of long work; a write in progress
+// completes, so that its key replays it, and nothing is started for a client that has disconnected.
 // Method: a server over a harness whose stores wait at a gate; the client leaves before the gate opens. No time is
 // measured: what must end would otherwise run for ever.
 
@@ -144,7 +144,7 @@ class StoppedStage {
     expect([end?.method, others]).to.deep.equal(['darkroom.v1.Operations/GetRetention', []]);
   }
 
-  /** What the server reports of its next call that ends. */
+  /** The code that the server reports for the next call that ends. */
   async nextEnd(): Promise<EndedCall['code']> {
     if (this.ended.length === 0) await once(this.ends, 'ended');
     return this.ended.shift()?.code;

@@ -92,9 +92,10 @@ const OPERATION = [
 ];
 const END = '9999-12-31T23:59:59Z';
 
-/** By the name of the method. */
+/** Invalid days of a usage or cost request. */
 const DAYS = [...each('from', '', '2026-02-30'), ...each('to', 'x')];
 
+/** Requests by method name. */
 const ASKED: Readonly<Record<string, Asked>> = {
   EstimateGeneration: { right: { input: RIGHT_INPUT }, faults: INPUT },
   CreateGeneration: {

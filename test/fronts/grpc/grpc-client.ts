@@ -188,7 +188,7 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
   }
 }
 
-/** What a stream is answered with first. */
+/** The first answer of a stream. */
 function firstOf<I extends DescMessage, O extends DescMessage>(
   client: Client,
   desc: DescMethodServerStreaming<I, O>,

@@ -65,7 +65,7 @@ const PREPARE: Fields = {
 
 const COMPLETE: Fields = { sha256: ['sha256', text] };
 
-/** A time that is none has no form in a message; neither has a name that is no field. */
+/** An invalid time cannot be expressed in a message; neither can an unknown field. */
 export const moment: Field = (value) =>
   typeof value === 'string' && !Number.isNaN(Date.parse(value))
     ? timestampFromDate(new Date(value))
@@ -115,7 +115,7 @@ export function no(reason: Reason): never {
   throw new LeftOut(reason);
 }
 
-/** As REST shows it, so that one vector says what to expect of both. */
+/** The generation as REST shows it, so that one vector has the expectation for both fronts. */
 export function taskOf(g: Generation): JsonObject {
   return defined({
     generation_id: g.generationId,

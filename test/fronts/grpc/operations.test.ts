@@ -220,9 +220,9 @@ describe('the fields of a request on the wire', () => {
   });
 });
 
-// Goal: an answer that is kept with its record, and its bytes, are what would be made now.
+// Goal: an answer that is cached with its record, and its bytes, equal a newly made answer.
 // Method: views of a few records in random order, each compared with a new message; addresses and poll times change
-// between them. What a call over a store that keeps records is answered, its vectors and histories show.
+// between them. The shared vectors and the histories test calls over a store that caches records.
 
 describe('the answer that shows a generation over gRPC', () => {
   it('is a new one in effect, and so are its bytes, whatever was shown before', () => {

@@ -30,7 +30,7 @@ function buf(...args: readonly string[]): string {
 
 const breaking = (folder: string): string => buf('breaking', folder, '--against', 'proto/published.yaml');
 
-/** What breaks when one text of a proto file is replaced. */
+/** The breaking changes reported when one text of a proto file is replaced. */
 function breakingWith(file: string, from: string, to: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-proto-'));
   try {

@@ -72,8 +72,8 @@ export class TlsStage {
   }
 
   /**
-   * What one call on a connection of its own is answered: `OK`, the code of the refusal, or the library's status
-   * without one.
+   * Makes one call on its own connection and returns `OK`, the code of the refusal, or the library's status if there is
+   * no code.
    */
   async ask(channel: ChannelCredentials, authorization?: string): Promise<string> {
     const client = new Client(`localhost:${this.port}`, channel);

@@ -15,7 +15,7 @@ import { BASE, type RunningServer, serve } from '../http/host/rest-client.js';
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** What a tool answered, as any client reads it. */
+/** A tool's answer, as any client reads it. */
 export interface ToolAnswer {
   readonly isError?: boolean;
   readonly content: readonly (JsonObject & { readonly type: string })[];
@@ -36,7 +36,7 @@ export interface TestClient {
   readonly close: () => Promise<void>;
 }
 
-/** What a person says to a form; absent, the client cannot ask. */
+/** A person's reply to a form; if absent, the client does not support elicitation. */
 export type Person = (form: JsonObject) => Promise<{ readonly action: string; readonly content?: JsonObject }>;
 
 /** Connects a client of an era; `person` answers the forms that it shows. */

@@ -10,8 +10,8 @@ import { codeOf, SeededIds } from '../../fixtures/memory-stores.js';
 import { asText, McpHarness, modernMessage } from './mcp-harness.js';
 
 /*
- * Goal: what is no message, too long or ambiguous is refused before the protocol looks at it, and the revisions that are
- * served are those that are named.
+ * Goal: invalid, oversized and ambiguous messages are refused before the protocol handles them, and exactly the named
+ * revisions are served.
  * Method: bytes posted to a whole service in this process.
  */
 

@@ -24,8 +24,8 @@ import {
 } from './mcp-harness.js';
 
 /*
- * Goal: a generate tool waits as long as it was asked to and no longer, says meanwhile that it goes on, shows what was
- * made within the size that clients take, and pays once for each key.
+ * Goal: a generate tool waits as long as requested and no longer, reports progress meanwhile, shows the outputs within
+ * the size that clients accept, and pays once for each key.
  * Method: clients of both eras on a whole service in this process, with a worker or without one.
  */
 

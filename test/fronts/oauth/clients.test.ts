@@ -174,7 +174,7 @@ describe('documents of OAuth clients', () => {
   let documents: ClientDocuments;
   let service: OAuthHarness;
   let asked: string[];
-  /** What the server answers, besides its own address as the id. */
+  /** The server's answer, apart from its own address as the id. */
   let answer: { readonly metadata: object; readonly status?: number; readonly headers?: Record<string, string> };
   const clientId = () => `https://client.example:${port}/client.json`;
 
@@ -330,8 +330,8 @@ describe('documents of OAuth clients', () => {
 });
 
 /*
- * Goal: clients find everything from the address of a resource alone, by documents that a strict reader takes.
- * Method: oauth4webapi reads the documents of a service over HTTP in this process, and goes on with what they say.
+ * Goal: clients discover everything from the address of a resource alone, by documents that a strict reader accepts.
+ * Method: oauth4webapi reads the documents of a service over HTTP in this process and continues with their contents.
  */
 
 const LOCAL = { [oauth.allowInsecureRequests]: true } as const;

@@ -214,11 +214,11 @@ describe('an OAuth client', () => {
 });
 
 /*
- * Goal: a code is exchanged once, also by twelve at the same time, and its reuse ends what came of it. A refresh token is
- * replaced at each use; processes of one client may use it at the same time; later use ends the whole connection. What is
- * made while a connection ends does not outlive it.
- * Method: the whole service over HTTP in this process. A store around the memory adapter delays reads, so that what is
- * decided by what was read a moment ago goes wrong.
+ * Goal: a code is exchanged once, even by twelve requests at the same time, and its reuse revokes the tokens issued for
+ * it. A refresh token is replaced at each use; processes of one client may use it at the same time; later use ends the
+ * whole connection. Tokens issued while a connection ends do not outlive it.
+ * Method: the whole service over HTTP in this process. A store around the memory adapter delays reads, so that decisions
+ * based on stale reads go wrong.
  */
 
 const GRACE_MS = 30_000;

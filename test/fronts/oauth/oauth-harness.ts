@@ -33,7 +33,7 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-/** What a client asks for, and how it proves itself afterwards. */
+/** A client's authorization request, with the verifier that proves its identity afterwards. */
 export interface AuthorizationRequest {
   readonly path: string;
   readonly verifier: string;

@@ -37,11 +37,11 @@ describe('a request to stop', () => {
   });
 });
 
-// Goal: a stop reaches every part of a service, whatever one of them throws, and its failure is told.
-// Method: parts that note what is asked of them, one of which fails.
+// Goal: a stop reaches every part of a service, whatever one of them throws, and the failure is reported.
+// Method: parts that record their calls, one of which fails.
 
 describe('the stop of a service', () => {
-  /** What was stopped, in order, and what the stop threw; the part of this name fails. */
+  /** The parts that were stopped, in order, and the error that the stop threw; the part with this name fails. */
   async function stopped(failing?: string, hasEnded = true): Promise<readonly unknown[]> {
     const told: unknown[] = [];
     const part = (name: string) => async (): Promise<void> => {

@@ -78,7 +78,7 @@ describe('sign-in through an outside provider', () => {
   });
 
   it('begins, and takes back, 120 a minute from one address', async () => {
-    // Kept for each that is begun.
+    // The state stored for each sign-in contains this path.
     const longest = await browser.open(`/sign-in/provider?return=/${'%22'.repeat(600)}`);
     expect(longest.status).to.equal(303);
     const statuses: number[] = [longest.status];

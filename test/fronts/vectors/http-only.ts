@@ -10,7 +10,7 @@ export interface HttpVector {
   /** Headers beside Host, Content-Length and Connection; the usual ones when absent. */
   readonly headers?: readonly string[];
   readonly requestLine?: string;
-  /** That of a create when absent, and of a GET none. */
+  /** The body of a create when absent; a GET has none. */
   readonly body?: string | Uint8Array;
   /** Replaces the header Content-Length. */
   readonly framing?: readonly string[];
@@ -431,7 +431,7 @@ const listing = (query: string, says?: string): HttpVector => ({
   ...(says === undefined ? { status: 200, code: 'OK' } : { status: 422, code: 'FIELD_INVALID', says }),
 });
 
-/** What a query of a list may say, and how. */
+/** Valid and invalid queries of a list. */
 const QUERIES: readonly HttpVector[] = [
   ...['', 'limit=1', 'limit=100', 'limit=007', 'created_after=2026-01-31T12%3A00%3A00%2B02:00'].map((query) =>
     listing(query),

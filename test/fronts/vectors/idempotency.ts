@@ -8,7 +8,7 @@ const REQUESTS: Readonly<Partial<Record<OperationName, Omit<CallStep, 'code'>>>>
   completeUpload: { operation: 'completeUpload', id: '@ready-upload' },
 };
 
-/** What none of the operations takes, in fields that each of them has. */
+/** Invalid values for fields that each operation has. */
 const WRONG: Readonly<Partial<Record<OperationName, JsonObject>>> = {
   createGeneration: { prompt: '' },
   prepareUpload: { filename: '' },

@@ -16,7 +16,7 @@ export const DIFFERENCES = {
 } as const;
 export type Difference = keyof typeof DIFFERENCES;
 
-/** What a client throws, before anything is sent, when its front has no words for a request. */
+/** Thrown by a client, before anything is sent, when its front cannot express a request. */
 export class LeftOut extends Error {
   constructor(readonly reason: Reason) {
     super(REASONS[reason]);

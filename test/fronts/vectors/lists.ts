@@ -7,10 +7,10 @@ const LATER = { event: 'advance', byMs: 10 } as const;
 const of = (...names: readonly string[]) => ({ generations: names.map((name) => ({ generation_id: `@${name}` })) });
 
 const UNUSED = { generations: 0, failed: 0, reserved_credits: 0, charged_credits: 0, released_credits: 0 };
-/** Of one that was cancelled, and one that is open. */
+/** The usage of one cancelled and one open generation. */
 const USED = { generations: 2, failed: 0, reserved_credits: 30, charged_credits: 0, released_credits: 20 };
 
-/** What clients list: in order, by page and by filter, and of their own App only. */
+/** Lists, as clients read them: in order, by page and by filter, and of their own App only. */
 export const LIST_VECTORS: readonly Vector[] = [
   {
     name: 'generations are listed newest first, in pages',

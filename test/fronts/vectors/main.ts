@@ -14,7 +14,7 @@ const USAGE = `Plays the shared vectors over REST and gRPC, which must give the 
 Ends with 0 when every vector had the answer that it names on every lane, 1 when one had not, and 2 when it was called wrongly.
 `;
 
-/** By what the suites are called. */
+/** The titles of the suites that each `--lane` selects. */
 const LANES: Readonly<Record<string, RegExp>> = {
   memory: /^the shared vectors|^every front/,
   embedded: /^the shared vectors|^every front|^the started service on SQLite/,

@@ -37,7 +37,7 @@ export interface FrontClient {
   send(request: FrontRequest): Promise<FrontAnswer>;
 }
 
-/** What vectors are played on: a front, what lies behind it, and how things happen there between requests. */
+/** The target of vectors: a front, the service behind it, and the means to cause events between requests. */
 export interface VectorTarget {
   readonly client: FrontClient;
   /** Over the stores that the front works on. */
@@ -110,7 +110,7 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
   await checkData(target, step, answer.data);
 }
 
-/** What an answer is saved by: the first that it has. */
+/** The field whose value an answer is saved as: the first of these that it has. */
 const NAMED_BY = ['delivery_id', 'generation_id', 'upload_id', 'webhook_id', 'next_cursor'];
 
 async function checkData({ fixture, targets }: Play, step: CallStep, data: JsonObject | undefined): Promise<void> {

@@ -4,7 +4,7 @@ import { HTTP_VECTORS } from './http-only.js';
 import { type Difference, DIFFERENCES, LEFT_OUT, type Reason, REASONS } from './left-out.js';
 import type { Vector } from './vector.js';
 
-/** One vector that was played to its end on one lane, over one front, or left out with a reason. */
+/** One vector on one set of adapters over one front: played to its end, or left out with a reason. */
 export interface Noted {
   readonly lane: string;
   readonly front: FrontName;
@@ -18,7 +18,7 @@ export function noteDown(vector: Noted): void {
   noted.push(vector);
 }
 
-/** All that was noted down in this process. */
+/** All vectors noted in this process. */
 export function tally(): readonly Noted[] {
   return noted;
 }
@@ -27,7 +27,8 @@ const NAME_WIDTH = 44;
 const NUMBER_WIDTH = 10;
 
 /**
- * A table of what was played, by topic, lane and front, and every reason for what was not or was answered otherwise.
+ * A table of the vectors that were played, by topic, set of adapters and front, with every reason why one was left out
+ * or answered differently.
  */
 export function report(): string {
   const lanes = [...new Set(tally().map(({ lane }) => lane))];

@@ -17,7 +17,7 @@ export interface VectorHarness extends Omit<VectorTarget, 'client'> {
   close(): Promise<void>;
 }
 
-/** What a service must have to play a group of vectors. */
+/** The needs of a group of vectors. */
 export interface Needs {
   readonly worker: boolean;
   /** Times are short where they cannot be moved. */
@@ -118,7 +118,7 @@ export function playAllVectors(
   }
 }
 
-/** What a vector names. A bound counts what it does not name. */
+/** The parts of the fixture that a vector names; all if it sets a bound, because a bound also counts unnamed ones. */
 function neededBy({ settings, steps }: Vector): IsNeeded {
   const text = JSON.stringify(steps).toLowerCase();
   return (name) => settings !== undefined || text.includes(`"${name}"`) || text.includes(`@${name}`);
@@ -129,7 +129,7 @@ function leavesNoTrace({ steps }: Vector): boolean {
   return steps.every((step) => 'operation' in step && (step.code !== 'OK' || READS.includes(step.operation)));
 }
 
-/** What was not left out after all has no reason. */
+/** The reason why a vector was left out; undefined if it was played after all. */
 function reasonOf(played: Promise<void>): Promise<string | undefined> {
   return played.then(
     () => undefined,

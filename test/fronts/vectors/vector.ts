@@ -38,8 +38,8 @@ export type WebhookOperation =
   | 'replayWebhookDeliveries';
 
 /**
- * Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25,
- * `poor-writer` the same account and generations:write alone. `suspended` is of an account that is.
+ * The credential that a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25,
+ * `poor-writer` the same account and generations:write alone. `suspended` belongs to a suspended account.
  */
 export type CredentialKind =
   | 'owner'
@@ -65,18 +65,18 @@ export type CredentialKind =
 export interface CallStep {
   readonly operation: OperationName;
   readonly as?: CredentialKind;
-  /** Which App the request names, if it names one. */
+  /** The App that the request names, if it names one. */
   readonly app?: 'own' | 'foreign';
   /** The Idempotency-Key. A new one when absent, none when null. */
   readonly key?: string | null;
   readonly id?: string;
   /** The delivery, where `id` is its webhook. */
   readonly deliveryId?: string;
-  /** Of a stream: the id of the last event that was received. */
+  /** For a stream, the id of the last event received. */
   readonly lastEventId?: string;
-  /** Where the end of the generation that is created is to be told. */
+  /** The webhook URL notified of the end of the created generation. */
   readonly webhookUrl?: string;
-  /** What a list is asked for; a cursor `@name` is the one that was saved under this name. */
+  /** The query of a list; a cursor `@name` is the one that was saved under this name. */
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
   readonly code: ErrorCode | 'OK';
@@ -87,7 +87,7 @@ export interface CallStep {
   /** A part of the message: which field was at fault. */
   readonly says?: string;
   readonly replayed?: boolean;
-  /** What one front answers instead, where the same request means something else in its words. */
+  /** A different answer of one front, if the same request means something else there. */
   readonly otherwise?: {
     readonly over: FrontName;
     readonly code: ErrorCode;
@@ -98,7 +98,7 @@ export interface CallStep {
   readonly save?: string;
 }
 
-/** What happens between requests. */
+/** Events between requests. */
 export type EventStep =
   /**
    * `either`: an S3 store takes what was signed; one whose addresses the service answers itself knows that it has no

@@ -1,7 +1,7 @@
 // Goal: over every front each request of the shared vectors gets the same code and the same state, with the front's own
 // status for it and in its documented shape, and a refused one leaves nothing behind (invariant 19).
 // Method: REST and gRPC on free ports over one harness in memory for each group of vectors; stores are compared before
-// and after. What a front omits is in one table by its reason, and must be impossible to express over that front.
+// and after. One table lists the vectors that a front omits, by reason; they must be impossible to express over it.
 import { expect } from 'chai';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { TokenIssuer } from '../../harness/credential-issuers.js';

@@ -22,7 +22,7 @@ const OF_ONE: readonly Omit<CallStep, 'code' | 'id'>[] = [
   { operation: 'replayWebhookDeliveries', body: { created_after: LONG_AGO } },
 ];
 
-/** Webhooks of an App: how they are kept, what they were told, and the address of a single generation. */
+/** Webhooks of an App: how they are stored, their deliveries, and the address of a single generation. */
 export const WEBHOOK_VECTORS: readonly Vector[] = [
   {
     name: 'a webhook is created, shown without its secret, changed and deleted',

@@ -2,7 +2,7 @@ import { image } from '../../fixtures/images.js';
 import { type FakeAnswer, type FakeRequest, type FakeRoute, FakeServer } from './fake-server.js';
 import { readByWebUi, type ReadMask } from './read-masks.js';
 
-/** Whose source a fake answers by, where they differ. */
+/** The project whose source code the fake follows where they differ. */
 export type A1111Vendor = 'a1111' | 'forge' | 'sdnext';
 
 /** A refusal by the API's own code. */

@@ -75,7 +75,7 @@ export class CogFake {
   }
 }
 
-/** What a container answers that has no room. */
+/** The answer of a container without a free slot. */
 export function full(): FakeAnswer {
   return { status: 409, json: { error: 'At capacity - all prediction slots busy', status: 'failed' } };
 }

@@ -46,7 +46,7 @@ export interface HistoryItem {
   readonly messages: readonly (readonly [string, Readonly<Record<string, unknown>>])[];
 }
 
-/** What the code of a node throws. */
+/** An error thrown by a node's code. */
 export interface Breakage {
   readonly node: string;
   readonly exceptionType: string;
@@ -64,13 +64,13 @@ export class ComfyUiQueue {
   readonly files = new Map<string, Uint8Array>();
   /** Each time a graph was run, also from the cache. */
   readonly runs: string[] = [];
-  /** What the next graphs that are run throw. */
+  /** The error that the next graphs throw when they run. */
   breakage: Breakage | undefined;
-  /** Nothing begins while it is set; what runs then goes on. */
+  /** While it is set, no graph starts; one that is already running continues. */
   isHeld = false;
   /** While it is set, each node waits for a `step`. */
   isStepped = false;
-  /** What is made of a graph in place of an empty or a loaded picture. */
+  /** Makes the output of a graph; if absent, it is an empty or a loaded picture. */
   paint?: (graph: Graph) => Uint8Array;
   /** When each task that was taken was no longer there to be worked on, in order; milliseconds since the epoch. */
   readonly ends: { readonly id: string; readonly at: number }[] = [];
@@ -119,7 +119,7 @@ export class ComfyUiQueue {
     this.step();
   }
 
-  /** What a new process knows: nothing but the files. */
+  /** Simulates a new process, which has only the files. */
   restart(): void {
     this.pending = [];
     this.running = undefined;
@@ -185,7 +185,7 @@ export class ComfyUiQueue {
     return bytes === undefined || !/^(?:\x89PNG|\xff\xd8|RIFF)/.test(Buffer.from(bytes).toString('latin1', 0, 4));
   }
 
-  /** As real ones: paths, traces and what went into the node. */
+  /** An error as a real server reports it: paths, traces and the inputs of the node. */
   private errorOf({ id, graph }: QueueItem, node: string): Readonly<Record<string, unknown>> {
     return {
       prompt_id: id,

@@ -101,7 +101,7 @@ interface NodeFault {
   readonly extra_info: Readonly<Record<string, unknown>>;
 }
 
-/** What a server answers to a graph that it does not take; undefined for one that it takes. */
+/** The server's answer to a graph that it rejects; undefined for one that it accepts. */
 export function graphRefusal(
   graph: Graph,
   targets: readonly string[] | undefined,

@@ -30,7 +30,7 @@ export interface LoggedRequest {
   readonly arrivedAt: number;
   readonly handledAt: readonly number[];
   readonly headers: IncomingHttpHeaders;
-  /** What was read of the body, up to `maxLoggedBytes`. */
+  /** The part of the body that was read, up to `maxLoggedBytes`. */
   readonly body: Buffer;
   /** Whether the body came whole. */
   readonly isWhole: boolean;
@@ -38,7 +38,7 @@ export interface LoggedRequest {
   readonly timesHandled: number;
   /** The fault that it met. */
   readonly fault?: Fault;
-  /** What handling it gave, each time, whether or not it was sent. */
+  /** The answer of each handling, whether or not it was sent. */
   readonly answers: readonly FakeAnswer[];
 }
 
@@ -48,7 +48,7 @@ export type RequestRecord = { -readonly [Name in keyof LoggedRequest]: LoggedReq
   readonly handledAt: number[];
 };
 
-/** By a clock that does not go back. */
+/** The time of a monotonic clock, in milliseconds since the epoch. */
 export function fakeTime(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -16,7 +16,7 @@ export type { FakeRoute } from './routes.js';
 export interface FakeServerOptions {
   /** Answers what no route takes; 404 without a body when absent. */
   readonly otherwise?: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
-  /** Of a request's body; what has more is answered with 413. 64 MiB when absent. */
+  /** The limit of a request's body; a larger one is answered with 413. 64 MiB when absent. */
   readonly maxBodyBytes?: number;
   /** How much of each body the log keeps; 1 MiB when absent. */
   readonly maxLoggedBytes?: number;
@@ -36,7 +36,7 @@ export class FakeServer {
   readonly requests: readonly LoggedRequest[];
   /** Connections that were opened to it. */
   connections = 0;
-  /** What handlers threw; each was answered with 500. */
+  /** The errors that handlers threw; each was answered with 500. */
   readonly failures: unknown[] = [];
   private readonly records: RequestRecord[] = [];
   private readonly sockets = new Set<Socket>();
@@ -104,7 +104,7 @@ export class FakeServer {
     this.planned.splice(0, this.planned.length, ...this.planned.filter((planned) => !forgotten.has(planned)));
   }
 
-  /** Resolves with the next request that matches, as soon as its headers have come. It changes as it goes on. */
+  /** Resolves with the next request that matches, as soon as its headers have arrived. The object is updated later. */
   arrival(match: FaultMatch = {}): Promise<LoggedRequest> {
     return new Promise((resolve) => {
       const look = (record: RequestRecord) => {
@@ -124,7 +124,7 @@ export class FakeServer {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 
-  /** Closes every connection and stops listening. What waits in a fault is given up. */
+  /** Closes every connection and stops listening. Requests that wait in a fault are abandoned. */
   async close(): Promise<void> {
     this.forgetFaults();
     for (const planned of this.inPlay) planned.finish();

@@ -51,7 +51,7 @@ export class FalFake {
   readonly queue: QueuedFake[] = [];
   /** How the next requests end. */
   ending: Ending = { ends: 'result' };
-  /** What a request says of its own addresses; those of this server when absent. */
+  /** The URLs that an answer gives for its request; those of this server when absent. */
   addressOf?: (path: string) => string;
   server!: FakeServer;
 
@@ -157,7 +157,7 @@ export class FalFake {
 
   private cancel(one: QueuedFake): FakeAnswer {
     if (one.status === 'COMPLETED') return { status: 400, json: { status: 'ALREADY_COMPLETED' } };
-    // Its model decides, and this one goes on.
+    // The model decides whether it stops, and this one continues.
     if (one.status === 'IN_PROGRESS') return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
     one.ending = CANCELLED;
     one.status = 'COMPLETED';

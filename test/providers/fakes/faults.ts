@@ -1,6 +1,6 @@
 import type { FakeAnswer } from './fake-answer.js';
 
-/** What a request is for, as far as every vendor has it. */
+/** The purpose of a request; not every vendor has all of them. */
 export type CallKind = 'submit' | 'poll' | 'output' | 'cancel' | 'recover' | 'check' | 'upload';
 
 /** For the faults that replace an answer. */
@@ -10,7 +10,7 @@ interface Handling {
 }
 
 /**
- * What goes wrong with one request. Handled means that the vendor has carried the request out.
+ * A fault of one request. Handled means that the vendor has carried the request out.
  * - `drop`: the connection is closed when the headers have come; nothing is handled.
  * - `cut-body`: the connection is closed within the request's body; nothing is handled.
  * - `lose-answer`: handled, then the connection is closed without an answer.
@@ -50,7 +50,7 @@ export type Fault =
       readonly body?: string;
     } & Handling);
 
-/** Which request a fault is for; each part that is given must hold. */
+/** Selects the request that gets a fault; every given part must match. */
 export interface FaultMatch {
   readonly of?: CallKind;
   readonly method?: string;
@@ -59,15 +59,15 @@ export interface FaultMatch {
 
 /** A fault that waits for its request, or has met it. */
 export interface PlannedFault {
-  /** Resolves when its request has come and the fault has begun; where the request is handled, it then has been. */
+  /** Resolves when the request has arrived and the fault has started, after the handling if the fault handles it. */
   readonly met: Promise<void>;
   /** Resolves when the connection of its request is closed before the answer was complete. */
   readonly left: Promise<void>;
-  /** Of `huge` and `trickle`: bytes of the body that were handed to the connection so far. */
+  /** For `huge` and `trickle`, the bytes of the body written to the connection so far. */
   readonly sentBytes: number;
   /**
-   * Of `late`, `slow-answer` and `early-headers`: lets it go on. Resolves when the request was handled, or its answer sent, and when the
-   * server is closed.
+   * Continues a request with `late`, `slow-answer` or `early-headers`. Resolves when the request was handled or its
+   * answer sent, or when the server is closed.
    */
   release(): Promise<void>;
 }

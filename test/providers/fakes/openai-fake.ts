@@ -3,7 +3,7 @@ import { mp4 } from '../../fixtures/videos.js';
 import { type FakeAnswer, type FakeRequest, type FakeRoute, FakeServer } from './fake-server.js';
 import { MaskUnusable, readByOpenAi, type ReadMask } from './read-masks.js';
 
-/** Whose documentation a fake answers by, where they differ. */
+/** The vendor whose documentation the fake follows where they differ. */
 export type OpenAiVendor = 'openai' | 'localai' | 'vllm-omni' | 'sglang';
 
 export interface ErrorBody {
@@ -51,7 +51,7 @@ export class ImagesFake {
 
   constructor(
     private readonly vendor: OpenAiVendor,
-    /** What it delivers, whatever was asked for. */
+    /** The picture that it delivers for every request. */
     public picture: Uint8Array,
   ) {}
 
@@ -162,7 +162,7 @@ export class VideosFake {
 
   constructor(
     private readonly vendor: OpenAiVendor,
-    /** What it delivers, whatever was asked for; or what makes it, piece by piece. */
+    /** The video that it delivers for every request, or a function that streams it. */
     public video: Uint8Array | (() => AsyncIterable<Uint8Array>),
   ) {}
 
@@ -277,7 +277,7 @@ function advance(job: FakeJob): void {
 
 /**
  * A server with the Images and the Videos API, as the documentation of OpenAI and of those who follow it describes them.
- * What a task meets is in its prompt: see `ImagesFake` and `VideosFake`.
+ * The prompt of a task determines its outcome: see `ImagesFake` and `VideosFake`.
  */
 export class OpenAiFake {
   readonly images: ImagesFake;

@@ -48,9 +48,9 @@ export class ReplicateFake {
     `models/acme/portrait/versions/${'a1'.repeat(32)}`,
     'deployments/acme/studio',
   ]);
-  /** What is made of a prompt; one and the same picture when absent. */
+  /** Makes the picture for a prompt; always the same picture when absent. */
   paint?: (prompt: string) => Uint8Array;
-  /** Where its files are fetched, where that is not its own address. */
+  /** The URL of its files, if it differs from the server's own. */
   filesAt: string | undefined;
   server!: FakeServer;
 

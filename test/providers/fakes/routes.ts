@@ -6,7 +6,7 @@ export interface FakeRoute {
   readonly method: string;
   /** Segments that begin with a colon take any one segment; a last segment `*` takes the rest of the path. */
   readonly path: string;
-  /** What requests on it are for; faults are planned by it, and `submit` is counted. */
+  /** The purpose of its requests; faults are planned by it, and `submit` is counted. */
   readonly of?: CallKind | readonly CallKind[];
   /** Carries the request out. It may read its body itself only if it is given as bytes: the server has read it whole. */
   handle(request: FakeRequest): FakeAnswer | Promise<FakeAnswer>;

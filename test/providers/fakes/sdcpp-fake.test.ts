@@ -1,7 +1,7 @@
 /*
- * Goal: the fake of sd-server answers as the real one does, so that what is proved with the fake holds for the real one.
- * Method: the same requests to both; each answer is compared with the one that was recorded of the real server, byte for
- * byte but for ids, times, pictures and the words of its parser. What takes time alone is the fake's.
+ * Goal: the fake of sd-server answers as the real one does, so that tests with the fake also hold for the real one.
+ * Method: the same requests to both; each answer is compared with one recorded from the real server, byte for byte
+ * except ids, times, pictures and the text of its parser. Only the fake is tested for behaviour that takes time.
  */
 import { expect } from 'chai';
 import { once } from 'node:events';

@@ -87,7 +87,7 @@ export class SdcppJobs {
     this.aheadS += seconds;
   }
 
-  /** As a restart of the process does. */
+  /** Forgets all jobs, like a restart of the process. */
   forget(): void {
     this.jobs.clear();
     this.queue = [];
@@ -177,7 +177,7 @@ export class SdcppFake {
   failsWith: string | undefined;
   /** Some pictures of a job may be missing: no more than these are delivered. */
   deliversAtMost = Infinity;
-  /** What each picture is, instead of a real one: base64, or what should be. */
+  /** Replaces the text of each picture: base64, or invalid base64. */
   pictureText: string | undefined;
   private opened: FakeServer | undefined;
 
@@ -249,7 +249,7 @@ export class SdcppFake {
   }
 }
 
-/** What it says of itself, without the long lists. */
+/** The server's description of itself, without the long lists. */
 const CAPABILITIES = {
   current_mode: 'img_gen',
   limits: {
@@ -271,7 +271,7 @@ function refused(error: string, message?: string): FakeAnswer {
   return { status: 400, json: message === undefined ? { error } : { error, message } };
 }
 
-/** Ids of other characters are no route. */
+/** Ids with other characters match no route. */
 function forId(handle: (id: string) => FakeAnswer): (request: FakeRequest) => FakeAnswer {
   return ({ params: { id = '' } }) => (/^[A-Za-z0-9_-]+$/.test(id) ? handle(id) : { status: 404 });
 }
@@ -284,7 +284,7 @@ function fieldsOf(body: Buffer): Fields | undefined {
   }
 }
 
-/** Whatever is no whole number is as if it were not there; what is outside is moved to the nearest bound. */
+/** A value that is not an integer counts as absent; one out of range is moved to the nearest bound. */
 function clamped(value: unknown, least: number, most: number, fallback: number): number {
   return Number.isInteger(value) ? Math.min(most, Math.max(least, Number(value))) : fallback;
 }
@@ -341,7 +341,7 @@ export interface Exchange {
 
 const JSON_TYPE = 'application/json';
 
-/** What is asked for: the smallest picture there is. */
+/** A request for the smallest possible picture. */
 export const SMALL = {
   prompt: 'a lighthouse',
   width: 64,
@@ -372,7 +372,7 @@ export const JOB = {
 export const NOT_CANCELLED = '{"error":"job is currently generating and cannot be interrupted yet"}';
 export const FULL = '{"error":"job queue is full"}';
 
-/** What is refused, each by itself; in version 0.4.7 of the package that the tests build. */
+/** Requests that are refused, one fault each, by version 0.4.7 of the package that the tests build. */
 export const REFUSALS: readonly Exchange[] = [
   submission('no body', '', 400, '{"error":"empty body"}'),
   submission('half a body', '{', 400, '{"error":"invalid json","message":"<why>"}'),

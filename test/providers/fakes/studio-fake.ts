@@ -5,7 +5,7 @@ type State = 'waiting' | 'working' | 'done' | 'error' | 'stopped';
 
 export interface StudioJob {
   readonly number: number;
-  /** What the submission gave: its body, and what its headers and its path were. */
+  /** The submission: its body, and values from its headers and path. */
   readonly task: Readonly<Record<string, unknown>>;
   readonly externalId: string;
   state: State;
@@ -23,7 +23,7 @@ const REASON = 'The studio would not paint this one';
 export class StudioFake {
   /** Every job that was taken, in order. */
   readonly jobs: StudioJob[] = [];
-  /** What is added to the answers about jobs. */
+  /** Members added to the answers about jobs. */
   readonly further: Record<string, unknown> = {};
   server!: FakeServer;
 

@@ -14,7 +14,7 @@ import { type ReferenceOptions, ReferenceProvider } from './reference-provider.j
 /** One mistake that an adapter can make, and the tests of the contract that must find it. */
 export interface Flaw {
   readonly name: string;
-  /** By token when absent. */
+  /** The kind of provider; one that is queried by token when absent. */
   readonly kind?: ReferenceKind;
   readonly make: (options: ReferenceOptions) => ReferenceProvider;
   readonly failing: string | readonly string[];
@@ -143,7 +143,7 @@ class Forgetting extends ReferenceProvider {
   }
 }
 
-/** What it makes of a report with a status that it does not know. */
+/** Replaces the report of an unknown status. */
 function atUnknownStatus(make: (report: ProviderReport) => ProviderReport) {
   return class extends ReferenceProvider {
     override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {

@@ -5,12 +5,12 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderOutput, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { readableAgain } from '../../fixtures/byte-streams.js';
 
-/** What a request was answered. */
+/** The answer to a request. */
 export interface Told {
   readonly status: number;
   /** Undefined where the answer has no JSON. */
   readonly body: JsonObject | undefined;
-  /** The error of a call whose answer says nothing of the task. */
+  /** The error of a call whose answer does not report the task's state. */
   readonly failed: (what: string) => Error;
 }
 

@@ -22,7 +22,7 @@ interface ReferenceTask {
 }
 
 /**
- * A vendor with the fewest routes that one can have. What becomes of a task is in its prompt: `endless` runs until it is
+ * A vendor with the fewest possible routes. The prompt of a task determines its outcome: `endless` runs until it is
  * cancelled, `queued` waits until then, `withheld` fails, `half` delivers half of its pictures; any other runs for one
  * poll and succeeds.
  */

@@ -44,7 +44,7 @@ async function bodyOf({ body }: SizedRequest): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** Of whole characters: half of one cannot be sent. */
+/** Text of whole characters: half a surrogate pair cannot be sent. */
 const text = fc.string({ unit: 'grapheme' });
 
 describe('the body of a request with files', () => {

@@ -16,7 +16,7 @@ import type { ReadFiles } from './read-files.js';
 
 /*
  * Goal: however a JSON document is cut into pieces, its large strings come whole and in order, and the rest is what JSON.parse gives;
- * what is no JSON is refused, and nothing grows beyond its bounds.
+ * invalid JSON is refused, and nothing grows beyond its bounds.
  * Method: properties against JSON.parse over random documents and cuts, and tables of invalid documents.
  */
 
@@ -320,7 +320,7 @@ describe('an answer with large files', () => {
 
 /*
  * Goal: base64 and data URLs decode to exactly what was encoded, however they are cut; anything else is refused.
- * Method: properties against the platform's own encoder, and a table of what is no base64.
+ * Method: properties against the platform's own encoder, and a table of invalid base64.
  */
 
 async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<Uint8Array> {

@@ -4,13 +4,13 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Pair } from '../../../fixtures/authority.js';
 
-/** What was asked of the proxy. */
+/** A request that the proxy received. */
 export interface Asked {
   readonly authority: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What it does instead of opening a tunnel. */
+/** The proxy's reaction instead of opening a tunnel. */
 export type Refusing = (socket: Duplex) => void;
 
 /** A proxy on the loopback that opens tunnels to ports of the loopback, whatever the host, or does what a test says. */

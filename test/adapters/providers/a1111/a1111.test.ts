@@ -151,8 +151,8 @@ describe('a try of the connection to Stable Diffusion web UI', () => {
 });
 
 /*
- * Goal: pictures are taken from the answers that each kind of server gives, as many as were paid for and as what they are; what
- * says that a task has ended is told from what leaves it open.
+ * Goal: pictures are taken from the answers of each kind of server, as many as were paid for and with their true media
+ * type; answers that prove the end of a task are distinguished from those that leave it open.
  * Method: fakes of the servers, and answers written by hand where a server would have to misbehave.
  */
 
@@ -187,7 +187,7 @@ describe('answers of Stable Diffusion web UI', () => {
       ['png', 'image/png'],
       ['jpg', 'image/jpeg'],
       ['webp', 'image/webp'],
-      // It cannot be delivered, and core finds that it is no PNG.
+      // It cannot be delivered, and core finds that it is not a PNG.
       ['tiff', 'image/png'],
     ] as const) {
       fake.samplesFormat = format;
@@ -278,7 +278,7 @@ const START_BYTES = 12;
  * Method: the bodies of requests as a fake receives them; fast-check for parameters and prompts of any kind.
  */
 
-/** What a request has, whatever the task is. */
+/** The fields of every request, whatever the task is. */
 const ALWAYS = [
   'prompt',
   'negative_prompt',

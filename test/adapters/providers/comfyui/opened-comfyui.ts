@@ -57,7 +57,7 @@ export interface Studio {
   readonly provider: ComfyUiProvider;
   readonly folder: string;
   readonly log: KeptLog;
-  /** As another process opens it. */
+  /** Opens the provider as another process would. */
   readonly another: (wishes?: Partial<ComfyUiWishes> & { readonly servers?: readonly string[] }) => ComfyUiProvider;
   readonly close: () => Promise<void>;
 }

@@ -19,7 +19,7 @@ import { at, checksOf, CONTROLLED, n, proposed, STANDARD, standardWith } from '.
 
 const EXAMPLES = join(ROOT, 'config/providers/workflows');
 
-/** A guider instead of a sampler's own conditions; seed, steps and texts by way of other nodes; no negative of its own. */
+/** A guider replaces the sampler's own conditions; seed, steps and texts come from other nodes; no negative prompt. */
 const GUIDED: JsonObject = {
   1: n('SamplerCustomAdvanced', {
     noise: ['2', 0],

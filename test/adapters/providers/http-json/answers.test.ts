@@ -178,7 +178,7 @@ describe('answers by the mapping of the example', () => {
       const submission = task({ settings, token: randomUUID() });
       const reference = await submitted(provider, submission);
       await reportsUntilOver(provider, reference, submission);
-      // What is fetched is no picture, which is as good for this.
+      // The fetched file is not a picture, which does not matter here.
       await thrown(provider.output(reference, 0, settings, WANTED));
       return fake.server.requests.at(-1)!;
     };

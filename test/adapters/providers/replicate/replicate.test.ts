@@ -134,8 +134,8 @@ describe('the driver for Replicate', () => {
 });
 
 /*
- * Goal: the state of a prediction is told as it is: what it made, why it failed, what it cost. Nothing that Replicate or
- * a model wrote reaches a client, and results come from listed hosts only.
+ * Goal: the state of a prediction is reported accurately: its outputs, the reason for its failure and its cost. No text
+ * by Replicate or a model reaches a client, and results come from listed hosts only.
  * Method: predictions of a server that answers as Replicate's documentation says, and the errors that models are known to
  * end with.
  */

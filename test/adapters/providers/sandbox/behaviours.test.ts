@@ -1,6 +1,6 @@
 /*
- * Goal: the test model does each thing it can be told to do, and nothing else.
- * Method: one task a behaviour, on a clock that only the test moves.
+ * Goal: the test model shows each behaviour that it can be asked for, and no other.
+ * Method: one task per behaviour, on a clock that only the test moves.
  */
 import { expect } from 'chai';
 import { PROVIDER_ERRORS } from '../../../../core/generation/generation.js';

@@ -4,7 +4,7 @@ import type { Clock } from '../../../../core/ports/machine.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 
-/** A clock that stands still until it is moved. */
+/** A manual clock: it moves only when it is advanced. */
 export class HandClock implements Clock {
   #now = 1_000_000;
 

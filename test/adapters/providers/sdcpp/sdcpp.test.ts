@@ -315,8 +315,8 @@ describe('requests to sd-server', () => {
 });
 
 /*
- * Goal: the state of a job is told as it is, and pictures of any size are read without being held.
- * Method: a fake sd-server, told what becomes of its jobs; a server whose answer is larger than the memory it may take.
+ * Goal: the state of a job is reported accurately, and pictures of any size are streamed without being buffered.
+ * Method: a fake sd-server whose jobs end as the test decides; a server whose answer is larger than the memory allowed.
  */
 
 const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;

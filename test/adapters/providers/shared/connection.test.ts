@@ -24,8 +24,8 @@ import { replicateAt, SETTINGS as REPLICATE, task as replicateTask } from '../re
 import { closeAnswers, failureOf, outputsOf } from '../vendor-subject.js';
 
 /*
- * Goal: an instance's options lead to the configured server with the configured key, and a wrong one is told in one
- * sentence that repeats no key.
+ * Goal: an instance's options lead to the configured server with the configured key, and a wrong option is reported in
+ * one sentence that repeats no key.
  * Method: the options as the configuration checks them, files in a fresh folder, and a real server.
  */
 

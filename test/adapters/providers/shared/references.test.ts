@@ -26,15 +26,15 @@ import {
 import { SILENT } from '../../../fixtures/memory-stores.js';
 
 /*
- * Goal: a reference that our own store does not give as it should be is never sent whole, and its request is known to have ended early.
- * Method: references that break, end early or go on too long, read as a request reads them.
+ * Goal: a reference that our own store returns damaged is never sent whole, and its request counts as ended early.
+ * Method: references that break, end early or are too long, read as a request reads them.
  */
 
 const BYTES = Buffer.from('0123456789');
 const WANTED = { aborted: false };
 const ABOUT = { instance: 'studio', log: SILENT };
 
-/** What of the reference came, and what came of its request. */
+/** The bytes of the reference that arrived, and the outcome of the request. */
 async function sent(open: ProviderReference['open'], signal = WANTED) {
   const reference = { role: 'reference_image', mediaType: 'image/png', byteSize: BYTES.byteLength, open } as const;
   const whole = new WholeReferences([reference], ABOUT);
@@ -134,7 +134,7 @@ describe('references that a request reads', () => {
  * Method: pictures of known pixels in all forms, whose results are decoded and compared with a formula; a budget that the test holds.
  */
 
-/** Where an upright pixel of a picture with an EXIF orientation is in the file. */
+/** The position in the file of an upright pixel, by the picture's EXIF orientation. */
 const STORED: Readonly<Record<number, (x: number, y: number) => readonly [number, number]>> = {
   1: (x, y) => [x, y],
   2: (x, y) => [WIDTH_PX - 1 - x, y],

@@ -226,8 +226,8 @@ describe('deadlines', () => {
   });
 });
 
-// Goal: a provider that does not have a task is believed only when nothing of ours can be on its way any more, and it has
-// said so twice, a settle time apart; a task that arrives late is found and made once.
+// Goal: a provider's statement that it does not have a task is believed only when none of our requests can still be on
+// the way and the provider has said so twice, a settle time apart; a task that arrives late is found and made once.
 // Method: a model whose policy is `fail`, a provider with a settle time of 20 s, and submissions that end without an
 // answer, end with their worker, or arrive while the service asks.
 

@@ -251,7 +251,7 @@ describe('a lease that is taken again by its holder', () => {
     const before = await harness.generation(generationId);
     expect(before.lease).to.include({ worker: 'second', fence: 2 });
     expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
-    // What the holder knows now is the newest version; the fence it may use is still its own.
+    // The holder now knows the newest version, but the only fence it may use is its own.
     expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
     expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
     expect(await harness.generation(generationId)).to.deep.equal(before);

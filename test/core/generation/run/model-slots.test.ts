@@ -157,7 +157,7 @@ describe('places of a model', () => {
 
 // Goal: places go to take-overs first, by earliest run deadline, then to new starts, with the accounts taking turns; an
 // account at its limit is skipped, and no place stays empty while an eligible generation waits.
-// Method: random arrivals, ends and advances on a lane, against a model that records when each account had its last
+// Method: random arrivals, ends and advances on a queue, against a model that records when each account had its last
 // turn and searches for the oldest, instead of keeping an order.
 
 interface Waiting {
@@ -245,7 +245,7 @@ function compare(x: readonly number[], y: readonly number[]): number {
   return at < 0 || (x[at] as number) < (y[at] as number) ? -1 : 1;
 }
 
-/** A lane whose waiters are let in as soon as there is a place; those in `shut` need what there is none of now. */
+/** A queue that admits waiters as soon as there is a slot, except those whose provider is in `shut`. */
 class OpenLane {
   readonly admitted: string[] = [];
   readonly shut = new Set<string>();

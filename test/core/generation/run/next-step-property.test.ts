@@ -231,7 +231,7 @@ const poll = (report: ProviderReport | Silence): News => ({
   isLast: false,
 });
 
-/** What a run can hear while its attempt has a stored reference, or what was delivered. */
+/** The news that a run can receive while its attempt has a stored reference, including deliveries. */
 const NEWS_OF_STORED: readonly (News | undefined)[] = [
   undefined,
   ...REPORTS.map(poll),
@@ -276,7 +276,7 @@ function situationOf(one: Stored): { readonly g: Generation; readonly state: Run
   return { g, state, rules: { ...RULES, mayResubmit, mayReplaceOutputs } };
 }
 
-/** What the provider has stated of a task that ends, by what is at hand; the run's own end apart. */
+/** Whether the provider has stated the end of the task; ends that the run itself decides are not counted. */
 function statedEnd({ news, forgottenAgoMs, isCancelled }: Stored): boolean {
   if (news?.of === 'collect') return true;
   if (news?.of !== 'poll') return false;
@@ -328,7 +328,7 @@ describe('an attempt with a stored reference, or with delivered outputs', () => 
         (one.deadline === 'last period' && (one.hasPolledLast || one.news?.of === 'poll'));
       const isCancelOver = one.isCancelled && one.isGraceOver && one.attempt === SUBMITTED;
       if (!statedEnd(one) && !isRunOver && !isCancelOver) expect.fail(`It ends without a statement by ${about()}`);
-      // What ends without the provider's statement is over: nothing is made in its place.
+      // A task that ends without the provider's statement is not replaced.
       if (!statedEnd(one) && step.do === 'end-attempt') expect.fail(`It may be made again by ${about()}`);
     }
     expect([...taken]).to.include.members([

@@ -12,10 +12,10 @@ import { imageModel } from '../../../fixtures/models.js';
 import { connectedProviders, imagesOf, ScriptedProvider } from '../../../fixtures/scripted-provider.js';
 import { CoreHarness, CoreWorker, Life, untilSettled } from '../../../harness/core-harness.js';
 
-// Goal: waiting for room at a provider delays only those who need room. What is paid for is collected meanwhile, accounts take
-// turns, a task keeps its room until it is over, and nobody submits without room.
-// Method: providers with limits and tasks that end when the test says so, workers that die or lose their store, and catalogs
-// and records that change while somebody waits.
+// Goal: waiting for a slot at a provider delays only generations that need one. Finished tasks are collected meanwhile,
+// accounts take turns, a task keeps its slot until it is over, and nothing is submitted without a slot.
+// Method: providers with limits and tasks that end when the test says so, workers that die or lose their store, and
+// catalogs and records that change while generations wait.
 
 interface Opened {
   readonly harness: CoreHarness;
@@ -270,8 +270,8 @@ describe('a failure of our own store during a submission', () => {
   });
 });
 
-// Goal: a process begins what it accepts without a stored wake-up, unless other processes could begin it sooner or it fails
-// to; and what it had not begun when it died is begun by the boot after it.
+// Goal: a process starts the generations that it accepts without a stored wake-up, unless other processes could start
+// them sooner or it fails to; generations that it had not started when it died are started by the next boot.
 // Method: a worker and the creates of one process on memory adapters, whose schedules are counted.
 
 const ALONE: Boot = { id: 'first', isExclusive: true };

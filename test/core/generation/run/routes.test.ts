@@ -9,8 +9,8 @@ import { catalogOf, imageModel } from '../../../fixtures/models.js';
 import { connectedProviders, imagesOf, PROMISES, ScriptedProvider } from '../../../fixtures/scripted-provider.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../../harness/core-harness.js';
 
-// Goal: a model with several providers goes on to the next one when one certainly does not make the task, and never while
-// one may have it; limits hold for all workers together; a provider that does not work is left alone for a while.
+// Goal: a model with several providers moves to the next one when one certainly does not make the task, and never while
+// one may have it; limits hold for all workers together; a provider that fails is not used for a while.
 // Method: two scripted providers, one or two workers, a manual clock.
 
 const FAILURE = { code: 'MODEL_UNAVAILABLE', message: 'The model is no longer offered.', mayRetry: false } as const;
@@ -46,7 +46,7 @@ async function settled(harness: CoreHarness): Promise<Generation> {
   return untilSettled(harness, (await harness.create()).generationId);
 }
 
-/** Who still has its task, of those that are not over. */
+/** The number of tasks that are still running at the provider. */
 function runningTasks(provider: ScriptedProvider): number {
   return [...provider.tasks.values()].filter(({ report }) => report.state === 'running').length;
 }
@@ -232,9 +232,9 @@ describe('the limits of a provider', () => {
   });
 });
 
-// Goal: tasks whose provider is taken out of the route or the configuration are never submitted elsewhere; operators are told at
-// once and once a minute; and the tasks go on when the provider is put back in time.
-// Method: a worker stops with tasks at one of two providers; the next one has a catalog or a configuration without it.
+// Goal: tasks whose provider is removed from the route or the configuration are never submitted elsewhere; operators are
+// notified immediately and then once per minute; and the tasks continue if the provider is restored in time.
+// Method: a worker stops with tasks at one of two providers; the next worker's catalog or configuration omits it.
 
 const EVENT = 'provider of a task missing';
 const RUN_MS = 600_000;
@@ -247,7 +247,7 @@ describe('a provider that is taken out while it has tasks', () => {
   let harness: CoreHarness;
   let going: ScriptedProvider;
   let staying: ScriptedProvider;
-  /** What the configuration has; may be changed as by a restart with another one. */
+  /** The configured providers; a test may change them, like a restart with another configuration. */
   let connected: Record<string, Provider>;
   beforeEach(async () => {
     [going, staying] = [new ScriptedProvider(), new ScriptedProvider()];

@@ -76,7 +76,7 @@ describe('a submission of unknown outcome', () => {
     });
   }
 
-  // As docs/catalog.md says, also of a provider that can be asked and needs time until its "no" is certain.
+  // docs/catalog.md promises this also for a provider with recovery that needs time until its "not found" is certain.
   for (const [policy, asked, waitsMs] of [
     ['resubmit', 1, 0],
     ['fail', 3, 2 * SETTLE_MS],

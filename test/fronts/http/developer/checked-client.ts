@@ -25,7 +25,7 @@ export function checkedRestClient(origin: string): FrontClient {
   };
 }
 
-/** As RFC 6750 §3 has it, with the address of RFC 9728. A refusal for another App names no scope to ask for. */
+/** The challenge of RFC 6750 §3, with the URL of RFC 9728. A refusal for another App names no scope to request. */
 function expectChallenge(origin: string, { status, code, headers }: Awaited<ReturnType<typeof sendHttp>>): void {
   const challenge = headers.get('www-authenticate');
   if (status !== 401 && status !== 403) {

@@ -138,7 +138,7 @@ describe('the events of a generation over REST', () => {
     await write({ progress: 0.5 });
     await until(() => received.length === 4);
     await write({ status: 'cancelled', completedAt: Date.now(), cancelRequestedAt: Date.now() });
-    // It connects again after the end, as it must, and is told that there is nothing more.
+    // It reconnects after the end, as the standard requires, and the answer ends the stream for good.
     await until(() => source.readyState === EventSource.CLOSED);
     expect(received.map(({ type, data }) => [type, data['progress']])).to.deep.equal([
       ['queued', undefined],

@@ -83,7 +83,7 @@ describe('WWW-Authenticate of the API', () => {
   });
 });
 
-/** A client that may read the balance need not ask for it after a refusal, and nobody else is told of it. */
+/** A refusal shows the balance to a client that may read it, which saves a request, and to no other client. */
 describe('a refusal for lack of credits', () => {
   let harness: ServiceHarness;
   let fixture: RequestFixture;

@@ -114,7 +114,7 @@ function queryOf(query: FrontRequest['query']): string {
   return query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
 }
 
-/** Of a stream of events, what comes first: the task of the first event, as if it were the data of an envelope. */
+/** For a stream of events, an envelope with the task of the first event as its data. */
 async function envelopeOf(response: Response): Promise<JsonObject> {
   if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream'))
     return (await response.json()) as JsonObject;

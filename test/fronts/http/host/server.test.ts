@@ -360,7 +360,7 @@ describe('the REST server', () => {
 
 // Goal: a stop waits for the requests in progress and for nothing else, whatever connections are open.
 // Method: a real server with a grace far longer than any test; raw sockets that send nothing, half a head, or a request
-// whose answer the test sends when it chooses. That the stop completes is the proof.
+// whose answer the test sends when it chooses. The proof is that the stop completes.
 
 const LONG_MS = 2_000_000_000;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -465,12 +465,12 @@ describe('a listener that stops', () => {
   });
 });
 
-// Goal: a connection on which nothing is sent after an answer is kept for as long as the keep-alive timeout says, told in
-// the answer, and is then closed; how long an answer may stand still is another matter.
-// Method: raw sockets against servers with short timeouts; how long a connection was kept has a lower bound alone.
+// Goal: an idle connection after an answer is kept for the keep-alive timeout that the answer announces, and is then
+// closed; the timeout of a stalled answer is separate.
+// Method: raw sockets against servers with short timeouts; only a lower bound of a connection's lifetime is checked.
 
 const HEALTH_REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
-/** Timers count whole milliseconds, from one that has begun. */
+/** The tolerance of timers, which count whole milliseconds and may start within one. */
 const ROUNDING_MS = 5;
 
 describe('REST keeps connections', () => {

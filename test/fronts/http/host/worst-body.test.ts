@@ -60,7 +60,7 @@ const OPEN: Model = {
   },
 };
 
-/** What a search draws: what is repeated, how often, and where. */
+/** A random choice of the search: the repeated content, its count and its place. */
 interface Recipe {
   readonly place:
     | 'size'
@@ -224,7 +224,7 @@ async function leastRatio(ask: Ask, control: Ask, most: number): Promise<number>
   return least;
 }
 
-/** What must hold over a front. Prints the most expensive body. */
+/** Checks the bound over one front. Prints the most expensive body. */
 async function search(front: string, send: Send, plain: string): Promise<void> {
   let key = 0;
   const ask =
@@ -370,8 +370,8 @@ describe('the most expensive body', () => {
   });
 
   /**
-   * The same body as a message, cut to the largest size that a message may have. What a message has no field for goes
-   * into parameters.
+   * The same body as a message, cut to the largest size that a message may have. Members without a field in the message
+   * become parameters.
    */
   function inputOf(body: string): Buffer {
     const {

@@ -37,7 +37,7 @@ describe('the signed address of an output', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** What a client downloads when the provider delivers these bytes. */
+  /** The bytes that a client downloads when the provider delivers these bytes. */
   async function downloaded(delivered: Uint8Array, body: JsonObject): Promise<Buffer> {
     const objects = await FileObjectStore.open({
       folder,
@@ -83,7 +83,7 @@ describe('the signed address of an output', () => {
   });
 });
 
-// Goal: reference files and results travel through the server when the object store has no server of its own.
+// Goal: reference files and results travel through the server when the object store has no separate server.
 // Method: the store in a folder behind the server's own address: prepare, PUT, complete, create, GET, over HTTP only.
 
 interface Target {
