@@ -57,7 +57,7 @@ describe('a picture that is opened upright', () => {
       const split = await splitMasked(maskedReference(bytes, mediaType), 'white', splitting());
       const kept = await keptMasked(maskedReference(bytes, mediaType), 4_000_000, splitting());
       expect(kept.colours.byteSize === bytes.byteLength, 'is sent as it is').to.equal(!isTurned);
-      // Without an orientation of their own: they are as they are stored.
+      // The new files have no orientation, so they are stored upright.
       const made = isTurned ? [split.colours, split.mask, kept.colours, kept.mask] : [split.colours, split.mask];
       for (const file of made) {
         const { widthPx, heightPx } = await decodedPicture(await collected(await file.open()));

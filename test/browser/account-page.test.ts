@@ -1,8 +1,8 @@
 /*
- * Goal: a person does in a real browser what the account page is for; a secret is seen once; an ended session and a failed
- * request lead on; the keyboard is enough.
- * Method: the built page of a whole service in this process, in Chromium. One service and one browser for the file: each
- * test makes what it needs under names of its own.
+ * Goal: a person uses every function of the account page in a real browser; a secret is shown once; an ended session
+ * and a failed request lead on; the keyboard is enough.
+ * Method: the built page of a whole service in this process, in Chromium. One service and one browser for the file:
+ * each test creates what it needs under its own names.
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';

@@ -1,8 +1,8 @@
 /*
  * Goal: the playground works where signed addresses lead to a bucket: the browser sends a reference file there with what
  * is signed and nothing else, and shows and saves pictures from there.
- * Method: the built page of a whole service in this process, in Chromium, on a real S3 store, with its CORS rules as they
- * are at first.
+ * Method: the built page of a whole service in this process, in Chromium, on a real S3 store, with its default CORS
+ * rules.
  */
 import { expect } from 'chai';
 import { referenceFile } from '../fixtures/reference-files.js';

@@ -1,5 +1,5 @@
 /*
- * Goal: what the playground shows as code works as it is copied: for a shell with curl, and with the client libraries for
+ * Goal: the code that the playground shows works when copied: for a shell with curl, and with the client libraries for
  * TypeScript and Python, with reference files too.
  * Method: the code is read from the page in Chromium and run against the service, with a key and a file in the folder.
  */

@@ -9,7 +9,7 @@ import { until } from '../fixtures/clocks.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import type { PageHarness, Visitor } from './page-harness.js';
 
-/** A page in one of its states: how it is reached, and what is there once it is ready. */
+/** A page in one of its states: how it is opened, and the text that shows that it is ready. */
 export interface Shown {
   readonly name: string;
   readonly open: (visitor: Visitor, pages: PageHarness) => Promise<void>;
@@ -84,7 +84,7 @@ const openWebhook = async (visitor: Visitor, pages: PageHarness): Promise<void> 
   await page.getByText('One attempt').waitFor();
 };
 
-/** The sections of what an account does, in each of their states. */
+/** The sections of an account's page, in each of their states. */
 export const CONSOLE_STATES: readonly Shown[] = [
   section('Playground', '/console/playground', 'at most'),
   {

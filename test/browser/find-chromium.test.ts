@@ -1,6 +1,6 @@
 /*
- * Goal: who has no browser learns what to do, and does not miss in CI that pages were not tried.
- * Method: the script and the search with environments of their own.
+ * Goal: a developer without a browser learns what to do, and CI fails if pages were not tested.
+ * Method: the script and the search with separate environments.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

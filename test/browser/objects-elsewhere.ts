@@ -10,7 +10,7 @@ const CORS = {
   'Access-Control-Allow-Headers': '*',
 };
 
-/** Signed addresses at an origin of their own, as a bucket has one, with the CORS rules of the documentation. */
+/** Signed URLs at a separate origin, like those of a bucket, with the CORS rules of the documentation. */
 export class ObjectsElsewhere {
   /** Pages of this origin may read and write; of none while it is empty. */
   allowed = '';

@@ -19,7 +19,7 @@ export const EMAIL = 'ada@example.com';
 
 export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
   readonly webhookSender?: WebhookSender;
-  /** In place of files of this machine. */
+  /** The object store; files on this machine when absent. */
   readonly store?: ObjectStore;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
   readonly elsewhere?: (gate: SignedObjectGate) => Promise<string>;
@@ -130,7 +130,7 @@ function underName(origin: string): string {
 /** So many pictures of a page are drawn in some seconds. */
 const MAX_TRIES = 300;
 
-/** The name of what has the focus. */
+/** The name of the focused element. */
 const FOCUSED = `(() => {
   const { activeElement: at } = document;
   return at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent.trim();
@@ -145,7 +145,10 @@ export async function focusOn(page: Page, name: string): Promise<void> {
   expect(found).to.equal(name);
 }
 
-/** Waits until an expression is true in the page; the test's own time limit is the bound. The page's policy lets it run none. */
+/**
+ * Waits until an expression is true in the page; the test's own time limit is the bound. The page's content security
+ * policy forbids polling inside the page.
+ */
 export async function untilInPage(page: Page, expression: string): Promise<void> {
   while (!(await page.evaluate<boolean>(`new Promise(requestAnimationFrame).then(() => Boolean(${expression}))`)));
 }

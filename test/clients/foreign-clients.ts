@@ -25,7 +25,7 @@ export interface BuiltClient {
 export interface ForeignClient {
   readonly language: string;
   /**
-   * Gets what a build needs from the language's package registry, once a machine. Throws `ClientAbsent` without the
+   * Gets what a build needs from the language's package registry, once per machine. Throws `ClientAbsent` without the
    * toolchain, and any other error when the registry did not give it.
    */
   install(): Promise<void>;

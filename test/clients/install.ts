@@ -1,7 +1,7 @@
 /**
- * `npm run clients:install`: gets what the clients in other languages are built with, and the MCP tools, and says a line about each. It
- * ends with 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's
- * fault.
+ * `npm run clients:install`: gets what the clients in other languages are built with, and the MCP tools, and prints a
+ * line about each. It ends with 1 in CI when a toolchain is there and its packages could not be installed; an absent
+ * toolchain is not an error.
  */
 import { isCi } from '../servers/server-absent.js';
 import { ClientAbsent, CLIENTS } from './foreign-clients.js';

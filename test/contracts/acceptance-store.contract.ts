@@ -1,7 +1,7 @@
 // Goal: every acceptance store writes claims, account and generations of a batch in that order or at once, and nothing
 // past a claim that is taken or an account that has moved on.
 // Method: failure cases one by one, then random sequences of batches compared with plain maps; the stores of the three
-// kinds of records show what was written.
+// kinds of records show the result.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccountChange } from '../../core/credits/account.js';

@@ -285,7 +285,7 @@ type Written = Pick<Generation, 'appId' | 'createdAt' | 'status' | 'modelKey'> &
   readonly isGone: boolean;
 };
 
-/** Inserts, replaces by another status and replaces by tombstones. Answers what is stored in the end. */
+/** Inserts, replaces by another status and replaces by tombstones. Returns the stored records. */
 async function writeAll(store: GenerationStore, writes: readonly Written[]): Promise<GenerationRecord[]> {
   const kept = new Map<number, GenerationRecord>();
   for (const { n, isGone, status, clientTraceId, ...values } of writes) {

@@ -343,7 +343,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
         fc.asyncProperty(fc.constantFrom(...files), damages, async (bytes, changes) => {
           const damaged = changes.reduce((before, [how, change]) => damagedBy(before, how, change), bytes);
           const after = await cleaned(damaged);
-          // A marker that was damaged itself may be anywhere, and is none.
+          // A marker that was itself damaged may be anywhere and is not recognised.
           if (has(after, MARKER)) expect(await probed(after)).to.have.property('invalid');
         }),
         { numRuns: sizeOf('damagedFiles') },

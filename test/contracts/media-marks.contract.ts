@@ -66,7 +66,7 @@ async function shown(bytes: Uint8Array, failOn: 'none' | 'warning' = 'none'): Pr
   return { data: data.toString('base64'), info };
 }
 
-/** Files without metadata of each form that has a place of its own for the mark. */
+/** Files without metadata, one of each form that has its own place for the mark. */
 const PLAIN: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'a PNG': () => image('png'),
   'a JPEG': () => image('jpeg'),
@@ -151,7 +151,7 @@ const WITH_MANIFEST: Readonly<Record<string, (manifest: string) => Promise<Uint8
     joined(await mp4(), box('uuid', MANIFEST_UUID, manifest), fragmentIndex()),
 };
 
-/** Adds something that is removed, and does not stand in the way of the manifest. */
+/** Adds metadata that is removed and does not affect the manifest. */
 function withText(bytes: Uint8Array): Uint8Array {
   switch (formatOf(bytes)) {
     case 'png':

@@ -107,7 +107,7 @@ export function addedHeadersContract({ supports }: ObjectStoreSubject, store: ()
       expect(await collected((await store().read('out/secret'))!)).to.deep.equal(SECRET);
     });
 
-    /** Nothing, or what was signed; and the answer does not speak of another object. */
+    /** Either nothing or the signed object is stored, and the answer does not reveal another object. */
     async function storesOnly(body: Uint8Array, { body: answer }: SentAnswer): Promise<void> {
       const stored = await store().read('staging/one');
       if (stored !== null) expect(await collected(stored)).to.deep.equal(body);

@@ -1,5 +1,5 @@
 // Goal: in every store, objects appear whole or not at all, only the version that was seen is copied, and a signed
-// request does only what was signed.
+// request does only what its signature allows.
 // Method: each promise of the port separately, refusals first; signed requests are sent as a client sends them.
 import { expect } from 'chai';
 import type { ObjectStore } from '../../core/ports/object-store.js';

@@ -1,5 +1,5 @@
-// Goal: every store of what workers share of a provider keeps one record for each.
-// Method: what all stores of named records are asked.
+// Goal: every store of provider usage, which workers share, keeps one record for each provider.
+// Method: the checks shared by all stores of named records.
 import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { ContractSubject } from './subject.js';

@@ -22,7 +22,7 @@ export interface ProviderSupports {
 }
 
 export interface OpenedProvider {
-  /** With nothing submitted to it. */
+  /** A provider to which nothing was submitted. */
   readonly provider: Provider;
   /** A small task that succeeds with one output at least. */
   readonly quick: (token: string) => Submission;

@@ -1,5 +1,5 @@
-// Goal: a probe takes pictures as phones, cameras and editors write them, shows their size as a browser does, and still refuses
-// what is damaged or what no later step could decode.
+// Goal: a probe accepts pictures as phones, cameras and editors write them, shows their size as a browser does, and
+// still refuses what is damaged or what no later step could decode.
 // Method: plain pictures that are changed by hand, in each way that real files differ from them; what Chromium reports for such
 // files (`naturalWidth`, `naturalHeight`) is written down here.
 import { expect } from 'chai';

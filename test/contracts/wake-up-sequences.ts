@@ -4,7 +4,7 @@ import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
 
 export interface WakeUpsSupports {
-  /** The time the wake-ups go by. */
+  /** The current time for the wake-ups. */
   readonly now: () => number;
   /** Lets time pass: advances a manual clock, or waits. */
   readonly elapse: (ms: number) => Promise<void>;

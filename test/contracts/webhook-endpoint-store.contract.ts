@@ -1,5 +1,5 @@
 // Goal: every store of webhook endpoints keeps one record for each App.
-// Method: what all stores of named records are asked, and reads for calls that are over.
+// Method: the checks shared by all stores of named records, and reads for calls that are over.
 import type { WebhookEndpointStore } from '../../core/ports/stores.js';
 import { type AppWebhooks, END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
 import { uuidAt } from '../fixtures/stored-records.js';

@@ -122,7 +122,7 @@ export const OPTIONAL_SECRETS = {
   DARKROOM_PROVIDERS_OWN_API_API_KEY: 'a-key-of-own-api',
 } as const;
 
-/** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */
+/** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with the faults. */
 export async function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Promise<Config> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
   try {

@@ -69,7 +69,7 @@ function faultsOf(given: Branch): string[] {
   return (isValid.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
 }
 
-/** The paths below a schema of all keys that have no keys of their own. */
+/** The paths of all leaf keys below a schema. */
 function pathsBelow({ properties = {} }: Schema, before = ''): string[] {
   return Object.entries(properties).flatMap(([name, below]) =>
     below.properties ? pathsBelow(below, `${before}${name}.`) : [`${before}${name}`],

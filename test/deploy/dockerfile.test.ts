@@ -53,9 +53,9 @@ function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
 }
 
 interface Copied {
-  /** In the project. */
+  /** The path in the project. */
   readonly source: string;
-  /** In the image. */
+  /** The path in the image. */
   readonly target: string;
 }
 

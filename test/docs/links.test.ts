@@ -26,7 +26,7 @@ describe('links of the documentation', () => {
   });
 });
 
-/** Relative ones only: what lies outside the project is not ours to keep. */
+/** Relative links only, because other sites are outside our control. */
 function linksOf(page: Page): string[] {
   return [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link = '']) => link)

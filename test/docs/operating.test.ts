@@ -14,12 +14,12 @@ import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
-/** The instances of the examples for a vendor of its own, with their kinds. */
+/** The example instances for separate vendors, with their kinds. */
 const EXAMPLE_INSTANCES: readonly (readonly [string, string])[] = ['veo', 'seedance', 'minimax'].map((name) => [
   name,
   'http-json',
 ]);
-/** With one instance of each built-in provider, named as its kind. */
+/** The keys with one instance of each built-in provider, named after its kind. */
 const CONFIG_KEYS = keySchemas(
   BUILT_IN_DRIVERS,
   new Map([

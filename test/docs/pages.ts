@@ -14,7 +14,7 @@ export interface CodeBlock {
 }
 
 export interface Page {
-  /** From the project's folder, with forward slashes. */
+  /** The path relative to the project's folder, with forward slashes. */
   readonly path: string;
   readonly text: string;
   /** The text with code blocks and comments blanked, line for line. */

@@ -1,5 +1,5 @@
 /*
- * Goal: docs/providers/ describes the options of providers as they are, and every example in config/providers/ can be used.
+ * Goal: docs/providers/ describes the actual options of providers, and every example in config/providers/ can be used.
  * Method: compare the tables with the schemas, both ways; load each example as the service would, in its own folder.
  */
 import { readdirSync } from 'node:fs';

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { minVersion, satisfies, subset } from 'semver';
 
-// Goal: what is installed is what was locked, on every Node version that the project claims to support, and no package
-// reports the installation.
+// Goal: the installed packages are the locked ones, on every Node version that the project claims to support, and no
+// package reports the installation.
 // Method: package.json and package-lock.json are read as data.
 
 interface LockedPackage {

@@ -1,6 +1,6 @@
 /**
- * Goal: a server that the environment names is used and no other; one that is nowhere skips its tests with a sentence,
- * and fails them in CI. Method: processes with an environment of their own ask for servers, mocha among them.
+ * Goal: only a server that the environment names is used; a missing server skips its tests with a message, and fails
+ * them in CI. Method: processes with separate environments, mocha among them, request servers.
  */
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';

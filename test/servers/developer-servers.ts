@@ -116,7 +116,7 @@ export class DeveloperServers {
     return new DeveloperServers(lock, mongo, minio, writeConfiguration(folder, settings, places));
   }
 
-  /** For scripts. */
+  /** The servers' addresses, for scripts. */
   get addresses(): object {
     const { endpoint, region, accessKey, secretKey } = this.minio.s3;
     return {

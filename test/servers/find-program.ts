@@ -10,7 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface FoundProgram {
   readonly path: string;
   readonly from: 'PATH' | 'cache';
-  /** The pin of what is in the cache; a program on the PATH is whatever it is. */
+  /** The pinned version of a cached program; the version of a program on the PATH is unknown. */
   readonly version?: string;
   /** Whether it is MongoDB's own server, which is started in another way than its stand-in. */
   readonly isMongod: boolean;

@@ -17,12 +17,13 @@ const TOOL_LIMIT_MS = 15 * 60_000;
 const PARTIAL = 'partial-';
 const REASON_LENGTH = 300;
 
-/** No way to the program led anywhere; the message is a sentence with each way and what was wrong with it. */
+/** Every way to install the program failed; the message is a sentence with each way and its fault. */
 export class NotInstalled extends Error {}
 
 /**
- * Installs a program into the cache, by the first of its ways that works. Built in a folder beside its place and
- * renamed, so what is in the cache is whole; of several processes at once one installs, and the others wait for it.
+ * Installs a program into the cache, by the first of its ways that works. It is built in a folder beside its place and
+ * renamed, so the cache has only complete installs; of several concurrent processes one installs, and the others wait
+ * for it.
  */
 export async function installProgram(program: Program, environment: Environment = process.env): Promise<FoundProgram> {
   const reasons: string[] = [];
@@ -55,7 +56,7 @@ async function installOnce(program: Program, install: Install, environment: Envi
   return installed;
 }
 
-/** The lock is held: what lies here half done was left by somebody who is gone. */
+/** The lock is held, so an incomplete folder was left by a process that has ended. */
 async function installWhole(install: Install, folder: string, environment: Environment): Promise<void> {
   const prefix = `${PARTIAL}${basename(folder)}-`;
   for (const name of readdirSync(dirname(folder))) {

@@ -1,5 +1,5 @@
 /**
- * Goal: servers are found where the order says, installed at most once, and never half; what fails is said.
+ * Goal: servers are found in the documented order, installed at most once, and never partly; failures are reported.
  * Method: machines with nothing on them but commands that stand in for the registries' clients, some of which fail, are
  * killed on the way, or run twice at once.
  */

@@ -9,7 +9,7 @@ const POLL_MS = 100;
 export class MachineLock {
   private constructor(private readonly database: Database) {}
 
-  /** Takes the lock that this file stands for; null when another process has it. The folder must be there. */
+  /** Takes the lock that this file represents; returns null if another process holds it. The folder must exist. */
   static tryTake(path: string): MachineLock | null {
     const database = openDatabase(path);
     try {

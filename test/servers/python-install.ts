@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Install } from './program-install.js';
 
-/** In a virtual environment; only of Python. */
+/** The interpreter's path in a virtual environment. */
 export const INTERPRETER = 'bin/python3';
 
 /** A virtual environment with the packages of a file of requirements. Other packages are another environment. */

@@ -10,7 +10,7 @@ export interface S3Keys {
   readonly secretKey: string;
 }
 
-/** Whether the server takes writes. A replica set that is given is made first, or told its member's new address. */
+/** Whether the server accepts writes. A given replica set is initiated first, or gets its member's new address. */
 export async function isMongoReady(
   url: string,
   set: { readonly replicaSet: string; readonly member: string } | null,

@@ -5,7 +5,7 @@ import type { Environment } from './find-program.js';
 
 const HERE = new URL('./', import.meta.url).href;
 
-/** A process of its own that runs a few lines of JavaScript; `here` in them is this folder's URL, for imports. */
+/** A separate process that runs a few lines of JavaScript; `here` in them is this folder's URL, for imports. */
 export class ScriptProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;

@@ -14,7 +14,7 @@ interface Suite {
 const told = new Set<string>();
 
 /**
- * A server, or the suite skipped with a sentence where there is none: `server = await orSkip(this,
+ * Returns a server, or skips the suite with a sentence if there is none: `server = await orSkip(this,
  * mongoServer('standalone'))` in a `before` hook, whose `after` must then cope without it. In CI an absent server fails
  * the suite.
  */

@@ -21,7 +21,7 @@ export interface Settings {
   readonly port: number;
   /** The server's own folder; its data is in `data`. */
   readonly folder: string;
-  /** For the object stores. */
+  /** The credentials of an object store. */
   readonly accessKey: string;
   readonly secretKey: string;
   /** Whether a write is on disk when it is answered; false for a database that a benchmark slows down itself. */

@@ -94,7 +94,7 @@ async function remember(server: ServerProcess): Promise<void> {
   }
 }
 
-/** Resolves with the server's next answer, whatever it is asked. */
+/** Resolves with the server's answer to any request. */
 async function answers(server: ServerProcess): Promise<unknown> {
   if (server.kind === 'toxiproxy') return fetch(`${server.url}/version`);
   if (server.kind === 'minio' || server.kind === 'versitygw') return s3Client(server.s3).listBuckets();

@@ -19,14 +19,14 @@ const BETWEEN_PAUSE_TRIES_MS = 5;
 const LOG_TAIL = 2_000;
 
 export interface ServerOptions {
-  /** Keeps the data here, beyond this process's end; absent, it lies in a temporary folder. */
+  /** The data folder, which outlives this process; if absent, the data is in a temporary folder. */
   readonly folder?: string;
   /** Absent, a free one. One that is taken at the first start is replaced by a free one. */
   readonly port?: number | undefined;
-  /** For the object stores; absent, made up. */
+  /** The credentials of an object store; random if absent. */
   readonly accessKey?: string;
   readonly secretKey?: string;
-  /** For the stand-in for MongoDB; absent, true. */
+  /** Only for the substitute for MongoDB; true if absent. */
   readonly isSynced?: boolean;
 }
 
@@ -62,7 +62,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** Without keys. */
+  /** The URL without credentials. */
   get url(): string {
     return SERVER_KINDS[this.kind].url(this.settings.port);
   }
@@ -184,7 +184,7 @@ export class ServerProcess {
     ).start({
       program: kind.command?.(this.found) ?? this.found.path,
       args: kind.args(this.settings, this.found),
-      // Nothing of the developer's own settings, and a home where no configuration lies.
+      // None of the developer's own settings, and a home folder without configuration.
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings, this.found) },
       folder,
       logFile: this.logFile,

@@ -18,13 +18,13 @@ export interface SystemUser {
   readonly gid: number;
 }
 
-/** To the supervisor. */
+/** A message to the supervisor. */
 export interface StartMessage {
   readonly start: number;
   readonly order: ServerOrder;
 }
 
-/** From the supervisor. */
+/** A message from the supervisor. */
 export type SupervisorMessage =
   | { readonly type: 'ready'; readonly scratch: string }
   | { readonly type: 'started'; readonly start: number; readonly pid: number }

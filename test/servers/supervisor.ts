@@ -1,7 +1,7 @@
 /**
- * A small process of its own between a test process and its servers: it is the servers' parent, and when the channel to
- * the test process closes, because that has ended in whatever way, it ends the servers and removes their data. It leads
- * a session of its own, so that a Ctrl-C reaches it as that closing only.
+ * A small separate process between a test process and its servers: it is the servers' parent, and when the channel to
+ * the test process closes, because the test process has ended in any way, it ends the servers and removes their data.
+ * It leads a separate session, so that Ctrl-C reaches it only as that closing.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -49,7 +49,7 @@ function startServer(start: number, order: ServerOrder): void {
 }
 
 function tell(message: SupervisorMessage): void {
-  // The other end may just have gone, which the channel's closing tells by itself.
+  // The other end may just have gone; the closing of the channel reports that.
   if (process.connected) process.send?.(message, () => undefined);
 }
 

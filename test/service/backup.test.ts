@@ -89,7 +89,7 @@ describe('a backup of a data folder', () => {
     };
   }
 
-  // Only what is killed, and what serves, is a separate process.
+  // Only programs that are killed or that serve requests are separate processes.
   const inProcess = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ran> =>
     new CliRun(away, args, { environment }).ended;
   const besideServer = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> =>

@@ -1,5 +1,5 @@
-// Goal: workflows become pictures and videos as the page of ComfyUI says, from the proposed catalog to the file, and what is
-// delivered is charged once and has no workflow in it.
+// Goal: workflows become pictures and videos as the page of ComfyUI says, from the proposed catalog to the file; each
+// delivery is charged once and contains no workflow.
 // Method: catalogs as the command proposes them, a started service, and a server that behaves as real ones were seen to; also
 // the real one that TEST_COMFYUI_URL names.
 import { expect } from 'chai';

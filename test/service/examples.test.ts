@@ -1,5 +1,5 @@
-// Goal: whoever copies the examples of the OpenAPI document has requests that work, for every operation, and is answered what
-// the document says and nothing that it does not.
+// Goal: the examples of the OpenAPI document work when copied, for every operation, and the answers match the document
+// and contain nothing else.
 // Method: the document that the started program serves. Each operation is sent with all of its examples and with the required
 // ones alone; only ids are taken from earlier answers, and every answer is held to its schema, closed to other fields.
 import { expect } from 'chai';

@@ -1,5 +1,5 @@
-// Goal: whatever receivers of webhooks do, the service keeps its memory and its sockets, tells nobody what is in their
-// addresses, and serves other accounts.
+// Goal: whatever receivers of webhooks do, the service keeps its memory and its sockets, reveals nothing of their URLs,
+// and serves other accounts.
 // Method: the started program, and receivers that answer with bombs, endless headers and bodies, one byte at a time, or never.
 import { expect } from 'chai';
 import { readdirSync } from 'node:fs';
@@ -135,7 +135,7 @@ describe('receivers of webhooks that mean harm', function suite() {
     const hung = came.get('hangs') ?? 0;
     for (let number = 0; number < 30; number += 1) await well.create(`well-${number}`, 'sandbox-noop');
     while ((came.get('takes-1') ?? 0) < taken + 30) await sleep(20);
-    // Not one of those that hang had to end for that: what is sent in its place takes another fifteen seconds.
+    // No hanging delivery had to end for that: its replacement would take another fifteen seconds.
     expect((came.get('hangs') ?? 0) - hung).to.be.at.most(2 * SENT_AT_ONCE);
     expect(openFiles()).to.be.at.most(OTHERS + SENT_AT_ONCE);
   });

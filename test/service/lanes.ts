@@ -10,7 +10,7 @@ export interface OpenLane {
   remove(): Promise<void>;
 }
 
-/** One choice of stores for the whole program, each time with data of its own. */
+/** One choice of stores for the whole program, each time with separate data. */
 export interface Lane {
   readonly name: string;
   /** Skips the suite, or fails it in CI, where a server is absent. */

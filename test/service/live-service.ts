@@ -42,7 +42,7 @@ const DEFAULTS: Readonly<Record<string, JsonObject>> = {
   log: { level: 'warn', format: 'json' },
 };
 
-/** The real program over a folder of its own, and an operator's hand beside it. */
+/** The real program over its own folder, with helpers that act as an operator. */
 export class LiveService {
   private constructor(
     readonly folder: string,
@@ -213,7 +213,7 @@ export class Client {
     });
   }
 
-  /** Sends a file to a target of its own and completes it; answers what the completion was answered. */
+  /** Sends a file to a new target and completes the upload; returns the answer to the completion. */
   async upload(key: string, mediaType: string, bytes: Uint8Array): Promise<Answer> {
     const declared = {
       filename: `${key}.bin`,

@@ -70,7 +70,7 @@ async function counted<T extends object>(
   return count;
 }
 
-/** Counts what passes while `bytes` arrive and are delivered; answers the counts, and what was delivered. */
+/** Counts the passes over data while `bytes` arrive and are delivered; returns the counts and the delivered bytes. */
 async function delivered(folder: string, modality: 'image' | 'video', offered: AsyncIterable<Uint8Array>) {
   const objects = await FileObjectStore.open({
     folder,

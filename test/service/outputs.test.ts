@@ -1,4 +1,4 @@
-// Goal: the started service delivers what was asked for and charged; every behaviour of the test model ends in its
+// Goal: the started service delivers the requested and charged outputs; every behaviour of the test model ends in its
 // documented status, error code and charge.
 // Method: the compiled program with the catalog it ships with; outputs are fetched from their signed addresses and
 // decoded by sharp and mediabunny.

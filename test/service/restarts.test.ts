@@ -93,7 +93,7 @@ describe('a service stopped and started again', () => {
       if (known?.status === 202) expect(data['generation_id']).to.equal(known.data['generation_id']);
       ids.add(data['generation_id'] as string);
     }
-    // With leases of an hour and no second recovery pass, only what was handed back ends here.
+    // With leases of an hour and no second recovery pass, only released generations end here.
     for (const id of ids) expect((await client.until(id))['status']).to.equal('succeeded');
     expect(ids.size).to.equal(IDS);
     await service.tool(async ({ context }) => {

@@ -167,7 +167,7 @@ export class Scenario {
     if (made !== undefined) this.tell('pry', await this.clients[1].look(made.id));
   }
 
-  /** To its end, to the end of its hold, and to every output's bytes. */
+  /** Follows a generation to its end, to the end of its hold, and to every output's bytes. */
   private async follow(step: string, client: Client, { accountId }: Tenant, id: string): Promise<void> {
     const data = await client.until(id);
     const isHeld = async () => (await this.program.context.accounts.read(accountId))?.holds.has(id) ?? false;

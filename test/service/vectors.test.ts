@@ -68,7 +68,9 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness>
   }
 }
 
-/** The boot that the server writes on its claims: on a store of its own it treats another boot's as left behind. */
+/**
+ * The boot that the server writes on its claims: with exclusive stores, it treats those of another boot as orphaned.
+ */
 async function bootIdOf(service: LiveService, context: Context): Promise<string> {
   const owner = await newOwner(context, 'boot', 0);
   const { secret } = await createKey(context, { appId: owner.appId, name: 'boot' });

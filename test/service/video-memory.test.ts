@@ -85,7 +85,7 @@ const BUCKET: Place = {
   },
 };
 
-/** The video as it is delivered. */
+/** The video in its delivered form. */
 async function* marked(video: LargeFile): AsyncGenerator<Uint8Array> {
   yield* video.stream();
   yield mp4Xmp(packetOf('trainedAlgorithmicMedia'));

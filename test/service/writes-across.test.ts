@@ -1,7 +1,7 @@
 // Goal: a program over MongoDB is notified of every write of another one if the server has change streams, and reports
 // that it cannot be if the server has none.
 // Method: two programs as the wiring opens them, over each choice of stores; one follows what the other writes in quick
-// succession, faster than reading twice a second could see.
+// succession, faster than reading twice per second could see.
 import { expect } from 'chai';
 import type { Program } from '../../apps/wiring/open-program.js';
 import { until } from '../fixtures/clocks.js';

@@ -1,10 +1,10 @@
 /**
- * Goal: what the release before wrote is read, served and verified by this build, on every set of stores; and where
- * stores are shared, the older processes can be started again.
+ * Goal: this build reads, serves and verifies the data written by the previous release, on every set of stores; and
+ * where stores are shared, the older processes can be started again.
  * Method: the compiled program of the release before works for a client until generations are in every state, and is
- * killed. This build's program starts over the same data; what it answers is compared with what the other one did.
- * Recovery passes of the server are an hour apart, and what the older build accepts is due for recovery after an hour, so
- * that its wake-ups begin what was queued. A command's recovery passes take over what was running.
+ * killed. This build's program starts over the same data; its answers are compared with those of the other one.
+ * Recovery passes of the server are an hour apart, and generations that the older build accepts are due for recovery
+ * after an hour, so that its wake-ups start queued generations. A command's recovery passes take over running ones.
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';

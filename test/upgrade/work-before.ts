@@ -19,7 +19,7 @@ export interface Replay {
   readonly task: JsonObject;
 }
 
-/** A generation that had ended: as it was shown, with the addresses of its outputs and what was behind them. */
+/** A generation that had ended: its view, with the URLs and the hashes of its outputs. */
 export interface Ended extends Made {
   readonly task: JsonObject;
   /** The answer to the same create, sent again. */
@@ -76,7 +76,7 @@ const ENDINGS: readonly JsonObject[] = [
   { behaviour: 'unknown_acceptance' },
   { behaviour: 'bad_output' },
 ];
-/** All places of the model for one account. One is taken by what is being cancelled. */
+/** All slots of the model for one account. The generation that is being cancelled takes one. */
 const PLACES = 6;
 const SLOW_MS = 6_000;
 export const GRANTED = 1_000;

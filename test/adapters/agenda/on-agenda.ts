@@ -11,7 +11,7 @@ import type { WrittenDocuments } from '../../harness/written-documents.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 
-/** One of each kind of question that was asked of the wake-ups, to be explained by the server. */
+/** One query of each kind that was sent to the wake-ups collection, to be explained by the server. */
 export class ExplainedQueries {
   private readonly byShape = new Map<string, Document>();
   private readonly concerns = new Set<string>();
@@ -38,7 +38,7 @@ export class ExplainedQueries {
     }
   }
 
-  /** How every write was asked to be acknowledged. */
+  /** The write concern requested by every write. */
   get writeConcerns(): readonly string[] {
     return [...this.concerns];
   }
@@ -64,7 +64,7 @@ export class ExplainedQueries {
 /** Longer than the suite lets a test be. */
 const PATIENCE_MS = 600_000;
 
-/** Processes over one database, each with connections of its own. */
+/** Processes over one database, each with its own connections. */
 export class AgendaPlace {
   readonly queries = new ExplainedQueries();
   private database: FreshDatabase | undefined;
@@ -148,7 +148,7 @@ export class AgendaPlace {
   }
 }
 
-/** The database with a bound on every question, and with outages told from mistakes, as the program asks it. */
+/** The database as the program uses it: every query has a timeout, and outages are distinguished from errors. */
 export function asked(db: Db, timeoutMs = PATIENCE_MS): AgendaDatabase {
   return { db, ask: (operation) => bounded(timeoutMs, operation) };
 }
@@ -178,7 +178,7 @@ export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly 
   };
 }
 
-/** A suite on each way to be woken, over a database of its own that goes afterwards. */
+/** A suite for each way to be woken, over its own database, which is dropped afterwards. */
 export function onAgenda(title: string, suite: (place: AgendaPlace, lane: StorePair) => void): void {
   for (const lane of STORE_PAIRS) {
     describe(`${title}, ${lane.wokenBy}`, () => {

@@ -295,7 +295,7 @@ describe('FileObjectStore', () => {
     const taken = usedBytes() - before;
     end();
     await Promise.all(writes);
-    // Each byte alone took 190; each write has some kilobytes of its own.
+    // Each byte alone took 190; each write adds some kilobytes.
     expect(taken / (count * byteSize)).to.be.below(20);
     expect(await collected((await store.read('slow-0'))!)).to.deep.equal(
       Uint8Array.from({ length: byteSize }, (_, n) => n),

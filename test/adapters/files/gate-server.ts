@@ -16,7 +16,7 @@ import {
   type SyncDisk,
 } from '../../../adapters/files/small-files.js';
 
-/** A store in a folder of its own, behind a bare HTTP server. */
+/** A store in its own folder, behind a bare HTTP server. */
 export interface ServedStore {
   readonly store: FileObjectStore;
   readonly folder: string;

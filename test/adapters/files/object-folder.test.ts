@@ -131,10 +131,11 @@ describe('a folder of objects', () => {
   });
 });
 
-// Goal: what arrives in small pieces is counted in full while it is held, once, and takes no time that grows with its square.
-// Method: a count that records what it is asked for; bytes in pieces of one byte.
+// Goal: bytes that arrive in small pieces are counted in full, once, while they are held, in time that does not grow
+// quadratically.
+// Method: a counter that records its requests; bytes in pieces of one byte.
 
-/** Knows how much is held, and how often more was asked for. */
+/** Records how many bytes are held, and how often more were requested. */
 class RecordedBytes extends HeldBytes {
   held = 0;
   requests = 0;

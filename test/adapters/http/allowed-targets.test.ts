@@ -255,7 +255,7 @@ describe('a list of allowed hosts and networks', () => {
 /**
  * The special-purpose address registries of IANA (iana-ipv4-special-registry, iana-ipv6-special-registry) and the
  * multicast and reserved blocks beside them, as they are published: each block's first and last address, and whether it
- * is globally reachable. Written out by hand, apart from the adapter's own table.
+ * is globally reachable. Written by hand, independent of the adapter's own table.
  */
 export const IPV4_BLOCKS: readonly (readonly [first: string, last: string, isGlobal: boolean])[] = [
   ['0.0.0.0', '0.255.255.255', false],
@@ -464,7 +464,7 @@ describe('the address in an error', () => {
     client = kept(localClient({ limits: LIMITS }));
   });
 
-  /** The message for an address whose path is a secret, and for the same where it is none. */
+  /** The messages for an address whose path is secret, and for the same address if it is not. */
   async function messagesAt(origin: string, by = client): Promise<readonly [secret: string, other: string]> {
     const messages = [];
     for (const hasSecretPath of [true, false]) {

@@ -118,8 +118,9 @@ describe('an address out of an answer', () => {
 });
 
 /*
- * Goal: an answer that is left while more of it waits than its reader takes closes its connection, and does no other harm.
- * Method: a real server that sends without end; requests on connections of their own and on kept ones.
+ * Goal: abandoning an answer while more of it is pending than the client would drain closes its connection, and does no
+ * other harm.
+ * Method: a real server that sends without end; requests on new connections and on kept ones.
  */
 
 describe('an answer that is left', () => {
@@ -171,7 +172,7 @@ async function rest(reading: AsyncIterator<Uint8Array>): Promise<void> {
   for (let next = await reading.next(); next.done !== true; next = await reading.next());
 }
 
-/** Resolves when the client takes no more: what is written stays with the server. */
+/** Resolves when the client reads no more, so that written bytes stay in the server's buffer. */
 async function stalled(server: RawServer): Promise<void> {
   const { socket } = server.connections.at(-1)!;
   let [before, unchanged] = [-1, 0];
@@ -244,7 +245,7 @@ describe('a connection that ends', () => {
  * Method: servers over TCP and TLS that send such an answer, and reset or close the connection while its reader waits.
  */
 
-/** The platform has room for all of it: what is sent has left the server. */
+/** The platform's buffers have room for all of it, so the whole answer has left the server. */
 const SIZES_KIB = [50, 200, 290, 330, 360, 400, 500, 1_000];
 
 describe('an answer that ends with its connection', () => {

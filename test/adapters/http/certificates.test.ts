@@ -1,6 +1,6 @@
 /*
  * Goal: certificates are always verified, before anything is sent.
- * Method: real TLS servers with certificates of an authority made for the test. Each keeps what it was asked.
+ * Method: real TLS servers with certificates of an authority made for the test. Each records the requests it receives.
  */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';

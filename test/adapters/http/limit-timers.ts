@@ -4,8 +4,8 @@ interface Timer {
 }
 
 /**
- * Stands in for timers of one delay, which no other timer of the process has: their time passes only by `advance`. To be
- * restored after the test.
+ * Replaces the timers with one delay, which no other timer of the process uses: their time passes only by `advance`.
+ * Restore it after the test.
  */
 export class LimitTimers {
   nowMs = 0;

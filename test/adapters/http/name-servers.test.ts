@@ -1,6 +1,6 @@
-// Goal: a client whose name server does not answer delays the names of nobody else and is asked for no longer than somebody
-// waits, and an operator's own names are found as the machine finds them.
-// Method: a name server on the loopback that answers what the test says, or nothing.
+// Goal: a lookup whose name server does not answer delays no other lookup and lasts no longer than a request waits for
+// it, and an operator's own names resolve as the machine resolves them.
+// Method: a name server on the loopback that gives the test's answers, or none.
 import { expect } from 'chai';
 import { createSocket, type Socket } from 'node:dgram';
 import { once, setMaxListeners } from 'node:events';

@@ -70,7 +70,7 @@ export function answering(answer: string | Buffer): (connection: Connection) => 
   };
 }
 
-/** Calls back once a request's headers, or its body too, have come. */
+/** Calls back once a request's headers, or also its body, have arrived. */
 export function onceReceived({ socket, received }: Connection, text: string, then: () => void): void {
   let called = false;
   const look = () => {

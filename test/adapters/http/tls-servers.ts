@@ -19,14 +19,14 @@ interface Closing {
   close(): Promise<unknown>;
 }
 
-/** Servers on the loopback with certificates of an authority of their own, and clients that trust it. */
+/** Servers on the loopback with certificates of a private authority, and clients that trust it. */
 export class TlsServers {
   private readonly opened: Closing[] = [];
 
   private constructor(
     readonly folder: string,
     readonly authority: Authority,
-    /** For one.example and two.example. */
+    /** The certificate for one.example and two.example. */
     readonly pair: Pair,
   ) {}
 

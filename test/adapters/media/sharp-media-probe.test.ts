@@ -40,7 +40,7 @@ const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'lossless WebP': async () => (await noise()).webp({ lossless: true }).toBuffer(),
 };
 
-/** First warnings of a decoder of JPEG of what may be no damage of pixels. */
+/** First warnings of a JPEG decoder that may not mean damaged pixels. */
 const CHANGES_NO_PIXEL = /Invalid SOS parameters|extraneous bytes|Unknown Adobe|unknown JFIF|Inconsistent progression/;
 
 async function expectDamageFound(damaged: Uint8Array): Promise<void> {

@@ -242,7 +242,7 @@ function headerChunk({ widthPx, heightPx, bitDepth, colourType, methods }: Heade
   return pngChunk('IHDR', content);
 }
 
-/** Mostly what is right, and now and then any of the others. */
+/** Mostly the right value, and now and then one of the others. */
 function mostly<T>(right: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof({ weight: 12, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 }

@@ -13,8 +13,8 @@ import { box, lastIndex, longBox, muxedWithTags, withinBox, withinFragment } fro
 import { mp4, mp4WithPcm } from '../../fixtures/videos.js';
 
 // Goal: a video is probed by few, bounded reads of its stored file, whatever its length is and whatever its boxes say.
-// Method: files that are made as they are read, with every read recorded; boxes whose counts no length bounds. A demuxer that
-// believed those would not end, or would end the process.
+// Method: files that are made as they are read, with every read recorded; boxes whose counts are not bounded by any
+// length. A demuxer that trusted them would not end, or would end the process.
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;

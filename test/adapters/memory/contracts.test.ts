@@ -1,6 +1,6 @@
 // Goal: the stores in memory keep the contracts of their ports, and still do so when their calls are measured.
-// Method: the contracts, on the stores as they are and on the same stores with every call observed; then two processes
-// over one table of wake-ups, one of which dies.
+// Method: the contracts, on the plain stores and on the same stores with every call observed; then two processes over
+// one table of wake-ups, one of which dies.
 import { expect } from 'chai';
 import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';

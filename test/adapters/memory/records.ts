@@ -65,7 +65,7 @@ export class VersionedRecords<T extends VersionedRecord> {
   }
 }
 
-/** Records by name, each written onto the version that its writer saw; 0 stands for none. */
+/** Records by name, each written onto the version that its writer saw; 0 means that there is none. */
 export class NamedRecords<T extends { readonly version: number }> {
   private readonly records = new Map<string, T>();
 
@@ -103,7 +103,7 @@ export class AccountThings<T extends { readonly accountId: string }> {
     return copy;
   }
 
-  /** Keeps a copy in place of what has the same id. */
+  /** Stores a copy, which replaces a record with the same id. */
   put(thing: T): T {
     const copy = frozenCopy(thing);
     this.things.set(this.idOf(thing), copy);

@@ -103,9 +103,7 @@ export class ExplainedCommands {
     }
   }
 
-  /**
-   * A ledger is read of one account, whose shard is known. Elsewhere a reader may look for something wherever it lies.
-   */
+  /** A ledger is read for one account, whose shard is known. Other reads may query every shard. */
   private noteReads({ find, filter }: Document): void {
     const fields = Object.keys((filter ?? {}) as Document);
     if (find === 'entries') this.ledgersRead.set(fields.join(), { collection: find, fields });
@@ -138,7 +136,7 @@ function defined(command: Document): Document {
   return Object.fromEntries(Object.entries(command).filter(([, value]) => value !== undefined));
 }
 
-/** The command without its values; those of a few names are what tells two queries apart. */
+/** The command without its values, except those of a few names that distinguish two queries. */
 function shapeOf(query: Document): string {
   return JSON.stringify(query, (name, value: unknown) => {
     if (['find', 'aggregate', 'hint', 'sort'].includes(name)) return value;

@@ -305,8 +305,8 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores, form:
 }
 
 function cut(place: () => MongoPlace, stores: () => MongoStores): void {
-  // A change is one operation; a flush looks at the account and for what was moved, puts the entries into their collection
-  // and takes them off the account.
+  // A change is one operation; a flush reads the account, looks for entries already moved, inserts the rest into their
+  // collection and removes them from the account.
   for (const call of [2, 3, 4, 5]) {
     for (const when of ['before', 'after'] as const) {
       it(`stays complete when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {

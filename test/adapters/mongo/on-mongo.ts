@@ -9,7 +9,7 @@ import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js
 import { mongoServer, orSkip } from '../../servers/servers.js';
 import { ExplainedCommands } from './explained-commands.js';
 
-/** Decides what becomes of one operation on the server: usually `operation()`, with something before or after. */
+/** Decides how one operation on the server proceeds: usually `operation()`, with something before or after. */
 export type Around = <T>(operation: () => Promise<T>) => Promise<T>;
 
 /** The same connection, with every operation going through `around`. */
@@ -97,8 +97,8 @@ export class MongoPlace {
 }
 
 /**
- * A suite on each kind of server, with a database of its own that goes afterwards. Whatever it asks the server for is
- * explained at the end, and must have gone by an index.
+ * A suite for each kind of server, with its own database, which is dropped afterwards. Every query is explained at the
+ * end and must have used an index.
  */
 export function onMongo(title: string, suite: (place: () => MongoPlace, lane: StorePair['mongo']) => void): void {
   for (const lane of MONGO_KINDS) {
@@ -115,7 +115,7 @@ export function onMongo(title: string, suite: (place: () => MongoPlace, lane: St
 
       suite(prepared, lane);
 
-      // In a suite of its own, as mocha runs what stands beside suites before them.
+      // In a separate suite, because mocha runs tests beside suites before those suites.
       describe('every operation on the server', () => {
         it('finds documents by an index', () => prepared().commands.expectNoScan());
         it('lists documents in the order of an index', () => prepared().commands.expectOrderOfIndex());

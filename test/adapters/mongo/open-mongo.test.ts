@@ -441,7 +441,7 @@ describe('A connection string that leads nowhere', () => {
     server = await orSkip(this, mongoServer('replica-set'));
   });
 
-  /** On a busy machine nothing may be known yet at the timeout: then it is tried again with twice the time. */
+  /** On a busy machine the cause may be unknown at the timeout; the test then retries with twice the time. */
   async function expectRefusal(url: string, message: string): Promise<void> {
     let said = '';
     for (let timeoutMs = 250; said !== message && timeoutMs < 60_000; timeoutMs *= 2) {

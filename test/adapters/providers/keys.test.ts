@@ -16,7 +16,7 @@ import { FakeServer } from '../../providers/fakes/fake-server.js';
 import { defaultsOf } from './vendor-subject.js';
 
 /*
- * Goal: a try of the connection tells a key that is not set from a wrong one, for every driver.
+ * Goal: a connection check distinguishes a key that is not set from a wrong one, for every driver.
  * Method: each built-in provider driver, with the models of its example, against a server that answers 401 to everything.
  */
 

@@ -1,6 +1,6 @@
 /*
- * Goal: a reference with transparent areas reaches fal, Replicate, Cog and an API behind `http-json` as the model's settings
- * say, so that exactly its transparent areas are made anew.
+ * Goal: a reference with transparent areas reaches fal, Replicate, Cog and an API behind `http-json` as the model's
+ * settings say, so that exactly its transparent areas are repainted.
  * Method: submissions to the fakes, and the pictures that they received, decoded and read as each kind of model reads a mask.
  */
 import { expect } from 'chai';
@@ -38,7 +38,7 @@ import { AUTH, httpJsonAt, studioMapping } from './http-json/opened-http-json.js
 import { replicateAt, SETTINGS as REPLICATE } from './replicate/opened-replicate.js';
 import { closeAnswers, defaultsOf, outputsOf, referenceOf, sampleTask } from './vendor-subject.js';
 
-/** How a model takes masks: in a picture of its own, or by the transparency of the reference. */
+/** How a model takes masks: in a separate picture, or by the transparency of the reference. */
 type Taking = 'white' | 'black' | 'alpha' | 'in the picture' | 'none';
 
 interface Kind {

@@ -42,7 +42,7 @@ export interface Vendor<Fake extends VendorFake> {
   readonly hasQueue?: true;
 }
 
-/** How the contracts open and close instances of a vendor, each on a fake of its own. */
+/** How the contracts open and close instances of a vendor, each on its own fake. */
 export function vendorSubject<Fake extends VendorFake>(
   vendor: Vendor<Fake>,
 ): Pick<RemoteProviderSubject, 'open' | 'close'> {

@@ -3,10 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/**
- * A process of its own that opens a data folder as a server and does what `task` says, telling line by line what it
- * did.
- */
+/** A separate process that opens a data folder as a server, runs `task`, and prints each step on a line. */
 export class ServerProcess {
   readonly lines: string[] = [];
   private readonly child: ChildProcess;
@@ -26,7 +23,7 @@ export class ServerProcess {
     return this.child.pid;
   }
 
-  /** Waits until it has told so many lines, or has ended. */
+  /** Waits until it has printed `count` lines, or has ended. */
   async toldLines(count: number): Promise<void> {
     while (this.lines.length < count && this.child.exitCode === null && this.child.signalCode === null) {
       await new Promise<void>((resolve) => {
@@ -35,7 +32,7 @@ export class ServerProcess {
     }
   }
 
-  /** Ends it as a power cut would, and waits until all it told has been read. */
+  /** Ends it as a power cut would, and waits until all its output has been read. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.ended;

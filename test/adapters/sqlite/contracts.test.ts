@@ -1,5 +1,6 @@
 // Goal: the SQLite stores keep the contracts of their ports; the store of usage finds and sorts its rows by the primary key.
-// Method: the contracts, each test on a data folder of its own; SQLite explains every query that the store of usage prepares.
+// Method: the contracts, each test on its own data folder; SQLite explains every query that the store of usage
+// prepares.
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

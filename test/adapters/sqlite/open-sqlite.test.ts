@@ -301,8 +301,10 @@ describe('SqliteInstallation', () => {
   });
 });
 
-// Goal: a folder that a server did not leave by itself says so at each start until a check has passed, and to one server at a time.
-// Method: locks that are taken and let go in the ways that a start can end, and the notes of a server that was cut off.
+// Goal: a folder whose server did not shut down cleanly is reported at each start until a check has passed, and only
+// one server at a time may use it.
+// Method: locks that are taken and released in the ways that a start can end, and the notes of a server that was cut
+// off.
 
 describe('ServerLock', () => {
   let folder: string;

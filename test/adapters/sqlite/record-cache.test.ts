@@ -168,7 +168,7 @@ class ReadCheck {
     );
   }
 
-  /** Each write has a prompt of its own. */
+  /** Each write has a different prompt. */
   private stored(n: number): { readonly version: number; readonly prompt: string } | undefined {
     return this.query.get(uuidAt(n)) as ReturnType<ReadCheck['stored']>;
   }
@@ -210,8 +210,8 @@ class ReadCheck {
   }
 }
 
-// Goal: reads that are asked for in one turn of the event loop are made in one transaction, which begins after the last of
-// them was asked for and ends with the turn, whatever fails in it.
+// Goal: reads that are requested in one turn of the event loop share a transaction, which starts after the last request
+// and ends with the turn, whatever fails in it.
 // Method: a second connection that writes in between, also while the reads are made.
 
 describe('reads of SQLite in one turn', () => {

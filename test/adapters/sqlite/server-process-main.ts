@@ -8,7 +8,7 @@ const stores = await openSqlite({ folder, role: 'server' });
 const [newest] = (await stores.generations.list({ of: 'account', accountId: uuidAt(1) }, { limit: 1 })).items;
 let next = newest === undefined ? 1 : Number.parseInt(newest.generationId.replaceAll('-', '').slice(-12), 16) + 1;
 
-/** Inserts one after the other, and tells each only after it was acknowledged. */
+/** Inserts records one after the other, and prints each only after it was acknowledged. */
 async function write(): Promise<void> {
   for (;;) {
     const n = next;

@@ -5,7 +5,7 @@ import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sql
 import type { ContractSubject } from '../../contracts/subject.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 
-/** An empty data folder. Whoever asks for one removes it. */
+/** An empty data folder. The caller removes it. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'darkroom-sqlite-'));
 }

@@ -22,7 +22,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 const parentOf = (pointer: string): string => pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));
 
-/** All pointers of a value, as it is read from its beginning to its end. */
+/** All pointers of a value, in document order. */
 function pointersOf(value: Json, pointer = ''): string[] {
   if (typeof value !== 'object' || value === null) return [pointer];
   return [

@@ -1,5 +1,5 @@
-// Goal: a passkey is taken only if it answers our challenge, on a page of ours, with the person verified and a right
-// signature; nothing that a browser sends makes the verifier throw.
+// Goal: a passkey is accepted only if it answers our challenge, on our page, with the person verified and a valid
+// signature; no input from a browser makes the verifier throw.
 // Method: an authenticator in software that can get each thing wrong; every text of an answer is also cut and garbled.
 import { expect } from 'chai';
 import { sign, X509Certificate } from 'node:crypto';

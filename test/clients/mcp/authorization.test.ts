@@ -1,6 +1,7 @@
 // Goal: the official MCP conformance suite has no objection to the OAuth server.
-// Method: its scenarios run as a process of their own against the service; where they wait for a person, a browser without
-// scripts signs in and allows the request. Everything that can be configured is on. Without the suite on the machine they are skipped with a message.
+// Method: its scenarios run as a separate process against the service; where they wait for a person, a browser without
+// scripts signs in and allows the request. Everything that can be configured is on. Without the suite on the machine
+// they are skipped with a message.
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 // Goal: the official MCP conformance suite has no objection to how messages are served, in both revisions.
-// Method: its scored scenarios run as a process of their own against the tools, prompts and resources that they name,
+// Method: its scored scenarios run as a separate process against the tools, prompts and resources that they name,
 // behind the checks of our own MCP server. Without the suite on the machine they are skipped with a message.
 import { expect } from 'chai';
 import { orSkip } from '../foreign-clients.js';

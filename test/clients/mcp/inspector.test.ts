@@ -1,5 +1,5 @@
 // Goal: other clients can read what our MCP server lists, and its tools can be called from a command line.
-// Method: the official inspector in its strict mode, as a process of its own, against a whole service in this process.
+// Method: the official inspector in its strict mode, as a separate process, against a whole service in this process.
 // Without the inspector on the machine it is skipped with a message.
 import { expect } from 'chai';
 import { McpHarness } from '../../fronts/mcp/mcp-harness.js';

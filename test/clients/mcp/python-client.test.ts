@@ -1,5 +1,5 @@
 // Goal: the official Python client uses the MCP server with a key, and by its address alone with a person who allows it.
-// Method: the client as a process of its own against a whole service in this process, in both eras; where it waits for a
+// Method: the client as a separate process against a whole service in this process, in both eras; where it waits for a
 // person, a browser without scripts signs in and allows the request. Without the client it is skipped with a message.
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';

@@ -9,7 +9,7 @@ import { ClientAbsent, type ForeignClient } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../docs/examples/c2pa-signer/', import.meta.url));
 const FILES = ['package.json', 'package-lock.json', 'c2pa-signer.mjs'].map((name) => join(SOURCES, name));
-/** A program that loads the module with its binary, so that an install that cannot be used is none. */
+/** A program that loads the module with its binary, so that an unusable install counts as absent. */
 const CHECK = 'check.mjs';
 const CHECK_TEXT = "#!/usr/bin/env node\nimport './c2pa-signer.mjs';\n";
 

@@ -114,7 +114,7 @@ export async function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** How much more memory reading an endless answer may need; what is not collected yet counts. */
+/** The additional memory that reading an endless answer may take, including garbage that is not collected yet. */
 const MAX_GROWTH_BYTES = 128 * MEBIBYTE;
 const LOOK_AGAIN_MS = 2;
 

@@ -62,8 +62,8 @@ export interface Hooks {
 }
 
 /**
- * A provider as core sees it: it gets the tasks of its subject under the tokens of core, whatever the generation asks
- * for, as every adapter has models of its own.
+ * A provider as core sees it: it gets the tasks of its subject under core's tokens, whatever the generation requests,
+ * because every adapter has its own models.
  */
 export function asCoreSees(
   provider: Provider,

@@ -85,7 +85,9 @@ function describeStrangeReferences(proves: Cases): void {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Polls that say nothing about the task: what they must throw tells core how long to wait, and what an operator must do. */
+/**
+ * Polls without information about the task: their error must tell core how long to wait, and an operator what to do.
+ */
 function describeSilentPolls(proves: Cases): void {
   const silences: readonly (readonly [name: string, fault: Fault, hints: object])[] = [
     [

@@ -45,7 +45,7 @@ const NO_FILES: typeof BROKEN = [
 
 const TYPES = ['application/octet-stream', 'binary/octet-stream', 'text/plain', 'application/x-unknown', ''];
 
-/** How much of an endless output may be under way beyond what was read. */
+/** The bytes of an endless output that may be in flight beyond those that were read. */
 const MAX_AHEAD_BYTES = 16 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 

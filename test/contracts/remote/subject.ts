@@ -56,7 +56,7 @@ export interface RemoteProviderSupports {
    * that those of other vendors are not known.
    */
   readonly hasStatusWord?: true | 'listed';
-  /** Whether an output is a file with an address of its own, whose redirects are followed. */
+  /** Whether an output is a file with its own URL, whose redirects are followed. */
   readonly followsRedirects?: true;
   /** How many bytes of an endless answer about a task the provider may take at most; 16 MiB when absent. */
   readonly maxAnswerBytes?: number;

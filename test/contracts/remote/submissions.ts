@@ -217,7 +217,7 @@ function describeSubmissionAborts(proves: Cases): void {
   });
 }
 
-/** Without a connection nothing can have been taken: another provider may get the task at once. */
+/** Without a connection the provider cannot have accepted anything: another provider may get the task at once. */
 function describeUnreachable(proves: Cases): void {
   const expectUnreachable = async (one: Case, provider: Provider) => {
     const answer = await provider.submit(one.quick(randomUUID()), WANTED);

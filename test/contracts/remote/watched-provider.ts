@@ -50,7 +50,7 @@ export class Seen {
     this.texts.push(text);
   }
 
-  /** Holds all of it against what is promised of every answer. `told` is what the vendor's server answered. */
+  /** Checks all of it against the guarantees for every answer. `told` is the answers of the vendor's server. */
   expectRight(secret: string | undefined, told: readonly unknown[]): void {
     const words = told.flatMap(textsOf);
     if (secret !== undefined)

@@ -301,7 +301,7 @@ describe('keys of a suspended account', () => {
       );
     const after = async (change: () => Promise<unknown>) => {
       await change();
-      // A process that is asked all the time must not cache it for longer.
+      // A process that is queried continually must not cache it for longer.
       for (let ms = 0; ms < 5_000; ms += 250) {
         harness.clock.jump(250);
         await answers();

@@ -1,5 +1,5 @@
-// Goal: a capped credential never uses more than its cap in one period; what is not charged is given back to the period
-// that it was held in; credentials without a cap are not counted.
+// Goal: a capped credential never uses more than its cap in one period; uncharged credits return to the period in which
+// they were held; credentials without a cap are not counted.
 // Method: random holds and settlements of several credentials over four months, with clocks that differ, in random
 // batches, against sums over the list of holds; then each boundary alone.
 import { expect } from 'chai';

@@ -5,7 +5,7 @@ import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 const IDS = ['a', 'b', 'c', 'd', 'e'].flatMap((letter) => [1, 2, 3].map((number) => `${letter}${number}`));
 const EDGE = Number.MAX_SAFE_INTEGER;
 
-/** Each generation has one price, as it has in the service; a charge lies within it. */
+/** Each generation has one price, as in the service; a charge does not exceed it. */
 function priceOf(generationId: string): number {
   return ('abcde'.indexOf(generationId.charAt(0)) % 4) * 7;
 }

@@ -205,10 +205,11 @@ describe('verifyCredits', () => {
   });
 });
 
-// Goal: verify lets others run after every 500 items, also of what it compares at the end of a large account, keeps the usage
-// of a few days at a time, and is right whatever the clocks of processes said and whoever writes usage meanwhile.
-// Method: accounts with thousands of generations, holds and trace ids; the calls on stores and the rests are noted in order.
-// Then random ledgers whose days go forth and back, rows of which are damaged, beside a model that keeps every row.
+// Goal: verify yields after every 500 items, also in the comparison at the end of a large account, keeps the usage of a
+// few days in memory at a time, and is right whatever the clocks of processes said and whoever writes usage meanwhile.
+// Method: accounts with thousands of generations, holds and trace ids; the calls on stores and the yields are recorded
+// in order. Then random ledgers whose days go forth and back, rows of which are damaged, beside a model that keeps
+// every row.
 
 const DAY_MS = 86_400_000;
 const MANY = 5_000;
@@ -230,7 +231,7 @@ async function saidBy(harness: CoreHarness, falsify: (call: string, answer: unkn
   return said;
 }
 
-/** Rests behind the last reading of entries, each page of which has one of its own. */
+/** The number of yields after the last read of entries; each page of entries has its own yield. */
 function restsAtEnd(said: readonly Said[]): number {
   const last = said.findLastIndex((one) => one !== 'rest' && one.call === 'accounts.entries');
   return said.slice(last).filter((one) => one === 'rest').length;

@@ -372,8 +372,8 @@ describe('the events of an App', () => {
   });
 });
 
-// Goal: a stream of an App remembers no more than what may still change, tells the whole of a long past, forgets nothing that
-// waits, and gives no id that leads past what it has not told.
+// Goal: a stream of an App remembers only generations that may still change, sends the whole of a long past, forgets no
+// pending event, and gives no id beyond an event that it has not sent.
 // Method: generations are shown to the memory of one stream, as its past and as changes in between.
 
 const NOW = Date.UTC(2026, 2, 14);

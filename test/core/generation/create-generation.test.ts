@@ -340,9 +340,8 @@ describe('another App of the same account', () => {
   });
 });
 
-// Goal: a create that may reserve only so much reserves nothing beyond it, keeps no key, and never stands in the way of
-// a replay.
-// Method: the use case on memory adapters, the account and the key looked at after each refusal.
+// Goal: a create never reserves more than its approved credits; a refused one keeps no key and never blocks a replay.
+// Method: the use case on memory adapters, the account and the key checked after each refusal.
 
 describe('the credits that were approved for a create', () => {
   let harness: CoreHarness;

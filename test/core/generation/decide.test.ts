@@ -90,7 +90,7 @@ function seenAfterEnd(g: Generation): unknown {
     dueAt: _attention,
     ...rest
   } = g;
-  // No front shows what was asked for.
+  // No front shows the request itself.
   const {
     prompt: _prompt,
     negativePrompt: _negative,

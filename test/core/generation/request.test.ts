@@ -335,8 +335,8 @@ describe('a reference with transparent areas', () => {
   });
 });
 
-// Goal: a key with a spending cap creates and estimates up to its cap, whatever its account has; what is not charged can
-// be spent again, other keys are not concerned, and the refusal says that it is the cap.
+// Goal: a key with a spending cap creates and estimates up to its cap, whatever its account has; uncharged credits can
+// be spent again, other keys are not affected, and the refusal names the cap as its reason.
 // Method: the use cases on memory adapters with keys of one App; a generation that fails gives everything back.
 
 describe('a key with a spending cap', () => {

@@ -92,10 +92,11 @@ describe('estimateGeneration', () => {
   });
 });
 
-// Goal: the place of a generation in its App's line is how many of the same model were created before it and are queued, known
-// two seconds later at most to every process and at once of its own writes, and asking costs no list for each.
-// Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way; what is
-// kept, by its counts and by what the garbage collector leaves.
+// Goal: the queue position of a generation in its App is the number of queued generations of the same model that were
+// created before it. Every process knows it after two seconds at most, its own writes immediately, and a query does not
+// list generations each time.
+// Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way;
+// the cache is checked by its counts and by what the garbage collector leaves.
 
 const KEPT_MS = 2_000;
 const MODELS = ['one', 'two'] as const;
@@ -232,7 +233,7 @@ describe('the place in the queue', () => {
   });
 });
 
-/** In a function of its own, so that nothing else refers to what it has inserted. */
+/** A separate function, so that no other reference to the inserted generation remains. */
 async function insertOne({ ids, generations }: Context, template: Generation, given: WeakRef<object>[]): Promise<void> {
   const record = { ...template, generationId: ids.uuid() };
   given.push(new WeakRef(record));

@@ -205,7 +205,7 @@ describe('calls that last', () => {
     calls = new LastingCalls();
   });
 
-  /** Takes places until there are none, and answers how many there were. */
+  /** Takes slots until there are none, and returns how many there were. */
   function filled(take: (index: number) => (() => void) | undefined, most = 100_000): (() => void)[] {
     const taken: (() => void)[] = [];
     for (let index = 0; index < most; index += 1) {

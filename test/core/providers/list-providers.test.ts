@@ -1,5 +1,5 @@
-// Goal: operators see of each provider what all workers see, also of one without limits and after its tasks have ended, and
-// what is old is not counted.
+// Goal: operators see the combined state of all workers for each provider, also for one without limits and after its
+// tasks have ended, and stale records are not counted.
 // Method: workers in this process on one set of stores, scripted providers, a manual clock; the list is read from another
 // process.
 import { expect } from 'chai';

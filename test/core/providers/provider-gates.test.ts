@@ -37,7 +37,7 @@ async function open(limits: ProviderLimits) {
   return { harness, provider, store, gates: providerGates, clock: harness.clock };
 }
 
-/** Enters as soon as there is room, which is asked for. */
+/** Requests a slot and enters as soon as there is one. */
 async function entered(gates: ProviderGates, clock: CoreHarness['clock']) {
   let entry = gates.enter(['p']);
   gates.waitFor(new Map([['p', 1]]));

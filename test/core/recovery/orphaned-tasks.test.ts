@@ -1,7 +1,7 @@
 // Goal: a process with exclusive stores starts new tasks at once after the one before was killed, and never exceeds the limit of
 // a provider together with the tasks that the killed one left there; each of these takes a place until it is over, and no longer.
-// Method: a worker dies with its provider full, and the worker of another boot starts on the same stores, which may be away;
-// random ends of what was left, with the tasks at the provider counted at each submission.
+// Method: a worker dies with its provider full, and the worker of another boot starts on the same stores, which may be
+// away; random ends of the orphaned tasks, with the tasks at the provider counted at each submission.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Worker } from '../../../apps/worker/worker.js';
@@ -245,7 +245,7 @@ describe('the tasks that a killed process left at a provider', () => {
     await harness.ports.generations.replace(next, record.version);
     await succession.create();
     await succession.start(async (call) => {
-      // It stays as it is: nobody takes it over.
+      // It stays unchanged: no worker takes it over.
       if (call.name === 'generations.due') throw new StoreUnavailable('No answer.');
       return call.proceed();
     });

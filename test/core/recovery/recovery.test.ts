@@ -265,7 +265,7 @@ describe('a run, interrupted at any store call', () => {
   }
 });
 
-// Goal: items that an outage keeps from being removed delay nothing else, and a process that is asked to stop does not
+// Goal: items that an outage keeps from being removed delay nothing else, and a process that is stopping does not
 // finish a long list first.
 // Method: the object store fails every removal, or the pass is stopped at one of its calls; the calls made are counted.
 

@@ -1,4 +1,4 @@
-// Goal: recovery undoes interrupted work and removes what is past its retention, neither earlier nor later.
+// Goal: recovery undoes interrupted work and removes data past its retention, neither earlier nor later.
 // Method: the clock is moved to just before and just after each limit, with a pass of recovery at each.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';

@@ -13,7 +13,7 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
-// Goal: an upload is ready only when the stored bytes are exactly what was declared and can no longer change; a caller
+// Goal: an upload is ready only when the stored bytes match the declaration exactly and can no longer change; a caller
 // that does not own it learns nothing of it.
 // Method: random declarations and bytes, sent or smuggled in, replaced at the worst moment; every store call is
 // interrupted once; the stored bytes are hashed again.

@@ -13,7 +13,7 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import { CoreHarness, cutting } from '../../harness/core-harness.js';
 import { complete, prepare, prepareBody, send } from './upload-steps.js';
 
-// Goal: a prepared upload has one target for exactly what was declared, once per key; invalid requests are refused in
+// Goal: a prepared upload has one target for exactly the declared file, once per key; invalid requests are refused in
 // order.
 // Method: the use case on memory adapters; targets are used as a client would; every store call is interrupted once.
 

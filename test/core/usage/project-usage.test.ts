@@ -18,7 +18,8 @@ import { type UsageList, wholeAccount } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/ledgers.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
-// Goal: the use of an account is what its ledger says, whoever computes it, however often, and wherever that is cut.
+// Goal: the usage of an account equals its ledger, whichever process computes it, however often, and wherever it is
+// interrupted.
 // Method: random histories on memory adapters; the sums are compared with those of a small model that reads the entries;
 // readers run beside each other and beside writers, and are cut at every write. The rows are then damaged, and verified.
 

@@ -12,8 +12,8 @@ import { isLater, WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { Paces } from '../../../core/webhooks/send-delivery.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 
-// Goal: a delivery never tells an older event after a newer one, is sent by one process at a time, and ends in one of the
-// states that its table allows, through any sequence of commands.
+// Goal: a delivery never sends an older event after a newer one, is sent by one process at a time, and ends in one of
+// the states that its table allows, through any sequence of commands.
 // Method: random commands by two processes at random times beside a model of what each may do; the schedule in numbers.
 
 const START = Date.UTC(2030, 0, 1);
@@ -215,8 +215,8 @@ function refusal(delivery: Delivery, command: DeliveryCommand): string | undefin
   return 'refused' in decision ? decision.refused : undefined;
 }
 
-// Goal: what was put off is woken again within minutes, and however much of it there is, its cost is bounded.
-// Method: backlogs of several sizes that nobody takes are put off again each time they are woken.
+// Goal: postponed deliveries are woken again within minutes, and the cost is bounded however many there are.
+// Method: backlogs of several sizes that no process takes are postponed again each time they are woken.
 
 const MINUTE_MS = 60_000;
 const HANGS_MS = 15_000;

@@ -25,7 +25,7 @@ export class DeliveredHarness {
     return (await createEndpoint(this.core.context, caller, body)).endpoint;
   }
 
-  /** One that has ended and is settled, by a worker of its own. */
+  /** A generation that its own worker has ended and settled. */
   async ended(caller = this.core.caller): Promise<Generation> {
     const generation = await this.core.create({}, caller);
     await CoreWorker.start(this.core, 'worker');

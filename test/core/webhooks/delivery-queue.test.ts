@@ -1,5 +1,5 @@
-// Goal: one process sends a bounded number of messages at once, and a slow endpoint delays no other; what finds no room is
-// sent later, and what is being sent when the process stops too.
+// Goal: one process sends a bounded number of messages at once, and a slow endpoint delays no other; messages without a
+// slot are sent later, and so are those in flight when the process stops.
 // Method: receivers that answer when the test says so, with many deliveries at once.
 import { expect } from 'chai';
 import type { Caller } from '../../../core/access/credential.js';
@@ -18,7 +18,7 @@ describe('the queue of deliveries', () => {
   let harness: DeliveredHarness;
   let queue: DeliveryQueue;
   let generationId: string;
-  /** Answers what is being sent to slow endpoints. */
+  /** Functions that answer the messages in flight to slow endpoints. */
   let answers: (() => void)[];
   let most: number;
 
@@ -44,11 +44,11 @@ describe('the queue of deliveries', () => {
 
   interface Made {
     readonly isDisabled?: boolean;
-    /** The address of each one's generation alone. */
+    /** The webhook URL of each delivery's generation. */
     readonly urlOf?: (index: number) => string;
   }
 
-  /** Makes this many deliveries to an endpoint, and wakes the queue for each; answers when all wake-ups are done. */
+  /** Creates this many deliveries to an endpoint, and wakes the queue for each; resolves when all wake-ups are done. */
   async function deliver(
     { endpointId }: Pick<WebhookEndpoint, 'endpointId'>,
     count: number,
@@ -67,7 +67,7 @@ describe('the queue of deliveries', () => {
     await Promise.all(ids.map((id) => queue.deliver(id)));
   }
 
-  /** From now on no receiver answers; what is returned makes them answer. */
+  /** From now on no receiver answers until the returned function is called. */
   function hang(): () => void {
     const { clock } = harness.core;
     let hangs = true;

@@ -8,7 +8,7 @@ import { MAX_TRIES, PATIENT_TRIES } from '../../../clients/typescript/src/retry.
 import { image } from '../../fixtures/images.js';
 import { CliService } from '../../harness/cli-service.js';
 
-// Goal: `darkroom generate` makes what was requested, never twice and never over another file, and Ctrl-C cancels.
+// Goal: `darkroom generate` makes the requested files, never twice and never over another file, and Ctrl-C cancels.
 // Method: command lines and a service with the sandbox provider in this process, over a link that loses answers where
 // that matters.
 

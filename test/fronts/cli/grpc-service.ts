@@ -74,7 +74,7 @@ export class GrpcService {
   }
 }
 
-/** A server that is not ours, on a port of its own. */
+/** Binds a foreign server to a free port. */
 export function bound(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {

@@ -378,7 +378,7 @@ describe('a server that stops while an operator waits for a grant', () => {
 // Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits
 // forever.
 // Method: a listener that sends nothing, and a server that says when to retry; commands in this process, and one in a
-// process of its own, which open connections must not keep alive.
+// separate process, which open connections must not keep alive.
 
 describe('a server that says nothing', () => {
   it('makes the command wait as long as the call may take', async () => {

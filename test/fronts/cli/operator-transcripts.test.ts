@@ -1,6 +1,6 @@
 // Goal: an operator's commands print the same output, refusals and exit codes on the stores and over gRPC.
-// Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared
-// exactly after ids, times and secrets are replaced in order of appearance.
+// Method: one sequence of commands run twice, each time against a new service; the two transcripts are compared exactly
+// after ids, times and secrets are replaced in order of appearance.
 import { expect } from 'chai';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
@@ -116,7 +116,7 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
   return transcript;
 }
 
-/** For generations that have ended: the output for a running one varies. */
+/** Uses only generations that have ended, because the output for a running one varies. */
 async function runWorkCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
   const { transcript, record, made } = recorder(run, account);
@@ -184,7 +184,7 @@ const USAGE_REFUSALS = [
   ['--cost', '--from', '2026-01-02', '--to', '2026-01-01'],
 ] as const;
 
-/** For a person with a passkey, which they add on their account page. */
+/** Uses a person with a passkey, added on the account page. */
 async function runPeopleCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
   const { transcript, record } = recorder(run, account);

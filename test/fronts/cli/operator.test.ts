@@ -222,9 +222,9 @@ describe('operator commands on the stores beside a live server', () => {
 });
 
 /*
- * Goal: the program serves the operator's area where its configuration says so, and nowhere else: the command line makes an
- * operator, who signs in with a passkey, and what they do is in the ledger and in the log.
- * Method: the program over a folder of its own in this process, its commands, and an authenticator in software.
+ * Goal: the program serves the operator's area where its configuration says so, and nowhere else: the command line
+ * makes an operator, who signs in with a passkey, and their actions are in the ledger and in the log.
+ * Method: the program over its own folder in this process, its commands, and an authenticator in software.
  */
 
 describe("the program with an operator's area", () => {

@@ -14,10 +14,10 @@ import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { freePort } from '../../servers/free-port.js';
 import { GrpcService } from './grpc-service.js';
 
-// Goal: `darkroom providers check` says of each provider in one sentence what is wrong, makes nothing, and ends; `darkroom
-// providers list` says the same on the stores and over gRPC.
-// Method: command lines in this process, in a folder with a configuration and a catalog of its own; fakes of sd-server, one
-// that hangs, and a port where nothing is.
+// Goal: `darkroom providers check` reports the fault of each provider in one sentence, generates nothing, and ends;
+// `darkroom providers list` prints the same on the stores and over gRPC.
+// Method: command lines in this process, in a folder with its own configuration and catalog; fakes of sd-server, one
+// that hangs, and a port where nothing listens.
 
 const CATALOG = readFileSync(join(ROOT, 'config/providers/sdcpp.catalog.yaml'), 'utf8');
 
@@ -212,8 +212,8 @@ describe('darkroom providers list', () => {
   });
 });
 
-// Goal: `darkroom init --provider` writes what the examples in config/providers say, without what was not chosen; the result
-// can be used at once; nothing is overwritten, and no key is written.
+// Goal: `darkroom init --provider` writes what the examples in config/providers say, without the options that were not
+// chosen; the result can be used at once; nothing is overwritten, and no key is written.
 // Method: run it in empty folders, for every example and every model of it, with flags and with answers at a terminal;
 // compare the files with the examples line by line, and check them with `darkroom catalog check`.
 

@@ -1,6 +1,7 @@
 /*
- * Goal: `--try` runs a proposal once on the server and shows each file that it makes, and says in one sentence why not.
- * Method: the command line on a fake of ComfyUI; the files that it names are read, and the fake is asked what it has run.
+ * Goal: `--try` runs a proposal once on the server and shows each file that it makes, or reports in one sentence why it
+ * failed.
+ * Method: the command line on a fake of ComfyUI; the files that it names are read, and the fake's runs are checked.
  */
 import { expect } from 'chai';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';

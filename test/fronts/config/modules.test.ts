@@ -272,7 +272,7 @@ describe('modules of the configuration', () => {
 
 const LIST = 'apps/wiring/built-in-drivers.ts';
 
-/** With one instance of each built-in provider, named as its kind. */
+/** The keys with one instance of each built-in provider, named after its kind. */
 const KEYS = keySchemas(
   BUILT_IN_DRIVERS,
   new Map(BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name])),

@@ -36,7 +36,7 @@ export class ConsoleClient {
     );
   }
 
-  /** Without a header that is empty. */
+  /** Sends a request, without headers whose value is empty. */
   async send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<ConsoleAnswer> {
     const sent = Object.entries({ Cookie: this.cookie, ...headers }).filter(([, value]) => value !== '');
     const response = await fetch(`${this.origin}/console/api${path}`, {

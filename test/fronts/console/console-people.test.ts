@@ -179,8 +179,8 @@ describe("a person's own on the account page", () => {
 });
 
 /*
- * Goal: on the account page a person adds, renames and removes passkeys of their own, soon after signing in, and signs
- * in with them afterwards; nobody does any of it for somebody else.
+ * Goal: on the account page a person adds, renames and removes their own passkeys, soon after signing in, and signs in
+ * with them afterwards; no one can do so for another person.
  * Method: a whole service over HTTP in this process under the name localhost, sessions of two people, and authenticators
  * in software in place of their browsers' ones.
  */

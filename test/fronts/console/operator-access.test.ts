@@ -1,7 +1,8 @@
 /*
- * Goal: every page and every operation of the operator's area is for operators alone, after a sign-in with a passkey,
- * lately for what changes something, from a page of the service; where the area is off there is none of it.
- * Method: a whole service over HTTP in this process; every operation of the table, asked for by everybody who may not.
+ * Goal: every page and every operation of the operator's area is for operators alone, after a sign-in with a passkey, a
+ * recent one for changes, from a page of the service; if the area is disabled, none of it exists.
+ * Method: a whole service over HTTP in this process; every operation of the table, requested by every kind of client
+ * that lacks access.
  */
 import { expect } from 'chai';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';

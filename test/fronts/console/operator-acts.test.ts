@@ -17,7 +17,7 @@ import {
 /*
  * Goal: an operator finds accounts, changes them, their credits and people, and looks at and cancels work, in a browser as
  * on the command line; each change and each read of content is in the log before it is answered; money moves once.
- * Method: a whole service over HTTP in this process; what was done is read from its stores, its ledger and its log.
+ * Method: a whole service over HTTP in this process; the effects are read from its stores, its ledger and its log.
  */
 
 type Records = readonly Readonly<Record<string, unknown>>[];

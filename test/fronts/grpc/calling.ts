@@ -7,7 +7,7 @@ export interface GrpcAnswer extends FrontAnswer {
   readonly status: number;
 }
 
-/** Makes one call, and shows what is answered as REST does. */
+/** Makes one call, and returns its answer in the form of REST. */
 export type Calling = <I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   init: MessageInitShape<I>,

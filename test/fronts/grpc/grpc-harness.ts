@@ -43,7 +43,7 @@ export interface StageOptions
   readonly tokenRates?: TokenRates;
 }
 
-/** A server over a harness of its own, a client of it, and an account to act for. */
+/** A server over its own harness, a client of it, and an account to act for. */
 export class GrpcHarness {
   private constructor(
     readonly harness: ServiceHarness,

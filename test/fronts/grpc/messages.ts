@@ -36,7 +36,7 @@ const integer: Field = (value) =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no('another type');
 const object: Field = (value) =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no('another type');
-/** A word that there is not is a number that stands for nothing. */
+/** An unknown word becomes an undefined enum number. */
 export const word =
   (numbers: Readonly<Record<string, number | string>>): Field =>
   (value) =>

@@ -45,7 +45,7 @@ const received = (bytes: Uint8Array): unknown =>
 /** `input` of a request: a message in field 1. */
 const request = (input: Uint8Array): Uint8Array =>
   new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(input).finish();
-/** `parameters` of an input, with its members as they are written. */
+/** `parameters` of an input, with its members already encoded. */
 const parameters = (...entries: readonly Uint8Array[]): Uint8Array => {
   const struct = new BinaryWriter();
   for (const entry of entries) struct.tag(1, WireType.LengthDelimited).bytes(entry);
@@ -104,7 +104,7 @@ describe('the fields of a request on the wire', () => {
   });
 
   it('are not misread if they have another type than their field', () => {
-    // The length of what follows is a number for the count, and a length for the decoder.
+    // The counter reads the length of the next part as a number, and the decoder reads it as a length.
     const hidden: Readonly<Record<string, Uint8Array>> = {
       'parameters as a number': request(Uint8Array.from([(5 << 3) | 0, ...MANY.subarray(1)])),
       'an operation as text': request(Buffer.concat([Uint8Array.from([(2 << 3) | 2, 0xff, 0xff, 0x03]), MANY])),

@@ -1,6 +1,6 @@
-// Goal: the proto files follow the usual conventions and stay compatible with what was published, and the types that
+// Goal: the proto files follow the usual conventions and stay compatible with the published ones, and the types that
 // the program is built with are generated from them.
-// Method: buf's own lint; buf's own comparison with what was published, of the files and of copies with one change
+// Method: buf's own lint; buf's own comparison with the published files, for the files and for copies with one change
 // each; everything is generated again into another folder and compared, file by file.
 import { fromBinary, toJson } from '@bufbuild/protobuf';
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';

@@ -9,7 +9,7 @@ export function frame(bytes: Uint8Array, { compressed = false } = {}): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** A call of which the test says itself what is sent and when, as no client's library would. */
+/** A call whose bytes and timing the test chooses itself, which no client library allows. */
 export class RawCall {
   readonly stream: ClientHttp2Stream;
   /** Resolves to what the call ends with, or to nothing when it is cut. */

@@ -90,7 +90,7 @@ export class TlsStage {
     }
   }
 
-  /** The way in for whoever trusts the authority, with a certificate of his own or without. */
+  /** Channel credentials that trust the authority, with or without a client certificate. */
   channel(own?: Pair): ChannelCredentials {
     return own === undefined
       ? credentials.createSsl(this.authority.cert)

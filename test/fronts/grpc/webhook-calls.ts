@@ -37,7 +37,7 @@ const REPLAY: Fields = {
   cursor: ['pageToken', text],
 };
 
-/** Asks what the request asks of webhooks. */
+/** Makes the webhook call that the request describes. */
 export function askWebhooks(call: Calling, operation: WebhookOperation, request: FrontRequest): Promise<GrpcAnswer> {
   const { id: webhookId = '', deliveryId = '', query = {}, body } = request;
   switch (operation) {

@@ -131,7 +131,7 @@ export class McpHarness {
     await this.service.close();
   }
 
-  /** Stops the server as a process that is asked to stop does. */
+  /** Stops the server as a stopping process does. */
   stop(graceMs: number): Promise<void> {
     return this.running.server.close(graceMs);
   }

@@ -132,8 +132,8 @@ describe('a message to the MCP server', () => {
 });
 
 /*
- * Goal: a question to a client is answered by the one who was asked or by nobody, never waits longer than its call, and
- * no credential can have the process hold more than a few.
+ * Goal: a question to a client accepts an answer only from that client, never waits longer than its call, and no
+ * credential can make the process hold more than a few.
  * Method: the registry alone with a clock that the test moves and calls that the test ends.
  */
 

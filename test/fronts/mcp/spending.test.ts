@@ -217,10 +217,10 @@ async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /*
- * Goal: above the operator's threshold nothing is reserved without a person's yes to that price, a cap stands in where
- * nobody can be asked, and a yes counts for nothing but what it was given for.
- * Method: clients of both eras whose person answers as each test says; the account looked at after every refusal; for
- * the newest era, answers as an attacker would compose them.
+ * Goal: above the operator's threshold nothing is reserved without a person's yes to that price, a cap applies where no
+ * person can be asked, and a yes is valid only for the request that it was given for.
+ * Method: clients of both eras whose person answers as each test says; the account checked after every refusal; for the
+ * newest era, answers as an attacker would compose them.
  */
 
 const THRESHOLD = 15;

@@ -5,7 +5,7 @@ import { hiddenFields, type TestBrowser, type TestPage } from '../../harness/tes
 import { type Answer, OAuthHarness, REDIRECT } from './oauth-harness.js';
 
 /*
- * Goal: a client that a person allows gets tokens that do what was allowed, at the address that they are for, and no more.
+ * Goal: a client that a person allows gets tokens that permit only what was allowed, only at the intended address.
  * Method: the whole service over HTTP in this process; a browser without scripts goes through the pages.
  */
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { stopParts, StopRequest, type StopSignal } from '../../../apps/service/serve.js';
 
-// Goal: a process that is asked to stop once stops gracefully, however many of its signals arrive, and one that is
-// asked again ends.
+// Goal: one request to stop stops a process gracefully, however many signals arrive for it, and a second request ends
+// it.
 // Method: a clock that the test moves.
 
 describe('a request to stop', () => {

@@ -8,7 +8,7 @@ import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 
 /*
  * Goal: people sign in by a form or a link, from pages of the service alone, into a session that nobody else can have;
- * guessing is slowed and tells nothing; nobody is led to another server.
+ * guessing is slowed and reveals nothing; no one is redirected to another server.
  * Method: a whole service over HTTP in this process, and a browser without scripts.
  */
 

@@ -100,7 +100,7 @@ const BODIES: readonly HttpVector[] = [
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
-/** A body of so many bytes, each in a chunk of its own. */
+/** A body of so many bytes, each in a separate chunk. */
 const inBytes = (count: number) => `${[...BODY.padEnd(count)].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
 
 const FRAMES: readonly HttpVector[] = [

@@ -18,7 +18,7 @@ const WRONG: Readonly<Partial<Record<OperationName, JsonObject>>> = {
 const requestOf = (operation: OperationName) => REQUESTS[operation] ?? { operation };
 const DAY_MS = 86_400_000;
 
-/** The key: its form, its scope, and what is said when it comes again. */
+/** The key: its form, its scope, and the answer when it is repeated. */
 export const IDEMPOTENCY_VECTORS: readonly Vector[] = [
   ...KEYED.flatMap((operation): Vector[] => [
     once(`${operation} without a key`, { ...requestOf(operation), key: null, code: 'IDEMPOTENCY_KEY_REQUIRED' }),

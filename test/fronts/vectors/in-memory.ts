@@ -5,7 +5,7 @@ import { serve } from '../http/host/rest-client.js';
 import type { Needs, VectorHarness } from './vector-harness.js';
 
 export interface InMemory extends VectorHarness {
-  /** For a history in which it begins later than the service. */
+  /** Starts the worker, for a history in which it starts later than the service. */
   startWorker(): Promise<void>;
 }
 

@@ -27,8 +27,8 @@ const ofBoth = (...names: readonly string[]) =>
   ['createGeneration', 'estimateGeneration'].flatMap((operation) => names.map((name) => `${operation}: ${name}`));
 
 /**
- * The vectors that a front leaves out, by name. Whatever is not here is played, and what is here must be impossible to
- * say.
+ * The vectors that a front leaves out, by name. All other vectors are played, and the listed ones must be impossible to
+ * express.
  */
 export const LEFT_OUT: Readonly<Record<FrontName, Readonly<Partial<Record<Reason, readonly string[]>>>>> = {
   REST: {},

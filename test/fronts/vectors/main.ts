@@ -1,4 +1,7 @@
-/** `npm run vectors`: plays the shared vectors over every front, and tells what was played and what was left out. */
+/**
+ * `npm run vectors`: plays the shared vectors over every front, and reports those that were played and those that were
+ * left out.
+ */
 import Mocha from 'mocha';
 import { fileURLToPath } from 'node:url';
 import { FULL_RUN_VARIABLE } from '../../harness/run-sizes.js';
@@ -22,7 +25,7 @@ const LANES: Readonly<Record<string, RegExp>> = {
 };
 const FILES = ['./vectors.test.js', '../../service/vectors.test.js'];
 
-/** Says what is being played, and in the end what went wrong. */
+/** Prints the running suite, and at the end the failures. */
 class QuietReporter extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);

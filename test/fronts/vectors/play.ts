@@ -55,8 +55,8 @@ interface Play extends VectorTarget {
 const CLAIMED = { createGeneration: 'create', prepareUpload: 'prepare', completeUpload: 'complete' } as const;
 
 /**
- * Plays one vector and checks every answer and what is left after a refusal. Others may have played on the target: only
- * the accounts of the fixture, by default new ones, are looked at.
+ * Plays one vector and checks every answer and the records left after a refusal. Others may have played on the target:
+ * only the accounts of the fixture, by default new ones, are checked.
  */
 export async function playOn(vector: Vector, target: VectorTarget, fixture?: RequestFixture): Promise<void> {
   const played: Play = {

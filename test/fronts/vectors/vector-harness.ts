@@ -51,8 +51,8 @@ const topicOf = (vector: Vector) =>
   Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
 
 /**
- * One service each. Vectors that leave no trace are played first: for them all there is one fixture, so that hardly
- * anything is stored, and to compare what is stored before and after each refusal costs little.
+ * Each group has one service. Vectors that leave no trace are played first: they share one fixture, so that few records
+ * are stored and comparing them before and after each refusal is cheap.
  */
 export const GROUPS: readonly Group[] = [
   group('alone', ALL.filter(isPlain), PLAIN),
@@ -89,7 +89,7 @@ export function playAllVectors(
   for (const { name, parts, needs } of GROUPS) {
     describe(name, () => {
       let vectorHarness: VectorHarness | undefined;
-      /** For all vectors that leave no trace in it. */
+      /** The fixture of all vectors that leave no trace. */
       let shared: Promise<RequestFixture> | undefined;
       before(async function raise() {
         vectorHarness = await open(needs, this);

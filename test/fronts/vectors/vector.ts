@@ -59,7 +59,7 @@ export type CredentialKind =
   | `only ${Scope}`;
 
 /**
- * One request and what must come of it, in words that every front has. In ids and bodies a text that begins with `@` is
+ * One request and its expected outcome, in terms that every front has. In ids and bodies a text that begins with `@` is
  * replaced: `@name` by an id of the fixture or one that was saved, `@size:file` and `@sha256:file` by facts of a file.
  */
 export interface CallStep {
@@ -80,7 +80,7 @@ export interface CallStep {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
   readonly code: ErrorCode | 'OK';
-  /** Fields of the answer's data, or of those in it; what is not listed is not looked at. */
+  /** Fields of the answer's data, or of those in it; fields that are not listed are not checked. */
   readonly data?: JsonObject;
   /** Fields that the answer's data must not have. */
   readonly without?: readonly string[];
@@ -101,8 +101,8 @@ export interface CallStep {
 /** Events between requests. */
 export type EventStep =
   /**
-   * `either`: an S3 store takes what was signed; one whose addresses the service answers itself knows that it has no
-   * use any more.
+   * `either`: an S3 store accepts any signed request; if the service serves the signed URLs itself, it refuses one that
+   * is no longer needed.
    */
   | {
       readonly event: 'put';

@@ -127,7 +127,7 @@ describe('the warning about a parameter without effect', () => {
   const LINES = new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
   const schema = { type: 'object', properties: { n: { type: 'integer' }, steps: { type: 'integer' } } };
 
-  /** For a model with the parameters `n`, which counts its outputs, and `steps`. */
+  /** The warnings for a model with the parameters `n`, which counts its outputs, and `steps`. */
   function warningsOf(kind: string, settings: JsonObject): readonly CatalogWarning[] {
     const driver = BUILT_IN_DRIVERS.find(({ name }) => name === kind) as ProviderDriver;
     const price = { ...imageModel().price, countParameter: 'n' };

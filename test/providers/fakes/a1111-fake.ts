@@ -80,7 +80,7 @@ export class A1111Fake {
 
   private constructor(
     readonly vendor: A1111Vendor,
-    /** A user name and a password, with a colon between them. Without them everybody is let in. */
+    /** A user name and a password, with a colon between them. Without them, no authentication is required. */
     readonly auth: string | undefined,
     private readonly pictures: Readonly<Record<string, Uint8Array>>,
   ) {}

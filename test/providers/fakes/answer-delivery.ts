@@ -9,7 +9,7 @@ type FaultOf<Type extends Fault['type']> = Extract<Fault, { readonly type: Type 
 const PAGE = '<!DOCTYPE html><html><head><title>Bad gateway</title></head><body>Bad gateway</body></html>\n';
 const FILLING = Buffer.alloc(64 * 1024, ' ');
 
-/** Sends the answer as it is. A client that leaves ends it. */
+/** Sends the answer unchanged, until the client disconnects. */
 export async function deliver(response: ServerResponse, answer: FakeAnswer): Promise<void> {
   const { body } = answer;
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array || answer.json !== undefined) {

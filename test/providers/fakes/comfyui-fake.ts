@@ -225,7 +225,7 @@ export class ComfyUiQueue {
     return { images: items };
   }
 
-  /** With the whole graph in it, as real ones. */
+  /** A picture that contains the whole graph, like real ones. */
   private async pictureOf(graph: Graph, id: string): Promise<{ readonly picture: Uint8Array; readonly count: number }> {
     const behind = neededBy(graph, id).map((one) => graph[one]!);
     const loaded = behind.find((one) => one.class_type === 'LoadImage')?.inputs['image'];

@@ -5,7 +5,7 @@ import type { FakeAnswer } from './fake-answer.js';
 /** One request as a vendor's fake sees it. */
 export interface FakeRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** The values of the `:name` segments of the route's path, percent-decoded. */
@@ -14,9 +14,9 @@ export interface FakeRequest {
   readonly body: Buffer;
   /** Aborted when the client has closed the connection before the answer was complete. */
   readonly gone: AbortSignal;
-  /** The body as JSON. Throws a `SyntaxError` where it is none. */
+  /** The body as JSON. Throws a `SyntaxError` if it is not. */
   json(): unknown;
-  /** The body as `multipart/form-data`. Throws a `TypeError` where it is none. */
+  /** The body as `multipart/form-data`. Throws a `TypeError` if it is not. */
   form(): Promise<FormData>;
 }
 

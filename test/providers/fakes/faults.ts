@@ -3,7 +3,7 @@ import type { FakeAnswer } from './fake-answer.js';
 /** The purpose of a request; not every vendor has all of them. */
 export type CallKind = 'submit' | 'poll' | 'output' | 'cancel' | 'recover' | 'check' | 'upload';
 
-/** For the faults that replace an answer. */
+/** Options of the faults that replace an answer. */
 interface Handling {
   /** Whether the request is handled before the fault answers it. */
   readonly isHandled?: boolean;

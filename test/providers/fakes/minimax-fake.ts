@@ -40,7 +40,7 @@ export class MinimaxFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/v1`;
   }
@@ -115,7 +115,7 @@ export class MinimaxFake {
 
 const MEMBERS = 'model prompt first_frame_image last_frame_image duration resolution prompt_optimizer'.split(' ');
 
-/** The first fault of a request; undefined where there is none. */
+/** The first fault of a request; undefined if there is none. */
 function requestFault(body: Json): string | undefined {
   const { model, prompt, duration = 6, resolution = '768P', first_frame_image: first, last_frame_image: last } = body;
   const unknown = Object.keys(body).find((name) => !MEMBERS.includes(name));

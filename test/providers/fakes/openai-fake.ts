@@ -44,9 +44,9 @@ export class ImagesFake {
   /** The result for each mask and the first picture. */
   readonly masks: ReadMask[] = [];
   origin = '';
-  /** In place of the pictures' own addresses. */
+  /** Replaces the pictures' own URLs. */
   address: string | undefined;
-  /** In place of `picture`, by the prompt. */
+  /** Makes the picture by the prompt; replaces `picture`. */
   paint?: (prompt: string) => Uint8Array;
 
   constructor(
@@ -286,7 +286,7 @@ export class OpenAiFake {
 
   private constructor(
     readonly vendor: OpenAiVendor,
-    /** Without one, every key is taken. */
+    /** The expected key; if absent, every key is accepted. */
     readonly key: string | undefined,
     files: { readonly picture: Uint8Array; readonly video: Uint8Array },
   ) {
@@ -301,7 +301,7 @@ export class OpenAiFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/v1`;
   }

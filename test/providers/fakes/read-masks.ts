@@ -12,7 +12,7 @@ interface Pixels {
 export interface ReadMask {
   readonly widthPx: number;
   readonly heightPx: number;
-  /** How much of a pixel is made anew, from 0 to 1. */
+  /** The repainted share of a pixel, from 0 to 1. */
   readonly anewAt: (x: number, y: number) => number;
   /** The colours that the server begins with. */
   readonly colourAt: (x: number, y: number) => readonly number[];

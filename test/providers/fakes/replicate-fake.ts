@@ -65,7 +65,7 @@ export class ReplicateFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/v1`;
   }

@@ -72,7 +72,7 @@ export class SdcppJobs {
     return { status: 200, json: this.jsonOf(job) };
   }
 
-  /** From now on jobs wait, as behind one that takes long. */
+  /** Makes jobs wait from now on, as if a long one were running. */
   pause(): void {
     this.isPaused = true;
   }
@@ -171,7 +171,7 @@ export class SdcppFake {
   readonly jobs = new SdcppJobs();
   /** The result for each mask and its picture. */
   readonly masks: ReadMask[] = [];
-  /** Whether the server has the LoRA files that it is asked for. */
+  /** Whether the server has the requested LoRA files. */
   takesLoras = false;
   /** The next job fails with this message. */
   failsWith: string | undefined;
@@ -334,7 +334,7 @@ export interface Exchange {
     readonly status: number;
     /** Absent where the server declares none. */
     readonly type?: 'application/json';
-    /** With `<id>`, `<time>`, `<base64>`, `<waits>` and `<why>` for what differs from time to time. */
+    /** The answer's text, with `<id>`, `<time>`, `<base64>`, `<waits>` and `<why>` for the parts that vary. */
     readonly text: string;
   };
 }

@@ -48,7 +48,7 @@ export class SeedanceFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/api/v3`;
   }
@@ -160,7 +160,7 @@ function endingOf(prompt: string): Status {
 
 const MEMBERS = 'model content resolution ratio duration seed camera_fixed watermark generate_audio'.split(' ');
 
-/** The message for the first fault of a request; undefined where there is none. */
+/** The message for the first fault of a request; undefined if there is none. */
 function requestFault(body: Json): string | undefined {
   const { model, content, resolution, ratio, duration } = body;
   const unknown = Object.keys(body).find((name) => !MEMBERS.includes(name));

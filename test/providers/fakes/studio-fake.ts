@@ -17,7 +17,7 @@ export interface StudioJob {
 const REASON = 'The studio would not paint this one';
 
 /**
- * An API of nobody: jobs have numbers, results are base64 in the answer about the job, and a job is found by the id that
+ * A fictional API: jobs have numbers, results are base64 in the answer about the job, and a job is found by the id that
  * its submission gave it. A submission that is repeated with its key answers with the job that is there.
  */
 export class StudioFake {
@@ -35,7 +35,7 @@ export class StudioFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/api`;
   }

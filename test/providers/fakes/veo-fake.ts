@@ -56,7 +56,7 @@ export class VeoFake {
     return fake;
   }
 
-  /** With the path that the routes begin with. */
+  /** The base URL, including the path prefix of the routes. */
   get base(): string {
     return `${this.server.url}/v1beta`;
   }
@@ -134,7 +134,7 @@ export class VeoFake {
   }
 }
 
-/** The message for the first fault of a request; undefined where there is none. */
+/** The message for the first fault of a request; undefined if there is none. */
 function requestFault(instances: unknown, parameters: Json, others: Json): string | undefined {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 /** The server's side of a WebSocket that only sends texts. */
 export class WebSocketPeer {
   readonly url: URL;
-  /** Whether it has stopped to answer pings and closes, and leaves the connection as it is. */
+  /** Whether it no longer answers pings and close frames, but leaves the connection open. */
   isDeaf = false;
   /** Pings that have come. */
   pings = 0;

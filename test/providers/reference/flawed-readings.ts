@@ -220,7 +220,7 @@ class FollowingNone extends ReferenceProvider {
   }
 }
 
-/** It sends its key wherever it is sent, as often as it is sent. */
+/** It sends its key to every redirect target, however many there are. */
 class FollowingAll extends ReferenceProvider {
   override async output(reference: string, index: number, _: JsonObject, call: ProviderCall) {
     let url = `${this.options.origin}/tasks/${reference}/pictures/${index}`;

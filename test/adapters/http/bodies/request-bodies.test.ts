@@ -1,5 +1,5 @@
 /*
- * Goal: files within a request arrive as they are, as base64 in JSON or as parts of a form, with the length that was declared.
+ * Goal: files within a request arrive unchanged, as base64 in JSON or as parts of a form, with the declared length.
  * Method: a real server that reads forms and JSON with the platform's own parsers; properties over names, values and cuts.
  */
 import { expect } from 'chai';

@@ -197,7 +197,8 @@ describe('an answer in JSON with files', () => {
 });
 
 /*
- * Goal: the short members of a JSON document are read as they are, however its bytes come, and its long ones take no memory.
+ * Goal: the short members of a JSON document are read unchanged, however its bytes are split, and long ones take no
+ * memory.
  * Method: properties against the platform's own parser, and documents that repeat what was sent.
  */
 

@@ -249,8 +249,8 @@ describe('the large strings of a JSON document', () => {
 
 /*
  * Goal: an answer with files of hundreds of megabytes is read in memory that does not grow with it.
- * Method: a real server sends 200 MB of JSON with two files to a process of its own, which says how much memory it took, and what it
- * read.
+ * Method: a real server sends 200 MB of JSON with two files to a separate process, which reports its memory use and the
+ * data it read.
  */
 
 const PROGRAM = fileURLToPath(new URL('read-files.js', import.meta.url));

@@ -21,7 +21,7 @@ export interface ReadFiles {
 }
 
 const OPTIONS = { at: ['/data/*/b64_json'], maxJsonBytes: 64 * 1024, maxCount: 8, maxFileBytes: 2 ** 30 };
-/** Otherwise most of what is measured is garbage, and how much of it depends on how fast the machine collects it. */
+/** Otherwise most of the measured memory is garbage, whose amount depends on how fast the machine collects it. */
 const COLLECTED_EVERY_BYTES = 4 * 1024 * 1024;
 const LIMITS = { maxBodyBytes: 2 ** 30, totalTimeoutMs: 600_000 };
 

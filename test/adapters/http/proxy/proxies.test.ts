@@ -157,7 +157,7 @@ describe('requests through a proxy', () => {
     return { port: (server.address() as AddressInfo).port, asked };
   }
 
-  /** No name resolves here: what is reached is reached by the proxy. */
+  /** No name resolves here, so every host is reached through the proxy. */
   function client(proxy: string, options: HttpClientOptions = {}, noProxy = ''): HttpClient {
     return kept(
       new HttpClient({

@@ -21,9 +21,9 @@ import { closeAnswers, outputsOf, recordingLog, referenceOf } from '../vendor-su
 import { a1111At, SETTINGS, task } from './opened-a1111.js';
 
 /*
- * Goal: settings that a server would ignore, or that would let users reach what is the operator's, are refused in one sentence when
- * the catalog is read, and a try of the connection says what the server does not have.
- * Method: settings with one mistake each; the lists of fakes of each kind of server.
+ * Goal: settings that a server would ignore, or that would let users set fields reserved for the operator, are refused
+ * in one sentence when the catalog is read, and a connection check reports what the server lacks.
+ * Method: settings with one mistake each; the lists of a fake of each kind of server.
  */
 
 const fault = (settings: JsonObject) => a1111Driver.settingsFault?.(settings, IMAGE_PLACE);

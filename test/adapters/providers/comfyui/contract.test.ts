@@ -110,7 +110,7 @@ for (const version of ['0.33.0', '0.3.64'])
       readsErrors: true,
       followsRedirects: true,
       ...(version === '0.33.0' ? { hasStatusWord: true } : {}),
-      // An older server tells the whole queue.
+      // An older server returns the whole queue.
       ...(version === '0.3.64' ? { maxAnswerBytes: 40 * 1024 * 1024 } : {}),
     },
     refusals: [

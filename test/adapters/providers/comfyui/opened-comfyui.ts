@@ -116,7 +116,7 @@ export function reference(bytes: Uint8Array, wish: Partial<ProviderReference> = 
   };
 }
 
-/** The JSON of what was posted to a route. */
+/** The JSON bodies posted to a route. */
 export function postsTo(server: FakeServer, path: string): readonly JsonObject[] {
   return server.requests
     .filter((request) => request.method === 'POST' && request.path === path)

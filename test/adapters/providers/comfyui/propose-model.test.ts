@@ -12,7 +12,7 @@ import { EDIT, folderWith, STILL, VIDEO } from './workflows.js';
 import { at, checksOf, CONTROLLED, n, proposed, STANDARD, standardWith } from './proposals.js';
 
 /*
- * Goal: what is proposed for a workflow is a catalog that can be used, with each value where the links lead.
+ * Goal: the catalog proposed for a workflow can be used, with each value where the links lead.
  * Method: workflows of the common kinds; each proposal is checked as the service checks its catalog, and one is printed by the
  * command.
  */

@@ -367,7 +367,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 /*
- * Goal: what a server says of a task is read as it is meant, and anything else is an error and never a state.
+ * Goal: a server's answer about a task is interpreted correctly, and anything else is an error and never a state.
  * Method: answers as real servers were seen to give them, and arbitrary JSON.
  */
 

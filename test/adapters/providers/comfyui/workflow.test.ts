@@ -23,7 +23,7 @@ import { openStudio } from './opened-comfyui.js';
 import { EDIT, EDIT_SETTINGS, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS } from './workflows.js';
 
 /*
- * Goal: the graph of a file is found wherever files have it, and what is not a graph is refused with one sentence.
+ * Goal: the graph of a file is found wherever files store it, and anything else is refused with one sentence.
  * Method: files as other programs write them: requests of other services, notes beside nodes, formats of the editor.
  */
 

@@ -26,7 +26,7 @@ export const VIDEO: JsonObject = {
   7: node('SaveVideo', { video: from('6'), filename_prefix: 'video/ComfyUI', format: 'auto', codec: 'auto' }),
 };
 
-/** A picture is saved as it is. */
+/** A picture is saved unchanged. */
 export const EDIT: JsonObject = {
   2: node('PrimitiveStringMultiline', { value: '' }),
   8: node('LoadImage', { image: 'example.png' }),

@@ -16,8 +16,8 @@ import { failureOf, referenceOf, vendorForEach, vendorSubject } from '../vendor-
 import { falAt, SETTINGS, task } from './opened-fal.js';
 
 /*
- * Goal: the fake of fal answers as fal's own client expects it, so that what is proved with the fake is not proved with a
- * shape of ours.
+ * Goal: the fake of fal answers as fal's own client expects it, so that tests with the fake do not depend on our own
+ * idea of its format.
  * Method: the official client submits, follows, reads and cancels requests; its calls to fal's hosts are sent to the fake.
  */
 
@@ -79,8 +79,8 @@ describe('the official client at the fake of fal', () => {
 });
 
 /*
- * Goal: provider_settings that cannot work are refused in one sentence when the catalog is read, and a try of the
- * connection says what is wrong.
+ * Goal: provider_settings that cannot work are refused in one sentence when the catalog is read, and a connection check
+ * reports what is wrong.
  * Method: settings with one mistake each; a real server, and addresses without one.
  */
 
@@ -189,8 +189,9 @@ describe('the driver for fal', () => {
 });
 
 /*
- * Goal: what became of a request is told as it is: its results, or why it failed. A result that is there is not given up
- * for an error on the way, nothing that fal or a model wrote reaches a client, and results come from listed hosts only.
+ * Goal: the outcome of a request is reported accurately: its results, or the reason for its failure. An available
+ * result is not lost because of a transient error, no text by fal or a model reaches a client, and results come from
+ * listed hosts only.
  * Method: requests of a server that answers as fal's documentation says, with each documented error.
  */
 

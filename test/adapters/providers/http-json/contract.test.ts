@@ -1,8 +1,8 @@
 /*
  * Goal: APIs of different shapes are used by mappings alone, and each keeps the contracts of providers, whatever its server
  * answers.
- * Method: the shared contracts against fakes: one like Replicate, one like fal with addresses of its own for states and
- * results, one of nobody with numbers as ids and results in base64, and those of Veo, Seedance and MiniMax with the
+ * Method: the shared contracts against fakes: one like Replicate, one like fal with separate URLs for states and
+ * results, a fictional one with numbers as ids and results in base64, and those of Veo, Seedance and MiniMax with the
  * examples for them.
  */
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
@@ -51,7 +51,7 @@ interface Case {
   readonly hasCost?: boolean;
   /** Whether the state is the member `status`. */
   readonly hasStatusWord?: boolean;
-  /** Whether outputs have addresses of their own; they do when absent. */
+  /** Whether outputs have their own URLs; they do when absent. */
   readonly hasAddresses?: boolean;
 }
 

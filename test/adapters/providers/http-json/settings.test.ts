@@ -20,8 +20,8 @@ import { type Answering, type TlsServer, TlsServers } from '../../http/tls-serve
 import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
 
 /*
- * Goal: a mapping that cannot work is refused in one sentence that names its place, and a try of the connection says what is
- * wrong.
+ * Goal: a mapping that cannot work is refused in one sentence that names its place, and a connection check reports what
+ * is wrong.
  * Method: the mapping of the example with one mistake each; a real server, and addresses without one.
  */
 
@@ -323,7 +323,7 @@ describe('the driver for HTTP APIs', () => {
   });
 });
 
-/** With the token in the submission. */
+/** The settings with the token in the submission. */
 function changedIn(settings: JsonObject): JsonObject {
   const submit = settings['submit'] as JsonObject;
   return { ...settings, submit: { ...submit, idempotency_header: 'Idempotency-Key' } };
@@ -331,7 +331,8 @@ function changedIn(settings: JsonObject): JsonObject {
 
 /*
  * Goal: the key goes to the configured server, and to other hosts only where the operator names them in full.
- * Method: real TLS servers under two names, one of which answers with addresses at the other; each keeps what it was asked.
+ * Method: real TLS servers under two names, one of which answers with addresses at the other; each records the requests
+ * it receives.
  */
 
 const SETTINGS: JsonObject = {

@@ -15,7 +15,7 @@ import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-f
 import { file, openAiAt, task, video } from './opened-openai.js';
 
 /*
- * Goal: a task is asked for as each server documents it, once, with the fields that the settings name and nothing else.
+ * Goal: a task is requested as each server documents it, once, with the fields that the settings name and nothing else.
  * Method: the fakes of the servers keep what they received; properties for parameters and prompts that users choose.
  */
 
@@ -233,8 +233,9 @@ function textsOf(fields: Readonly<Record<string, unknown>>): Record<string, stri
 }
 
 /*
- * Goal: settings that cannot work, or that would let users reach what is the operator's, are refused at the start with one sentence.
- * Method: the driver's own check, for each mistake; every preset is put to every field that must not be reached.
+ * Goal: settings that cannot work, or that would let users set fields reserved for the operator, are refused at the
+ * start with one sentence.
+ * Method: the driver's own check, for each mistake; every preset is tried on every field that must not be reached.
  */
 
 const OF_OPERATORS = [

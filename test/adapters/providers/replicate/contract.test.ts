@@ -107,8 +107,8 @@ providerContract({
 remoteProviderContract(subject);
 
 /*
- * Goal: the fake of Replicate answers as Replicate's own client expects it, so that what is proved with the fake is not proved
- * with a shape of ours.
+ * Goal: the fake of Replicate answers as Replicate's own client expects it, so that tests with the fake do not depend
+ * on our own idea of its format.
  * Method: the official client runs, awaits, cancels and fails predictions at the fake, and uploads a file to it.
  */
 

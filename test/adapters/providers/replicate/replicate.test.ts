@@ -15,8 +15,8 @@ import { failureOf, referenceOf, vendorForEach } from '../vendor-subject.js';
 import { replicateAt, SETTINGS, task } from './opened-replicate.js';
 
 /*
- * Goal: provider_settings that cannot work are refused in one sentence when the catalog is read, and a try of the
- * connection says what is wrong.
+ * Goal: provider_settings that cannot work are refused in one sentence when the catalog is read, and a connection check
+ * reports what is wrong.
  * Method: settings with one mistake each; a real server, and addresses without one.
  */
 

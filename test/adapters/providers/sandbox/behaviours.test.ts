@@ -16,7 +16,8 @@ describe('Sandbox test model', () => {
   let clock: HandClock;
   let provider: SandboxProvider;
   let tests = 0;
-  // One for all tests, since its thread takes longer to start than most tasks; each test has tokens of its own.
+  // One provider for all tests, because its thread takes longer to start than most tasks; each test uses its own
+  // tokens.
   before(() => {
     clock = new HandClock();
     provider = new SandboxProvider({ clock, threads: 1 });

@@ -3,7 +3,7 @@ import { sha256Of } from '../../../fixtures/sha256.js';
 import { render } from './render.js';
 import { HandClock } from './tasks.js';
 
-/** Started as a process of its own: prints the digest of one small picture. */
+/** Runs as a separate process: prints the digest of one small picture. */
 const provider = new SandboxProvider({ clock: new HandClock(), threads: 1 });
 const [bytes] = await render(provider, { parameters: { size: '256x256' } });
 console.log(sha256Of(bytes!));

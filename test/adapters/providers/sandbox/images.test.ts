@@ -1,6 +1,6 @@
 /*
- * Goal: pictures are what was asked for, and the same request always gives the same bytes.
- * Method: small pictures are rendered and decoded again; a second process renders one of them anew.
+ * Goal: pictures match the request, and the same request always gives the same bytes.
+ * Method: small pictures are rendered and decoded again; a second process renders one of them again.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

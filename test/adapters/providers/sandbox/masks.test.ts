@@ -1,5 +1,5 @@
 /**
- * Goal: the sandbox paints anew only what is transparent in a reference, as clients are to expect it of every model.
+ * Goal: the sandbox repaints only the transparent areas of a reference, as clients may expect of every model.
  * Method: outputs of the size of the reference, whose pixels are compared with those of the file.
  */
 import { expect } from 'chai';

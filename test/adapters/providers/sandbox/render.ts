@@ -4,7 +4,7 @@ import { task, type Wish } from './tasks.js';
 
 let serial = 0;
 
-/** Runs a task that must succeed, under a token of its own unless one is given, and gives all its outputs. */
+/** Runs a task that must succeed, under a new token unless one is given, and returns all its outputs. */
 export async function render(provider: SandboxProvider, wish: Wish): Promise<Buffer[]> {
   const submission = task({ token: `render-${(serial += 1)}`, ...wish });
   const reference = await submitted(provider, submission);

@@ -167,8 +167,8 @@ function listening(answer: (authorization: string | undefined, path: string | un
 /*
  * Goal: an address at another host that an answer gives, of a result or of a task, may give access to whoever has it. Neither its path
  * nor its query is in any error or line of the log.
- * Method: each provider that takes such addresses is given one that cannot be called, with a token in its path and its query; what it
- * throws is written to the log as core writes it. Without the rule, each line has the path.
+ * Method: each provider that takes such addresses is given one that cannot be called, with a token in its path and its
+ * query; its error is logged as core logs it. Without the rule, each line would contain the path.
  */
 
 const TOKEN = 'T0KEN';

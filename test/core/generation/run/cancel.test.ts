@@ -81,7 +81,7 @@ describe('cancel', () => {
     const harness = await CoreHarness.open({ models: [imageModel({ cancelFloorCredits: 4 })] });
     let reads = 0;
     await CoreWorker.start(harness, 'worker', async (call) => {
-      // The third read is the run's first read of what it leased.
+      // The third read is the run's first read of its leased generation.
       if (call.name === 'generations.read') reads += 1;
       if (call.name === 'generations.read' && reads === 3) await gate.wait();
       return call.proceed();

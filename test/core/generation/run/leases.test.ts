@@ -408,8 +408,8 @@ describe('a generation that lost its worker', () => {
   });
 });
 
-// Goal: whoever takes the lease of a generation asks the provider that has its task, though another worker began an attempt
-// elsewhere after the generation was read; so nothing is submitted to two providers.
+// Goal: a worker that takes the lease of a generation queries the provider that has its task, even if another worker
+// started an attempt elsewhere after the generation was read; so nothing is submitted to two providers.
 // Method: two providers; right before the second worker writes its lease, another one, whose clock is 50 s behind, submits to
 // the other provider.
 

@@ -347,9 +347,9 @@ describe('the order of places of a model', () => {
   });
 });
 
-// Goal: a provider that is full costs a generation nothing but time: no attempt is used up, nothing is held while it waits,
-// each try has a token of its own, and the deadline holds.
-// Method: a provider that refuses a number of times because it is full, with and without a time to come again.
+// Goal: a provider that is full costs a generation nothing but time: no attempt is used up, nothing is held while it
+// waits, each try has a new token, and the deadline holds.
+// Method: a provider that refuses a number of times because it is full, with and without a retry time.
 
 const FULL = { code: 'PROVIDER_UNAVAILABLE', message: 'The provider is full.', mayRetry: true } as const;
 

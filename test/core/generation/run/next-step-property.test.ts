@@ -1,8 +1,8 @@
 // Goal: nothing is submitted that the provider may already have, and nothing after a deadline, a cancel, a lapsed lease
 // or a stop order; no wait passes the end. An attempt with a stored reference ends or is submitted again only by the
 // provider's statement, or at the end of the run.
-// Method: random situations, checked by assertions about submissions and waits that share no code with the table; and every
-// combination of what a decision about a stored reference depends on.
+// Method: random situations, checked by assertions about submissions and waits that share no code with the table; and
+// every combination of the inputs of a decision about a stored reference.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -80,7 +80,7 @@ const COUNT = fc.nat({ max: 12 });
 const AROUND = fc.option(fc.integer({ min: NOW - 100_000, max: NOW + 100_000 }), { nil: undefined });
 const TOKEN = fc.constantFrom('a', 'b', undefined);
 
-/** In the order in which they were asked, one after another. */
+/** "Not found" statements in the order of their requests, one after another. */
 const NOT_FOUND = fc
   .array(fc.record({ after: fc.nat({ max: 20_000 }), took: fc.nat({ max: 3_000 }) }), { maxLength: 5 })
   .map((drawn) => {

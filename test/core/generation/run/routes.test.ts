@@ -373,7 +373,8 @@ describe('a worker that does not know the model', () => {
     const g = await untilSettled(harness, generationId);
     await expectFailedWithoutCharge(g, terms.queueDeadlineAt);
     expect(g.attemptsMade).to.equal(0);
-    // Doubling from a second to a minute, then once a minute; two reads each, by the dispatcher and for the lease.
+    // The interval doubles from a second to a minute, then stays there; each look takes two reads, by the dispatcher
+    // and for the lease.
     expect(looks).to.be.within(2, 2 * (7 + QUEUE_MS / 60_000 + 2));
   });
 

@@ -68,7 +68,7 @@ export function without(name: 'attempt' | 'lease', changes: Partial<Generation> 
   return g;
 }
 
-/** A run that has heard nothing. */
+/** A run that has received no news. */
 export const newState = newRunState(undefined, NOW - 1);
 export const fresh = newRunState('a', NOW - 1);
 export const asked = newState;

@@ -446,7 +446,7 @@ describe('a submission', () => {
     const harness = await CoreHarness.open();
     let reads = 0;
     await CoreWorker.start(harness, 'slow', async (call) => {
-      // The third read is the run's first read of what it leased: the process was delayed before it.
+      // The third read is the run's first read of its leased generation: the process was delayed before it.
       if (call.name === 'generations.read' && (reads += 1) === 3) harness.clock.jump(harness.settings.leaseMs + 1);
       return call.proceed();
     });

@@ -73,7 +73,7 @@ describe('the OpenAPI document', () => {
   it('links what creates something to every operation on it', () => {
     for (const { path, method, operation } of operations.filter((one) => /\{\w+_id\}/.test(one.path))) {
       const [id = ''] = [...path.matchAll(/\{(\w+_id)\}/g)].map(([, name]) => name ?? '').slice(-1);
-      // Deliveries are created by nobody's request.
+      // No request creates deliveries.
       if (id === 'delivery_id') continue;
       const from = operations.find(
         (one) => one.method === 'post' && !one.path.includes('{') && one.path.endsWith(`/${id.replace('_id', 's')}`),

@@ -375,7 +375,7 @@ function waitOf(...values: readonly string[]): number | undefined {
   return preferredWait({ headers, rawHeaders: values.flatMap((value) => ['Prefer', value]) } as IncomingMessage);
 }
 
-/** RFC 7240: preferences are a list, over several headers too; what is not understood is ignored. */
+/** RFC 7240: preferences are a list, over several headers too; unknown ones are ignored. */
 describe('Prefer: wait', () => {
   const cases: readonly (readonly [values: readonly string[], seconds: number | undefined])[] = [
     [[], undefined],

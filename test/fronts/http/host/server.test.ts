@@ -399,7 +399,7 @@ describe('a listener that stops', () => {
       });
   }
 
-  /** A connection that the server has accepted, with what is sent on it. */
+  /** A connection that the server has accepted, with the text to send on it. */
   async function connected(sent = ''): Promise<Socket> {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);

@@ -19,7 +19,7 @@ import { openServiceHarness, type ServiceHarness } from '../../../harness/servic
 import { CLIP, PICTURE } from '../../vectors/vector.js';
 import { type RunningServer, sendHttp, serve } from '../host/rest-client.js';
 
-// Goal: whoever follows the signed address of an output gets no metadata, whatever the provider delivered.
+// Goal: the signed URL of an output returns no metadata, whatever the provider delivered.
 // Method: a provider that delivers a picture and a video with a workflow as ComfyUI writes it; create, poll and GET over
 // HTTP; the file behind the address is searched for the workflow and decoded.
 
