@@ -1,6 +1,6 @@
 /*
- * Goal: every page can be used by everybody: axe finds no violation, in light and in dark, and nothing is wider than a
- * screen of 360 px.
+ * Goal: every page is accessible: axe finds no violation, in light and in dark, and nothing is wider than a screen of
+ * 360 px.
  * Method: the pages of a whole service in this process, in Chromium with axe-core, wide and light, and narrow and dark.
  */
 import { AxeBuilder } from '@axe-core/playwright';

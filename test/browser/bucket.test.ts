@@ -1,6 +1,6 @@
 /*
- * Goal: the playground works where signed addresses lead to a bucket: the browser sends a reference file there with what
- * is signed and nothing else, and shows and saves pictures from there.
+ * Goal: the playground works where signed addresses lead to a bucket: the browser sends a reference file there exactly
+ * as signed, and shows and saves pictures from there.
  * Method: the built page of a whole service in this process, in Chromium, on a real S3 store, with its default CORS
  * rules.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: a person looks through what an App has made, in a real browser: filters, pages, the one with its own address, what
- * happens to it while they look, cancel and delete.
+ * Goal: a person browses the generations of an App in a real browser: filters, pages, one generation at its own URL,
+ * its live updates, cancel and delete.
  * Method: the built page of a whole service in this process, in Chromium, with a worker; one account with generations of
  * each status.
  */

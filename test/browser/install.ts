@@ -1,6 +1,6 @@
 /**
- * `npm run browser:install`: finds or installs the browser that pages are tried in, says a line about it, and ends with 1
- * when it is absent and this is CI. With `--brief` it says nothing of one that is there.
+ * `npm run browser:install`: finds or installs the browser that pages are tested in, prints a line about it, and exits
+ * with 1 if it is absent in CI. With `--brief` it prints nothing if the browser is there.
  */
 import { parseArgs } from 'node:util';
 import { isCi } from '../servers/server-absent.js';

@@ -1,9 +1,9 @@
 /*
- * Goal: an operator does in a real browser what the operator's area is for: finds an account, grants credits once whatever
- * answers are lost, suspends and resumes it, invites and resets people, cancels work and checks the books; a sign-in with a
- * passkey is asked for, and the keyboard is enough.
- * Method: the built page of a whole service in this process, in Chromium with an authenticator of its own making. Each
- * test has an account of its own.
+ * Goal: an operator uses every function of the operator's area in a real browser: finds an account, grants credits once
+ * whatever answers are lost, suspends and resumes it, invites and resets people, cancels work and checks the books; a
+ * sign-in with a passkey is asked for, and the keyboard is enough.
+ * Method: the built page of a whole service in this process, in Chromium with its virtual authenticator. Each test has
+ * its own account.
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';

@@ -136,7 +136,7 @@ const FOCUSED = `(() => {
   return at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent.trim();
 })()`;
 
-/** Waits until what has this name has the focus. */
+/** Waits until the element with this name has the focus. */
 export async function focusOn(page: Page, name: string): Promise<void> {
   let found = '';
   for (let tries = 0; tries < MAX_TRIES && found !== name; tries += 1) {

@@ -1,7 +1,7 @@
 /*
  * Goal: a person adds a passkey on the account page, and signs in with it alone, in a real browser; the sign-in page says
  * what went wrong, and offers nothing where the browser has no passkeys.
- * Method: Chromium with an authenticator of its own making, which keeps passkeys and stands for the person's finger.
+ * Method: Chromium with its virtual authenticator, which stores passkeys and simulates the person's fingerprint.
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';

@@ -1,7 +1,7 @@
 /*
- * Goal: a person makes pictures in a real browser: a form of the model's schema, with what is wrong said at its field; the
- * cost before it is spent; reference files; one generation for one intent, whatever becomes of its answer; and what came
- * of it. Files and pictures work from another origin too, and from no other one than that.
+ * Goal: a person makes pictures in a real browser: a form from the model's schema, with faults shown at their fields;
+ * the cost before it is spent; reference files; one generation per intent, even if its answer is lost; and the result.
+ * Files and pictures also work from another origin, and only from that one.
  * Method: the built page of a whole service in this process, in Chromium, with a worker.
  */
 import { expect } from 'chai';

@@ -1,7 +1,8 @@
 /*
- * Goal: a person sees in a real browser what there is to spend, what was used by day, model and key, with plots whose
+ * Goal: a person sees in a real browser the available credits, the usage by day, model and key, with plots whose
  * numbers are in tables, and every movement of credits with its generation; and saves the usage as CSV.
- * Method: the built page of a whole service in this process, in Chromium; an account whose person and key have made things.
+ * Method: the built page of a whole service in this process, in Chromium; an account whose person and key have created
+ * generations.
  */
 import { expect } from 'chai';
 import { readFile } from 'node:fs/promises';

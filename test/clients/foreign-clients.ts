@@ -9,8 +9,8 @@ import { installProgram } from '../servers/install-program.js';
 import { interpreterOf, pythonEnvironment } from '../servers/python-environment.js';
 
 /**
- * A language's toolchain, or what its client is built with, is not on this machine; the message is a sentence with the
- * way out.
+ * A language's toolchain, or a package that its client needs, is not on this machine; the message is a sentence with
+ * the remedy.
  */
 export class ClientAbsent extends Error {}
 
@@ -30,7 +30,7 @@ export interface ForeignClient {
    */
   install(): Promise<void>;
   /**
-   * Generates and builds without a network. Throws `ClientAbsent`, and any other error when what is generated does not
+   * Generates and builds without a network. Throws `ClientAbsent`, and any other error if the generated code does not
    * build.
    */
   build(): Promise<BuiltClient>;
@@ -44,7 +44,7 @@ export interface ToolOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Runs a tool to its end and answers what it printed; what it complained of becomes the error. */
+/** Runs a tool to its end and returns its output; its error output becomes the error. */
 export async function runTool(
   command: string,
   args: readonly string[],
@@ -58,7 +58,7 @@ export async function runTool(
     });
     return stdout;
   } catch (error) {
-    // Some complain where they print what they were asked for.
+    // Some tools print errors to stdout.
     const { stderr = '', stdout = '' } = error as { readonly stderr?: string; readonly stdout?: string };
     const said = stderr.trim() || stdout.trim() || (error as Error).message;
     throw new Error(`${command} ${args.slice(0, 3).join(' ')}: ${said.slice(-REASON_LENGTH)}`, { cause: error });

@@ -19,7 +19,7 @@ import {
 } from '../fixtures/stored-records.js';
 import type { ContractSubject } from './subject.js';
 
-/** The store under the contract, with those that show what it wrote. */
+/** The store under the contract, with the stores that show its writes. */
 export type AcceptanceSubject = Pick<Ports, 'accounts' | 'claims' | 'generations' | 'acceptances'>;
 
 interface Supports {

@@ -6,7 +6,7 @@ import { TestedCall } from '../fixtures/cancellation.js';
 
 export type ReadFor = (call: Cancellation | undefined) => Promise<unknown>;
 
-/** `reads` fills the fresh store with what its reads are to find. */
+/** `reads` fills the fresh store with the records that its reads must find. */
 export function endedCalls(reads: () => Promise<Readonly<Record<string, ReadFor>>>): void {
   it('answers a live call as it answers without one, and then stops listening for its end', async () => {
     for (const [name, read] of Object.entries(await reads())) {

@@ -8,7 +8,7 @@ import { until } from '../fixtures/clocks.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import type { ContractSubject } from './subject.js';
 
-/** The changes as one process follows them, and the store as that and another process have it. */
+/** The change feed of one process, and the store as seen by that process and by another one. */
 export interface ChangesPlace {
   readonly changes: GenerationChanges;
   readonly own: GenerationStore;

@@ -1,6 +1,6 @@
 /*
- * Goal: a provider of a remote service makes at most one request for one task, knows what it knows, and survives whatever its server
- * answers; none of its answers shows a secret, an address or the vendor's words.
+ * Goal: a provider of a remote service makes at most one request for one task, reports only what is certain, and
+ * survives any answer of its server; none of its answers shows a secret, an address or the vendor's words.
  * Method: the provider is connected to a fake of its vendor, which meets its requests with faults; requests are counted where they
  * arrive. The last part runs all of core on the provider, with processes that die.
  */

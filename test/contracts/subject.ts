@@ -1,4 +1,4 @@
-/** One adapter under a port's contract: how to open a fresh one, how to give it back, and what it can and cannot do. */
+/** One adapter under a port's contract: how to open a fresh one, how to close it, and its capabilities. */
 export interface ContractSubject<Port, Supports extends object = Record<string, never>> {
   /** Names the adapter in the test report. */
   readonly name: string;

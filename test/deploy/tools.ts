@@ -19,7 +19,7 @@ export interface Suite {
   skip(): void;
 }
 
-/** Skips and prints the reason. These tools check again what other tests here check without them. */
+/** Skips and prints the reason. These tools repeat checks that other tests here make without them. */
 export function skipWithout<T>(suite: Suite, tool: T | string): T {
   if (typeof tool !== 'string') return tool;
   console.log(`  Skipped: ${tool}`);

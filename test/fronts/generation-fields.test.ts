@@ -16,7 +16,7 @@ import { ROOT } from '../docs/pages.js';
 
 type Field = Exclude<keyof Generation, 'kind'>;
 
-/** Shown to developers (`task`), to operators (`record`), to both, or to nobody by this name. */
+/** Shown to developers (`task`), to operators (`record`), to both, or to neither under this name. */
 const SHOWN: Readonly<Record<Field, 'task' | 'record' | 'both' | 'neither'>> = {
   generationId: 'both',
   accountId: 'record',
@@ -162,7 +162,7 @@ function membersOf(path: string, name: string): string[] {
   return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = '']) => member);
 }
 
-/** The source without what is nested in one line. */
+/** The source without types nested within a line. */
 function readPageType(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8').replaceAll(/\{ [^}\n]* \}/g, 'object');
 }

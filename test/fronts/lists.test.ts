@@ -1,5 +1,5 @@
 /**
- * Goal: each list of words is written once, in core; what cannot import it has the same words.
+ * Goal: each list of words is written once, in core; lists elsewhere that cannot import it have the same words.
  * Method: look for the lists in all sources, and compare each copy that is found with the ones that are known; compare
  * the enums of the proto files and the pages of the documentation with core.
  */

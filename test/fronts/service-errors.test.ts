@@ -1,5 +1,5 @@
 /**
- * Goal: what core says names nothing of HTTP or gRPC; each front says it in its own words.
+ * Goal: core's messages mention neither HTTP nor gRPC; each front words them in its own terms.
  * Method: the catalogue of codes and each front's sentences, all of them.
  */
 import { expect } from 'chai';

@@ -1,6 +1,6 @@
 /**
- * `node dist/test/openapi/main.js`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid,
- * and holds every answer to the document.
+ * `node dist/test/openapi/main.js`: sends the started program the requests that schemathesis generates from its OpenAPI
+ * document, valid and invalid, and checks every answer against the document.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
     const webhook = { url: 'https://app.example/webhooks' };
     const { data } = await service.client(secret).request('POST', '/webhooks', { body: webhook });
     const ids = { DARKROOM_WEBHOOK_ID: textOf(data['webhook_id']) };
-    // The tool leaves what it remembers in the folder it is started in, which goes with the service's.
+    // The tool stores its state in its working folder, which is removed with the service's.
     const tool = spawn(
       python,
       [

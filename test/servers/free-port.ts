@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 
 /**
  * Below what systems give to outgoing connections (32,768 and up on Linux): a server that is down must find its port
- * free when it comes back, and a client that knocks meanwhile must not end up connected to itself.
+ * free when it comes back, and a client that connects meanwhile must not end up connected to itself.
  */
 const LOWEST = 16_000;
 const HIGHEST = 27_000;
 const TRIES = 200;
 
-/** A port of this machine that nobody listens on. */
+/** A port of this machine on which nothing listens. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const port = randomInt(LOWEST, HIGHEST);

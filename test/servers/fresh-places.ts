@@ -11,7 +11,7 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** A database that nobody else uses, on a server that others may use too. */
+/** A new database, on a server that may be shared. */
 export function freshDatabase({ url }: MongoServer): FreshDatabase {
   const database = freshName();
   return {
@@ -35,7 +35,7 @@ export interface FreshBucket extends S3Server {
   remove(): Promise<void>;
 }
 
-/** The name of a bucket that nobody else uses, on a server that others may use too. */
+/** A new bucket, on a server that may be shared. */
 export function freshBucket(server: S3Server): FreshBucket {
   const bucket = freshName();
   return {

@@ -103,7 +103,7 @@ function fits(name: string, step: string): boolean {
   return end === undefined ? name === step : name.startsWith(start) && name.endsWith(end);
 }
 
-/** Runs a tool to its end; what it last complained of becomes the error. */
+/** Runs a tool to its end; its last error output becomes the error. */
 async function run({ program, args, environment: own = {} }: Command, environment: Environment): Promise<void> {
   // The time limit of a process that cannot be started keeps this one waiting.
   if (!program.includes('/') && commandPath(program, environment) === null)
@@ -129,7 +129,7 @@ async function run({ program, args, environment: own = {} }: Command, environmen
   });
 }
 
-/** The line of a tool's output that says most: the first that speaks of an error, or the last. */
+/** The most informative line of a tool's output: the first that mentions an error, or the last. */
 function reasonIn(complaint: string): string {
   const lines = complaint
     .split('\n')

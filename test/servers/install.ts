@@ -1,7 +1,7 @@
 /**
- * `npm run servers:install`: finds or installs the servers that tests use, says a line about each, and ends with 1 when
- * one is absent and this is CI. With `--brief`, as scripts that need servers begin, it says one line when all are
- * there.
+ * `npm run servers:install`: finds or installs the servers that tests use, prints a line about each, and exits with 1
+ * if one is absent in CI. With `--brief`, which scripts that need servers use at their start, it prints one line if all
+ * are there.
  */
 import { parseArgs } from 'node:util';
 import { findProgram, type FoundProgram } from './find-program.js';

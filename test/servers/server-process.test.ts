@@ -1,6 +1,7 @@
 /**
  * Goal: a server of a test's own can be killed, paused and started again without losing what it has acknowledged.
- * Method: every kind is put through it, and asked after each step whether it answers and what it remembers.
+ * Method: each kind of server goes through these steps; after each one the test checks that it answers and what it has
+ * stored.
  */
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';

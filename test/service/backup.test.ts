@@ -1,8 +1,8 @@
 // Goal: a backup of a running server is a complete copy of one moment: restored, its books agree, its keys are valid
 // and its outputs exist. An interrupted backup does not count as one, and no process opens an interrupted restore until
 // the restore is repeated.
-// Method: the compiled program on real folders: a server under load, commands killed at what they have just written,
-// files removed and changed.
+// Method: the compiled program on real folders: a server under load, commands killed right after a write, files removed
+// and changed.
 import { expect } from 'chai';
 import { once } from 'node:events';
 import {

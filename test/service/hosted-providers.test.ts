@@ -45,7 +45,7 @@ class Example {
     return new Example(service, folder);
   }
 
-  /** Makes pictures, and gives what they cost and how large they are. */
+  /** Makes pictures, and returns their cost and size. */
   async made(model: string, ...args: readonly string[]): Promise<{ credits: number; sizes: readonly string[] }> {
     const task = await this.service.json<Task>(['generate', 'a lighthouse', '--model', model, ...args]);
     expect(task.status).to.equal('succeeded');

@@ -1,5 +1,5 @@
-// Goal: after a SIGKILL on a data folder the next start immediately continues what was running, and charges for it
-// once; new tasks get the free places at their provider at once, and never more.
+// Goal: after a SIGKILL on a data folder the next start immediately continues the running generations, and charges for
+// each once; new tasks get the free slots at their provider immediately, and never more.
 // Method: the compiled program, with leases and recovery passes of an hour, is killed in the middle of its runs and
 // started again; they can end only because the lease of another boot is void. A provider outside the program counts its
 // tasks.

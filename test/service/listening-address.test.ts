@@ -1,6 +1,5 @@
 // Goal: the start of a server behind a proxy reports where it listens, and not only the address for clients.
-// Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that
-// port.
+// Method: the compiled program with a public URL and any free port; its output and log, and a request to that port.
 import { expect } from 'chai';
 import type { CliProcess } from '../harness/cli-run.js';
 import { Place } from './place.js';

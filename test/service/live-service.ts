@@ -26,7 +26,7 @@ export interface LiveOptions {
   readonly callers?: string;
   /** The stores it works on, ready to be migrated; a data folder when absent. */
   readonly lane?: OpenLane;
-  /** Another build's compiled program, which makes what its stores need and is started; this build's when absent. */
+  /** Another build's compiled program, which sets up its stores and is started; this build's when absent. */
   readonly program?: string;
 }
 
@@ -52,7 +52,7 @@ export class LiveService {
     private readonly lane: OpenLane | undefined,
   ) {}
 
-  /** Writes its files and makes what its stores need; nothing runs before `start`. */
+  /** Writes its files and sets up its stores; nothing runs before `start`. */
   static async prepare({
     config = {},
     catalog = (shipped) => shipped,
@@ -135,7 +135,7 @@ export class LiveService {
     return new CliRun(this.folder, args, { environment: { DARKROOM_CONFIG: this.configFile } }).ended;
   }
 
-  /** The same by another build's program, in a process; answers what it printed, which is JSON. Throws if it failed. */
+  /** The same by another build's program, in a process; returns the JSON that it printed. Throws if it failed. */
   async runBy(program: string, ...args: readonly string[]): Promise<JsonObject> {
     const environment = { DARKROOM_CONFIG: this.configFile };
     const { code, stdout, stderr } = await new CliProcess(this.folder, [...args, '--json'], { environment, program })
@@ -174,7 +174,7 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-/** Somebody who calls the service with one key. */
+/** A client that calls the service with one key. */
 export class Client {
   constructor(
     private readonly url: string,

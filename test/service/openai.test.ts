@@ -1,5 +1,5 @@
-// Goal: the example for servers with the API of OpenAI makes pictures and videos as its page says, from the command to the
-// file, and charges what was delivered.
+// Goal: the example for servers with the API of OpenAI makes pictures and videos as its page says, from the command to
+// the file, and charges for the delivered outputs.
 // Method: the started service with the example's configuration and catalog, over servers that answer as OpenAI and
 // vLLM-Omni do.
 import { expect } from 'chai';

@@ -1,6 +1,7 @@
 // Goal: the example for stable-diffusion.cpp makes pictures as its page says, from the command to the file.
-// Method: the started service with the example's configuration and catalog, but for smaller pictures in fewer steps, over
-// a real sd-server whose checkpoint is of zeros; its pictures show nothing, and everything else is as with another one.
+// Method: the started service with the example's configuration and catalog, but for smaller pictures in fewer steps,
+// over a real sd-server whose checkpoint is of zeros; its pictures are blank, and everything else is as with another
+// checkpoint.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

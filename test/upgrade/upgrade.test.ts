@@ -90,7 +90,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
     );
   }
 
-  /** Has a build's command recover what it finds, again and again until nothing is open. */
+  /** Runs a build's recovery command repeatedly until no generation is open. */
   async function recoverAll(program: string): Promise<void> {
     do await running().runBy(program, 'recover');
     while ((await stored()).some(({ status }) => !isTerminal(status)));

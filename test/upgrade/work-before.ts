@@ -35,7 +35,7 @@ export interface Prepared {
   readonly bytes: Uint8Array;
 }
 
-/** The model for tests by another name, with so little time for a run that what hangs soon ends. */
+/** The model for tests by another name, with so little time for a run that a hanging task soon ends. */
 const HASTY_MODEL = 'hasty-test';
 const HASTY_SECONDS = 20;
 

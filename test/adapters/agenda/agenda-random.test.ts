@@ -42,7 +42,7 @@ const LIVES = [
   { name: 'come and go', step: stepOf('stop'), keepAfterMs: 50 },
 ] as const;
 
-/** Processes that start and stop, and what they have handled. */
+/** Processes that start and stop, and the wake-ups that they have handled. */
 class Workers {
   readonly handledAt = new Map<string, number>();
   private readonly processes: { wakeUps: AgendaWakeUps; isDead: boolean }[] = [];

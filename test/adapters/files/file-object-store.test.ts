@@ -252,7 +252,7 @@ describe('FileObjectStore', () => {
   it('holds 16 MiB of what arrives slowly in memory, and the rest in files', async () => {
     const store = await openStore();
     const incoming = async () => (await readdir(join(folder, 'incoming'))).length;
-    /** Begins as many writes, which stall at their last byte; answers how many are in files then, and ends them. */
+    /** Starts `count` writes that stall at their last byte; returns how many of them use files then, and ends them. */
     const stalled = async (count: number): Promise<number> => {
       let [arrived, end]: [number, () => void] = [0, () => undefined];
       const ended = new Promise<void>((resolve) => (end = resolve));

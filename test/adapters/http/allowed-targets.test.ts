@@ -9,7 +9,8 @@ import { answering, type Connection, onceReceived, RawServer } from './raw-serve
 /*
  * Goal: a request reaches only the public internet over TLS and what the operator listed, whatever an address looks like, whatever a
  * name leads to, and whenever it leads elsewhere.
- * Method: real clients and servers on loopback addresses, with a resolver that says what a test wants; servers count connections.
+ * Method: real clients and servers on loopback addresses, with a resolver whose answers the test chooses; servers count
+ * connections.
  */
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

@@ -1,5 +1,6 @@
 /*
- * Goal: JSON with so many levels that a recursive walk could not end is never parsed, and means what an answer without JSON means.
+ * Goal: JSON with so many levels that a recursive walk could not end is never parsed, and is treated like an answer
+ * without JSON.
  * Method: real servers answer with valid JSON of a million levels, of the most levels and of one more. Old code parsed them all.
  */
 import { expect } from 'chai';

@@ -14,8 +14,8 @@ import { answering, type Connection, onceReceived, RawServer } from './raw-serve
 /*
  * Goal: a failure says exactly whether its request can have had an effect: `requestSent` is false only where the server received none
  * of it, and every other failure after the first byte is of unknown outcome.
- * Method: real servers that accept, read and break off at each point of an exchange; what they received is held against what the
- * client says. Every case is played on a new connection and on one that was kept.
+ * Method: real servers that accept, read and break off at each point of an exchange; the bytes they received are
+ * compared with the client's report. Every case is played on a new connection and on one that was kept.
  */
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

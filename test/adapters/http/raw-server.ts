@@ -8,7 +8,7 @@ export interface Connection {
 }
 
 /**
- * A TCP server on the loopback that does with each connection what a test says. It keeps what it received, over all
+ * A TCP server on the loopback that handles each connection as the test says. It records the text received on all
  * connections.
  */
 export class RawServer {
@@ -86,7 +86,7 @@ interface Closing {
   close(): Promise<unknown>;
 }
 
-/** Servers on the loopback that answer everything with one body, and what else a test opens. */
+/** Servers on the loopback that answer everything with one body, and other resources that a test opens. */
 export class BodyServers {
   private readonly opened: Closing[] = [];
 
@@ -110,7 +110,7 @@ export class BodyServers {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   }
 
-  /** A server that answers everything with this body; it counts what it could send of one that has no end. */
+  /** A server that answers everything with this body; it counts the bytes that it could send of an endless one. */
   async serving(
     body: Uint8Array | 'endless',
     headers: Record<string, string> = {},

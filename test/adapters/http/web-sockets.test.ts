@@ -1,6 +1,6 @@
 /*
  * Goal: a WebSocket of the guarded client receives texts, ends once, and goes where the client may send only.
- * Method: a server on a real socket that sends what it likes.
+ * Method: a server on a real socket that sends arbitrary frames.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,7 +37,7 @@ describe('WebSockets of the HTTP client', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Opens one; answers its two sides, and what ends it. */
+  /** Opens a WebSocket; returns both of its sides and its end. */
   async function opened(
     headers: Readonly<Record<string, string>> = {},
     limits: NonNullable<TextSocketRequest['limits']> = {},

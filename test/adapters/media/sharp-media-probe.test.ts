@@ -253,7 +253,8 @@ describe('SharpMediaProbe', () => {
   });
 });
 
-// Goal: a small file cannot make a decoder hold much memory or work for long: what an upload costs is bounded by its size.
+// Goal: a small file cannot make a decoder hold much memory or work for long: the cost of an upload is bounded by its
+// size.
 // Method: files whose structure declares more than encoders write, each just within the bound and just beyond it.
 
 const MIB = 1024 * 1024;

@@ -27,7 +27,7 @@ import { box } from '../../fixtures/tagged-videos.js';
 import { mp4 } from '../../fixtures/videos.js';
 
 // Goal: the streaming cleaner keeps the port's contract in bounded memory, whatever a file has or claims to have.
-// Method: the contract; sources that compare what they gave with what came out; metadata without end.
+// Method: the contract; sources that compare their input with the output; metadata without end.
 
 const KIB = 1024;
 const PIECE_BYTES = 16 * KIB;

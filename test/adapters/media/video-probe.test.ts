@@ -90,7 +90,7 @@ const TABLES: Readonly<Record<string, Uint8Array>> = {
   'more boxes than are allowed': Buffer.alloc(8 * (MAX_BOXES + 1), box('edts')),
 };
 
-/** A table of four thousand million samples, and what makes a demuxer look at it. */
+/** A table of four thousand million samples, and the boxes that make a demuxer read it. */
 const WHOLE_TABLE = box(
   'stbl',
   TABLES['times of four thousand million samples, with offsets']!,

@@ -294,7 +294,7 @@ describe('MinioObjectStore given strange answers', () => {
     await unavailable(store.read('key', { from: 2, to: 4 }));
   });
 
-  /** Answers the beginning of an upload in parts; the test answers its completion. */
+  /** Answers the start of a multipart upload; the test answers its completion. */
   const inParts =
     (complete: Answer): Answer =>
     (request, response) => {

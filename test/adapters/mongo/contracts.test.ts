@@ -275,7 +275,7 @@ describe('The changes of generations on MongoDB', () => {
       it(`${fault}: it reports so, and watchers receive what was written meanwhile`, async () => {
         await fail();
         await other.generations.insert(aGeneration(1));
-        // Longer than the driver takes to give up, now and then.
+        // Longer than the driver's timeout, now and then.
         await until(() => told.interruptions > 0);
         expect(heard).to.deep.equal({ generation: false, app: false });
         await link.heal();

@@ -75,7 +75,7 @@ export class MongoPlace {
     return this.another();
   }
 
-  /** The stores as another process has them; what they ask the server for goes through `around`, if given. */
+  /** The stores of another process; their operations on the server go through `around`, if given. */
   another(around?: Around, log?: Log): MongoStores {
     const connection = around === undefined ? this.connection : askingThrough(this.connection, around);
     const stores = storesOver(connection, { log, form: this.ledgerForm });

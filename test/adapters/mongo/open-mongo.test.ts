@@ -392,8 +392,8 @@ describe('the deployment that a MongoDB server says it is of', () => {
 });
 
 // Goal: with any connection string, writes are acknowledged by a majority and journalled, and reads return what a
-// majority of the primary's set has; a connection string that reaches no such server is refused with what an operator
-// must know.
+// majority of the primary's set has; a connection string that reaches no such server is refused with the information
+// that an operator needs.
 // Method: connections by strings that ask for less, and the concerns that the driver then uses; strings with one
 // mistake each.
 

@@ -185,7 +185,7 @@ describe('the check of a large database', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** Opens it as a server, and answers what the check beside it says, if there is one. */
+  /** Opens it as a server, and returns the outcome of the concurrent check, if there is one. */
   async function served(
     options: Partial<SqliteOptions> = {},
   ): Promise<{ readonly stores: SqliteStores; readonly outcome: Promise<CheckOutcome> }> {

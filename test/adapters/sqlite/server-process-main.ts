@@ -4,7 +4,7 @@ import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 const WRITERS = 32;
 const [folder = '', task] = process.argv.slice(2);
 const stores = await openSqlite({ folder, role: 'server' });
-// Records are numbered on from what rounds before have left.
+// The numbering continues after the records of previous rounds.
 const [newest] = (await stores.generations.list({ of: 'account', accountId: uuidAt(1) }, { limit: 1 })).items;
 let next = newest === undefined ? 1 : Number.parseInt(newest.generationId.replaceAll('-', '').slice(-12), 16) + 1;
 

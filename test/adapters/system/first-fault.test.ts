@@ -32,7 +32,7 @@ function pointersOf(value: Json, pointer = ''): string[] {
 }
 
 /**
- * Leaves out what only explains another error: branches of a choice, and the type of a value that is not a listed one.
+ * Omits errors that only explain another error: branches of a choice, and the type of a value that is not a listed one.
  */
 function withoutExplanations(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const left = errors.filter((error) => {

@@ -1,5 +1,5 @@
 // Goal: wake-ups delivered by timers and kept in SQLite keep the port's contract.
-// Method: the contract on a manual clock and its own data folder; then what is specific to a shared table.
+// Method: the contract on a manual clock and its own data folder; then the behaviour specific to a shared table.
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';

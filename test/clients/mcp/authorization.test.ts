@@ -57,7 +57,7 @@ describe('the OAuth server under the MCP conformance suite', () => {
     ]);
   });
 
-  /** Runs the suite to its end, and does what it asks a person to do. */
+  /** Runs the suite to its end, and performs the steps that it requires of a person. */
   async function played(args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
     const child = spawn(suite.command, [...suite.args, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = once(child, 'close') as Promise<[number | null]>;

@@ -15,7 +15,7 @@ export interface Case extends Omit<OpenedRemoteProvider, 'reopened' | 'openedAt'
   readonly original: OpenedRemoteProvider;
   readonly reopened: () => Promise<Provider>;
   readonly openedAt: (origin: string) => Promise<Provider>;
-  /** Another server, at an address that nobody has configured; it knows no route. */
+  /** Another server, at an unconfigured address; it has no routes. */
   readonly elsewhere: () => Promise<FakeServer>;
 }
 

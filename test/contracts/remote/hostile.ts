@@ -2,7 +2,7 @@ import type { Fault } from '../../providers/fakes/fake-server.js';
 
 type Named = readonly [name: string, fault: Fault];
 
-/** Answers that are JSON, and not what any vendor documents. */
+/** Answers that are JSON, but in no vendor's documented format. */
 export function otherShapes(): readonly Named[] {
   return ['[]', 'null', '{}', '42', '"text"', ''].map((body) => [
     `its answer is ${body === '' ? 'empty' : body}`,

@@ -31,7 +31,7 @@ export interface OpenedRemoteProvider extends OpenedProvider {
   readonly openedAt: (origin: string) => Provider | Promise<Provider>;
   /** Another instance with this key; absent where the vendor has none. */
   readonly openedWithKey?: (key: string) => Provider | Promise<Provider>;
-  /** A small task with this reference; absent where the vendor takes none. */
+  /** A small task with this reference; absent if the vendor accepts none. */
   readonly withReference?: (token: string, reference: ProviderReference) => Submission;
   /** A task that waits at the vendor until it is cancelled; needed where the promises say that it can be. */
   readonly queued?: (token: string) => Submission;
@@ -42,7 +42,7 @@ export interface OpenedRemoteProvider extends OpenedProvider {
 export interface RemoteProviderSupports {
   /** The capabilities that the provider must report for the settings of its tasks. */
   readonly capabilities: ProviderCapabilities;
-  /** Whether a finished task says what it has cost. */
+  /** Whether a finished task reports its cost. */
   readonly cost: boolean;
   /** Whether `check` can tell a wrong key from the right one. */
   readonly checksKey: boolean;

@@ -17,7 +17,7 @@ export class Seen {
   private readonly sentences: string[] = [];
   private readonly closes: (() => void)[] = [];
 
-  /** The same provider; what it answers and throws is noted. */
+  /** The same provider; its answers and errors are recorded. */
   watched(provider: Provider): Provider {
     return {
       capabilities: (settings) => provider.capabilities(settings),

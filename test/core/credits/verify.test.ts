@@ -347,7 +347,7 @@ async function write(harness: CoreHarness, steps: readonly Step[], onRead: () =>
 const usageFindings = (findings: readonly string[]): string[] =>
   findings.filter((one) => one.includes('counts usage')).toSorted();
 
-/** The rows by trace id that do not have what their entries say: all rows and entries at once. */
+/** The number of rows by trace id that differ from their entries, computed from all rows and entries at once. */
 async function model(harness: CoreHarness): Promise<number> {
   const { context, caller } = harness;
   const entries = (await harness.entries()).filter(({ kind }) => kind === 'hold');

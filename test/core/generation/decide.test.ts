@@ -350,7 +350,7 @@ function generation({
   };
 }
 
-/** The rule, by whose lease it is and what for. */
+/** The transition rule, by the holder of the lease and its purpose. */
 function ruleFor(
   lease: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string },
   by: Boot,

@@ -191,8 +191,8 @@ describe('readGenerationRequest', () => {
   });
 });
 
-// Goal: a file with transparent areas is refused before credits are held where a provider of the model cannot make just those
-// anew, and reaches the provider as a mask otherwise.
+// Goal: a file with transparent areas is refused before credits are held if a provider of the model cannot repaint
+// exactly those, and reaches the provider as a mask otherwise.
 // Method: the use cases on memory adapters, with providers that promise what each test says.
 
 const TRANSPARENT = plainImage(64, 64, 'image/png', 'transparent');

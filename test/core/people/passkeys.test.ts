@@ -1,5 +1,5 @@
 // Goal: a person adds, renames and removes their own passkeys, and signs in with one of them; a challenge works once,
-// for the person it was made for, for five minutes; a copied, removed or foreign passkey signs nobody in.
+// for the person it was made for, for five minutes; a copied, removed or foreign passkey does not sign in.
 // Method: the use cases on memory adapters with a clock that the test moves, and authenticators in software.
 import { expect } from 'chai';
 import { createPerson, disablePerson, resetPerson } from '../../../core/people/manage-people.js';

@@ -30,8 +30,8 @@ import type { PersonStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
-// Goal: people sign in by password or by a link that works once; a session lasts as long as its limits say and ends with
-// sign-out, another password, a reset and disabling; nobody learns whether there is a person with an address.
+// Goal: people sign in by password or by a link that works once; a session lasts as long as its limits say and ends
+// with sign-out, another password, a reset and disabling; no answer reveals whether a person with an address exists.
 // Method: the use cases on memory adapters with a clock that the test moves; the hasher counts its work.
 
 const PASSWORD = 'correct horse battery';

@@ -30,7 +30,7 @@ async function listed(harness: CoreHarness, name: string): Promise<ConnectedProv
   return found;
 }
 
-/** A worker's name, and what it says of the provider. */
+/** A worker's name, and its report on the provider. */
 function reportOf(provider: ConnectedProvider): readonly [string, boolean, number, number][] {
   return provider.workers.map(({ health, isCurrent, tasks, waiting }) => [health.circuit, isCurrent, tasks, waiting]);
 }

@@ -11,10 +11,10 @@ import { imageModel } from '../../fixtures/models.js';
 import { connectedProviders, PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
-// Goal: a submission that was taken and never made is there for the next one; after a pause one task at a time is tried, which
-// does not hold the others up for as long as a slow answer takes; neither calls that were under way when a pause began nor a
-// wall clock that is set change how long it is; nobody submits with what has lapsed, or without a slot; with exclusive stores
-// the shares of earlier processes are void, and their tasks take slots.
+// Goal: a submission right that was taken and never used is available to the next generation; after a pause one task at
+// a time is tried, which does not hold the others up for as long as a slow answer takes; neither calls that were under
+// way when a pause began nor a wall clock that is set change how long it is; nothing is submitted with a lapsed right
+// or without a slot; with exclusive stores the shares of earlier processes are void, and their tasks take slots.
 // Method: the gates of one process over one provider, a manual clock, and a store of shares that can be unavailable.
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 // Goal: workers that share a provider never have more slots than its limit, and never submit more in any minute than its
 // limit, whatever dies, sleeps and wakes, and whatever their wall clocks are set to; and where slots are short each worker gets
 // some in the end.
-// Method: random histories of workers on one record, each using what it was given at any time until its share ends, checked by
+// Method: random histories of workers on one record, each using its share at any time until it ends, checked by
 // counting at each of these times; and single decisions.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -26,7 +26,7 @@ function request(worker: string, changes: Partial<ShareRequest> = {}): ShareRequ
   return { worker, inUse: 0, wanted: 1, again: 0, left: 0, isPaused: false, health: HEALTH, ...changes };
 }
 
-/** One process that renews its share: what it remembers between two renewals. */
+/** The state of one process between two renewals of its share. */
 class Renewing {
   private readonly others = new OtherShares();
   private last: { readonly counted: number; readonly at: number } | undefined;
@@ -189,7 +189,7 @@ describe('the shares of a provider', () => {
       const at: number[] = [];
       const [late, prompt] = [new Renewing('late', limits), new Renewing('prompt', limits)];
       for (let now = 0; now < 3 * 60_000; now += 100) {
-        // One uses what it was given at the end of its share; the other one all at once, whenever there is some.
+        // One uses its submissions at the end of its share; the other one uses all immediately, whenever it has some.
         const given = (now < SHARE_MS ? late : prompt).renew(use, now, { wanted: 1_000 });
         use = given.next;
         for (let one = 0; one < given.submissions; one += 1) at.push(now < SHARE_MS ? now + SHARE_MS - 1 : now);

@@ -23,7 +23,7 @@ export function prepare(
   return prepareUpload(harness.context, harness.caller, key, prepareBody(bytes, changes));
 }
 
-/** Sends the bytes to the target as a client would; answers the status. */
+/** Sends the bytes to the target as a client would; returns the status. */
 export function send(harness: CoreHarness, { target }: Prepared, bytes: Uint8Array): number {
   return harness.ports.objects.handle({ method: target.method, url: target.url, headers: target.headers, body: bytes })
     .status;

@@ -288,8 +288,8 @@ describe('readUsageRequest', () => {
   });
 });
 
-// Goal: long ledgers are taken into the rows of usage in the background, in bounded passes, by any number of processes, and
-// short ones and traces that nobody asked for are left alone.
+// Goal: long ledgers are taken into the rows of usage in the background, in bounded passes, by any number of processes,
+// and short ones and traces that were not requested are left alone.
 // Method: ledgers of memory stores, passes with low bounds; calls are counted; verify compares rows and ledgers.
 
 type Usage = Context['usage'];

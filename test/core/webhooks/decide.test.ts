@@ -14,7 +14,8 @@ import { uuidAt } from '../../fixtures/stored-records.js';
 
 // Goal: a delivery never sends an older event after a newer one, is sent by one process at a time, and ends in one of
 // the states that its table allows, through any sequence of commands.
-// Method: random commands by two processes at random times beside a model of what each may do; the schedule in numbers.
+// Method: random commands by two processes at random times beside a model of each process's permitted commands; the
+// schedule in numbers.
 
 const START = Date.UTC(2030, 0, 1);
 const LEASE_MS = 90_000;
@@ -222,7 +223,7 @@ const MINUTE_MS = 60_000;
 const HANGS_MS = 15_000;
 const AT_ONCE = 4;
 
-/** Puts a backlog off for an hour, again each time it is woken; answers the times of each one. */
+/** Postpones a backlog for an hour, again each time it is woken; returns the times of each delivery. */
 function putOff(paces: Paces, count: number, beganAt = 0): number[][] {
   const times = Array.from({ length: count }, (): number[] => [beganAt]);
   for (let now = beganAt; now < beganAt + 60 * MINUTE_MS; now += 1_000)

@@ -82,7 +82,7 @@ describe('the queue of deliveries', () => {
     };
   }
 
-  /** Wakes the queue from now on; answers how often it has. */
+  /** Wakes the queue from now on; returns a function that counts the wake-ups. */
   async function waking(): Promise<() => number> {
     let woken = 0;
     await harness.core.context.wakeUps.start(({ id }) => {

@@ -49,7 +49,7 @@ export class GrpcService {
     this.port = await this.server.listen('127.0.0.1', this.port);
   }
 
-  /** Waits for nobody. */
+  /** Stops the server without waiting for calls. */
   async stop(): Promise<void> {
     await this.server?.close(0);
   }

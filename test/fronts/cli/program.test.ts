@@ -39,7 +39,7 @@ import { refusedStart } from '../../harness/refused-start.js';
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
-/** The parser of commands, and what reads and checks a configuration. */
+/** The packages that parse commands, and those that read and check a configuration. */
 const HELP_PACKAGES = [
   'ajv',
   'commander',

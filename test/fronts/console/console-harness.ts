@@ -70,7 +70,7 @@ export async function clientOf(
   return new ConsoleClient(origin, `darkroom_session=${secret}`);
 }
 
-/** Somebody of another account. */
+/** A person of another account. */
 export async function stranger({ harness: { context } }: OAuthHarness): Promise<Person> {
   const { accountId } = await createAccount(context, { name: 'another account' });
   return createPerson(context, { accountId, email: 'eve@example.com', password: PASSWORD });
@@ -79,7 +79,9 @@ export async function stranger({ harness: { context } }: OAuthHarness): Promise<
 /** A line of the log about an act of an operator. */
 export type Told = Readonly<Record<string, unknown>>;
 
-/** A service with the operator's area, the operator olga of an account of her own, and what the log says of her acts. */
+/**
+ * A service with the operator's area, the operator olga of an account of her own, and the log entries of her actions.
+ */
 export class OperatorHarness {
   private constructor(
     readonly service: OAuthHarness,

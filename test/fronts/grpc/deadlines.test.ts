@@ -50,7 +50,7 @@ interface Sent {
   readonly refused: Promise<ServiceError>;
 }
 
-/** A harness whose stores may be stopped, and what its server reports of calls that have ended. */
+/** A harness whose stores may be stopped, and the server's reports of calls that have ended. */
 class StoppedStage {
   private constructor(
     private readonly grpc: GrpcHarness,
@@ -192,7 +192,7 @@ class HeldReads {
   }
 }
 
-/** Keeps the first call of the name, and what follows, waiting until it is opened. */
+/** Holds the first call with the name, and all later ones, until it is opened. */
 class Stop extends Gate {
   private arrive: () => void = () => undefined;
   readonly isReached = new Promise<void>((resolve) => {

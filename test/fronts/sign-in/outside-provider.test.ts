@@ -60,7 +60,7 @@ describe('sign-in through an outside provider', () => {
     await service.close();
   });
 
-  /** Goes to the provider, signs in there, and answers the address that the provider leads back to. */
+  /** Goes to the provider, signs in there, and returns the address that the provider redirects back to. */
   async function signInThere(subject = SUBJECT, from = browser): Promise<string> {
     const { headers } = await from.open('/sign-in/provider?return=/docs');
     const there = new TestBrowser(issuer);

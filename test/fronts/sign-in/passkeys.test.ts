@@ -30,7 +30,7 @@ describe('sign-in with a passkey', () => {
   const party = () => ({ id: 'localhost', origin: origin() });
 
   beforeEach(async () => {
-    // A store that takes its time lets answers that come together overtake each other.
+    // A slow store lets concurrent answers overtake each other.
     service = await OAuthHarness.open({ publicUrl: () => origin() }, { storeDelayMs: 2 });
     browser = new TestBrowser(origin());
     authenticator = new SoftwareAuthenticator();

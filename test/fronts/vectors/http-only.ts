@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.js';
 
 /**
- * One create request in the bytes of HTTP: what other fronts have no way to say. `{credential}` is replaced by the
+ * One create request in the bytes of HTTP, which other fronts cannot express. `{credential}` is replaced by the
  * owner's, `@own-generation` by the id of one of theirs; the connection closes after the answer unless the request says
  * otherwise.
  */

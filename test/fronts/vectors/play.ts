@@ -42,7 +42,7 @@ export interface VectorTarget {
   readonly client: FrontClient;
   /** Over the stores that the front works on. */
   readonly context: Context;
-  /** Sends bytes to an upload target and answers the status. */
+  /** Sends bytes to an upload target and returns the status. */
   put(target: JsonObject, bytes: Uint8Array): Promise<number>;
   advance(byMs: number): Promise<void>;
 }

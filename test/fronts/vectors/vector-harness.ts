@@ -11,7 +11,7 @@ import { type FrontClient, playOn, type VectorTarget } from './play.js';
 import { noteDown } from './report.js';
 import type { Vector } from './vector.js';
 
-/** One service that can be asked over every front, and what happens there between requests. */
+/** One service that can be called over every front, with the means to cause events between requests. */
 export interface VectorHarness extends Omit<VectorTarget, 'client'> {
   readonly clients: Readonly<Record<FrontName, FrontClient>>;
   close(): Promise<void>;

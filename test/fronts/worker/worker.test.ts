@@ -32,8 +32,8 @@ describe('a worker', () => {
   });
 });
 
-// Goal: a worker takes long ledgers into the usage of their accounts, so that nobody who asks first has to wait; neither an
-// outage of that nor a long one of them holds anything else up.
+// Goal: a worker takes long ledgers into the usage of their accounts, so that the first reader does not have to wait;
+// neither an outage of that nor a long one of them holds anything else up.
 // Method: a worker over memory stores whose account has a long ledger; reads of usage fail, or end when the test says so.
 
 describe('a worker over a long ledger', () => {

@@ -200,7 +200,7 @@ export class ComfyUiQueue {
     };
   }
 
-  /** A node whose inputs are all as in an earlier run gives what it gave then. */
+  /** A node whose inputs are all the same as in an earlier run returns the cached output. */
   private async outputOf(graph: Graph, id: string): Promise<NodeOutputs | undefined> {
     const key = JSON.stringify(neededBy(graph, id).map((one) => graph[one]));
     const cached = this.cache.get(key);

@@ -1,6 +1,7 @@
 /*
- * Goal: the base of the vendors' fakes logs and counts what came, and each fault does what its description says.
- * Method: the platform's own client sends real requests; what the client saw is held against what the server handled.
+ * Goal: the base of the vendors' fakes logs and counts requests, and each fault behaves as described.
+ * Method: the platform's own client sends real requests; the client's view is compared with the requests that the
+ * server handled.
  */
 import { createConnection } from 'node:net';
 import { once } from 'node:events';

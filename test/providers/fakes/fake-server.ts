@@ -14,7 +14,7 @@ export type { FakeAnswer } from './fake-answer.js';
 export type { FakeRoute } from './routes.js';
 
 export interface FakeServerOptions {
-  /** Answers what no route takes; 404 without a body when absent. */
+  /** Answers requests that match no route; 404 without a body when absent. */
   readonly otherwise?: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
   /** The limit of a request's body; a larger one is answered with 413. 64 MiB when absent. */
   readonly maxBodyBytes?: number;

@@ -26,7 +26,10 @@ const CANCELLED: Ending = {
   status: 499,
   body: { detail: 'Request was cancelled by the client', error_type: 'client_cancelled' },
 };
-/** Requests with these prompts end so, whatever `ending` says. One that is queued never begins, and one that is endless has. */
+/**
+ * The endings of requests with these prompts, whatever `ending` says. A queued one never starts; an endless one starts
+ * and never ends.
+ */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   endless: { ends: 'never' },
   queued: { ends: 'never' },

@@ -19,7 +19,7 @@ export interface FakePrediction {
   isRemoved: boolean;
 }
 
-/** Predictions with these prompts end so, whatever `ending` says. One that is queued never begins. */
+/** The endings of predictions with these prompts, whatever `ending` says. A queued one never starts. */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   endless: { ends: 'never' },
   queued: { ends: 'never' },

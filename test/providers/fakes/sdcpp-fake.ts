@@ -8,7 +8,7 @@ const MAX_PENDING = 64;
 const KEPT_S = 600;
 
 export interface Work {
-  /** Base64, one for each picture. Throws for a job that fails, with what the server says of it. */
+  /** Base64, one for each picture. Throws for a job that fails, with the server's error. */
   readonly pictures: () => Promise<readonly string[]>;
   readonly outputFormat: string;
   /** Never ends by itself. */
@@ -420,7 +420,7 @@ export const TAKEN_ANYWAY = {
   sample_params: { sample_steps: 0, sample_method: 'nonsense', guidance: { txt_cfg: 1 } },
 };
 
-/** The text with marks for what differs from time to time. */
+/** The text with placeholders for the parts that vary. */
 export function marked(text: string): string {
   return text
     .replaceAll(/job_[0-9a-f]+_[0-9a-f]{8}/g, '<id>')

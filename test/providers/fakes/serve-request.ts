@@ -24,7 +24,7 @@ export interface Serving {
   readonly maxLoggedBytes: number;
 }
 
-/** Reads, handles and answers, or does what the planned fault says. Throws what the handler throws. */
+/** Reads, handles and answers the request, or applies the planned fault. Rethrows the handler's error. */
 export async function serveRequest(serving: Serving): Promise<void> {
   const { message, response, record, planned } = serving;
   const gone = new AbortController();

@@ -199,7 +199,7 @@ describe('an answer in JSON with files', () => {
 /*
  * Goal: the short members of a JSON document are read unchanged, however its bytes are split, and long ones take no
  * memory.
- * Method: properties against the platform's own parser, and documents that repeat what was sent.
+ * Method: properties against the platform's own parser, and documents that repeat the sent data.
  */
 
 const tooLong = () => new Error('too long');

@@ -1,6 +1,6 @@
 /*
- * A program that reads a JSON document with files in it from the address it is given, in the way it is given, and prints what it
- * read and how much memory that took.
+ * A program that reads a JSON document with files in it from the given URL in the given way, and prints the data read
+ * and the memory used.
  */
 import { createHash } from 'node:crypto';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
@@ -16,7 +16,7 @@ import { get, localClient } from '../client.js';
 export interface ReadFiles {
   readonly digests: readonly string[];
   readonly rest: unknown;
-  /** The most memory of the process, less what it had before it read. Garbage is collected meanwhile. */
+  /** The peak memory of the process minus its memory before the read. Garbage is collected meanwhile. */
   readonly addedBytes: number;
 }
 

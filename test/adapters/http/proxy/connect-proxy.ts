@@ -13,7 +13,9 @@ export interface Asked {
 /** The proxy's reaction instead of opening a tunnel. */
 export type Refusing = (socket: Duplex) => void;
 
-/** A proxy on the loopback that opens tunnels to ports of the loopback, whatever the host, or does what a test says. */
+/**
+ * A proxy on the loopback that opens tunnels to ports of the loopback, whatever the host, or behaves as the test says.
+ */
 export class ConnectProxy {
   readonly asked: Asked[] = [];
   /** All that came through its tunnels from clients. */

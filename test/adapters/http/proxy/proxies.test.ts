@@ -115,8 +115,8 @@ describe('the proxies of the environment', () => {
 });
 
 /*
- * Goal: behind a proxy a request is as safe as without one: TLS is verified with the target itself, what must not be called is not, and
- * a request counts as sent only once the tunnel stands.
+ * Goal: behind a proxy a request is as safe as without one: TLS is verified with the target itself, forbidden targets
+ * are not called, and a request counts as sent only once the tunnel is open.
  * Method: a real proxy that opens tunnels, refuses them in every way, or listens in; real TLS servers behind it.
  */
 

@@ -273,8 +273,8 @@ describe('answers of Stable Diffusion web UI', () => {
 const START_BYTES = 12;
 
 /*
- * Goal: servers, which would take options, scripts and files from a request, are sent what the settings allow and nothing
- * else; what cannot be made is refused before it is sent.
+ * Goal: servers, which would take options, scripts and files from a request, are sent what the settings allow and
+ * nothing else; an impossible task is refused before it is sent.
  * Method: the bodies of requests as a fake receives them; fast-check for parameters and prompts of any kind.
  */
 

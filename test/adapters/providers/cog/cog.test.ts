@@ -18,8 +18,8 @@ import { vendorSubject } from '../vendor-subject.js';
 import { cogAt, SETTINGS, task } from './opened-cog.js';
 
 /*
- * Goal: provider_settings and options that cannot work are refused in one sentence, and a try of the connection says how the
- * container is.
+ * Goal: provider_settings and options that cannot work are refused in one sentence, and a connection check reports the
+ * state of the container.
  * Method: settings with one mistake each; a server that answers as a real container was measured to.
  */
 

@@ -1,5 +1,6 @@
 /*
- * Goal: a proposal is right about graphs as people make them, or says at its end what it does not know, and names the nodes.
+ * Goal: a proposal is right about graphs as people make them, or lists at its end what it could not determine, with the
+ * names of the nodes.
  * Method: small graphs after the shapes of public workflows; each proposal is checked as the service checks its catalog.
  */
 import { expect } from 'chai';

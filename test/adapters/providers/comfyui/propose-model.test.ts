@@ -197,7 +197,8 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
 });
 
 /*
- * Goal: a proposal follows switches, and says so where a size, a text or a length is computed, joined or said elsewhere too.
+ * Goal: a proposal follows switches, and says so where a size, a text or a length is computed, joined or also set
+ * elsewhere.
  * Method: small graphs after the shapes of public workflows, as in `propose-graphs.test.ts`.
  */
 

@@ -328,7 +328,8 @@ describe('the progress of ComfyUI tasks', () => {
 
 /*
  * Goal: reference files get to the server of their task before it, once for equal ones, and a task is never submitted without them.
- * Method: the provider on a fake server, whose uploads meet faults; what it was sent is held against what should have been sent.
+ * Method: the provider on a fake server, whose uploads meet faults; the requests it received are compared with the
+ * expected ones.
  */
 
 type Graph = Readonly<Record<string, { readonly inputs: JsonObject }>>;

@@ -11,7 +11,7 @@ import { LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js
 
 /*
  * Goal: a task reaches one server once, is found wherever it is, and delivers its own files only, whatever the servers do.
- * Method: the provider on fakes of servers; what they were sent is held against what should have been sent.
+ * Method: the provider on fakes of servers; the requests they received are compared with the expected ones.
  */
 
 describe('tasks on ComfyUI servers', () => {

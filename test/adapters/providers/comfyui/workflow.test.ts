@@ -103,7 +103,7 @@ describe('the graph of a workflow file', () => {
 });
 
 /*
- * Goal: what clients send gets to the inputs that the settings name and nowhere else, as a value of the type that is there.
+ * Goal: values from clients reach the inputs that the settings name and no others, with the type of the original value.
  * Method: arbitrary texts, numbers and JSON; each graph is compared with the workflow, input by input.
  */
 
@@ -320,7 +320,8 @@ describe('the graph of a ComfyUI task', () => {
 });
 
 /*
- * Goal: a check of the connection finds what a server could not run, says each in a sentence, and nothing else.
+ * Goal: a connection check finds everything that a server could not run, reports each fault in a sentence, and nothing
+ * else.
  * Method: workflows with one mistake each against classes as servers describe them; connections with one mistake each.
  */
 

@@ -69,7 +69,7 @@ export const LONG_SETTINGS: JsonObject = {
   inputs: { prompt: PROMPT, seed: [{ node: '1', input: 'color', maximum: 16_777_215 }] },
 };
 
-/** A fresh folder with these files, and what removes it. */
+/** A fresh folder with these files, and the function that removes it. */
 export function folderWith(files: Readonly<Record<string, JsonObject | string>>): {
   readonly folder: string;
   readonly remove: () => void;

@@ -14,7 +14,8 @@ import { AUTH, httpJsonAt, mapping, studioMapping, task } from './opened-http-js
 /*
  * Goal: an answer is believed only where the mapping says what it means; addresses in it lead nowhere but to the
  * configured server and listed hosts; and the key stays with that server.
- * Method: servers that answer as three APIs do, with single answers replaced, and what the provider made of them.
+ * Method: servers that answer as three APIs do, with single answers replaced, and the provider's interpretation of
+ * them.
  */
 
 const STUDIO = studioMapping();

@@ -47,7 +47,7 @@ interface Case {
   readonly failures: RemoteProviderSubject['failures'];
   /** Whether it makes videos: the reference is a first frame then, there is one output, and none can be partial. */
   readonly isVideo?: boolean;
-  /** Whether an ended task says what it has cost; it does when absent. */
+  /** Whether an ended task reports its cost; it does when absent. */
   readonly hasCost?: boolean;
   /** Whether the state is the member `status`. */
   readonly hasStatusWord?: boolean;

@@ -12,7 +12,7 @@ import { MEMORY_BYTES } from '../../../fixtures/marked-media.js';
 import { SILENT } from '../../../fixtures/memory-stores.js';
 import { defaultsOf } from '../vendor-subject.js';
 
-/** The mapping of an API, as a catalog has it. */
+/** The mapping of an API, in the form of a catalog. */
 export function mapping(name: 'replicate' | 'fal'): JsonObject {
   return parse(
     readFileSync(join(ROOT, `test/adapters/providers/http-json/mappings/${name}.yaml`), 'utf8'),

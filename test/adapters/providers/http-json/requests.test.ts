@@ -12,8 +12,8 @@ import { referenceOf } from '../vendor-subject.js';
 import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
 
 /*
- * Goal: what users send changes values of a request and nothing else: no path, no header, no member, no type; and a task that
- * the settings cannot map is not sent.
+ * Goal: users' input changes values of a request and nothing else: no path, no header, no member, no type; and a task
+ * that the settings cannot map is not sent.
  * Method: arbitrary prompts and parameters against fakes that keep what they received; single tasks with files.
  */
 

@@ -28,7 +28,7 @@ import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from '
 const place = { ...IMAGE_PLACE, options: { auth: AUTH.studio } };
 const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
 
-/** The example, with a member set; undefined takes it away. */
+/** The example with a member set; undefined removes it. */
 function changed(path: string, value: Json | undefined): JsonObject {
   const settings = structuredClone(studioMapping());
   const names = path.split('/');

@@ -192,8 +192,8 @@ videosContract('openai', { preset: 'openai', api: 'video', model: 'gpt-image-2' 
 
 /*
  * Goal: the fake answers as OpenAI does, and the provider asks as OpenAI's own client does.
- * Method: the official client of OpenAI for Node, which never retries here, against the fake; what the fake received of it is held
- * against what it received of the provider.
+ * Method: the official client of OpenAI for Node, which never retries here, against the fake; the requests that the
+ * fake received from it are compared with those of the provider.
  */
 
 const CLIENT_KEY = 'sk-test';
@@ -293,7 +293,7 @@ describe('the official client of OpenAI', () => {
 });
 
 /*
- * Goal: the provider works with a server that nobody here has written, and the trap that the preset closes is a real one.
+ * Goal: the provider works with a third-party server, and the vulnerability that the preset closes is a real one.
  * Method: sd-server of stable-diffusion.cpp by its API of OpenAI, with a model of zeros. Its own commands in the prompt, which the
  * preset refuses, make it quick.
  */

@@ -18,8 +18,8 @@ import { referenceOf } from '../vendor-subject.js';
 import { sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
 /*
- * Goal: settings that sd-server would take and silently change are refused in one sentence when the catalog is read, and
- * a try of the connection says what the server does not have.
+ * Goal: settings that sd-server would take and silently change are refused in one sentence when the catalog is read,
+ * and a connection check reports what the server lacks.
  * Method: settings with one mistake each; the capabilities of a fake.
  */
 
@@ -143,8 +143,8 @@ describe('a try of the connection to sd-server', () => {
 });
 
 /*
- * Goal: sd-server, which takes anything, is sent what the settings allow and nothing else; what cannot be made is refused
- * before it is sent.
+ * Goal: sd-server, which takes anything, is sent what the settings allow and nothing else; an impossible task is
+ * refused before it is sent.
  * Method: the bodies of requests as a fake receives them; fast-check for parameters of any kind.
  */
 

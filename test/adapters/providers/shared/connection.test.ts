@@ -192,7 +192,7 @@ describe('addresses of other hosts in answers', () => {
     return one;
   };
 
-  /** Logs what work throws, and holds all that was logged against the token. */
+  /** Logs the error that the work throws, and checks that no log line contains the token. */
   async function keepsSecret(work: Promise<unknown>, shown = `GET https://${HOST}: `): Promise<void> {
     const error = await failureOf(work);
     expect(error).to.be.instanceOf(Error);

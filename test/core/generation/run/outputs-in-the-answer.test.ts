@@ -263,7 +263,7 @@ class ReadingProvider extends ScriptedProvider {
   }
 }
 
-/** A generation with a reference that is read while `fails` says how. */
+/** A generation whose reference fails to be read as `fails` says. */
 async function openUnread(fails: { how: 'opening' | 'midway' | 'not' }) {
   const provider = new ReadingProvider();
   const harness = await CoreHarness.open({

@@ -403,13 +403,13 @@ describe('an output that never arrives', () => {
   });
 });
 
-// Goal: a signer signs each output once, after its metadata is gone; a signer that fails, waits or breaks a file costs
-// nobody an output; and nothing but the delivered objects is left at rest.
+// Goal: a signer signs each output once, after its metadata is gone; a signer that fails, waits or breaks a file never
+// loses an output; and in the end only the delivered objects remain.
 // Method: signers that add bytes, refuse, never answer, answer with junk, or meet a store that fails.
 
 const SIGNATURE = ' signed';
 
-/** Appends a signature, and records what it was given. */
+/** Appends a signature, and records its inputs. */
 class AppendingSigner implements OutputSigner {
   readonly given: { readonly file: UnsignedFile; readonly text: string }[] = [];
 

@@ -8,8 +8,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends these very bytes and answers what came back until the server closed the connection. `hangUp` closes our side
- * once they are sent.
+ * Sends exactly these bytes and returns the text received until the server closed the connection. `hangUp` closes our
+ * side once they are sent.
  */
 export function exchange(port: number, bytes: string | Uint8Array, { hangUp = false } = {}): Promise<string> {
   return new Promise((resolve) => {
@@ -24,7 +24,7 @@ export function exchange(port: number, bytes: string | Uint8Array, { hangUp = fa
   });
 }
 
-/** The first answer in what came back. */
+/** The first answer in the received text. */
 export function parseAnswer(text: string): RawAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
