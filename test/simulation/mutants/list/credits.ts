@@ -29,7 +29,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     file: DECIDE,
     find: "if (account.available + credits < 0) return { refused: 'CREDITS_INSUFFICIENT' };",
     replace:
-      "if (account.available + credits < 0) return { moves: [move('adjustment', 'available', 'issued', account.available)] };",
+      "if (account.available + credits < 0) return { moves: [moveOf('adjustment', 'available', 'issued', account.available)] };",
     why: 'An adjustment below zero is cut down to the balance instead of being refused.',
   },
   {

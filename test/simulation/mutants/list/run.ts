@@ -118,8 +118,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     breaks: [20],
     file: 'core/generation/run/dispatcher.js',
     find: 'giveUp(slot); return taken?.needsRoom;',
-    replace: 'place.entry?.release(); return taken?.needsRoom;',
-    why: 'A place in the lane is lost whenever there was nothing to take.',
+    replace: 'slot.entry?.release(); return taken?.needsRoom;',
+    why: 'A slot of the model is lost whenever there was nothing to take.',
   },
   {
     name: 'room-at-a-provider-never-given-back',
