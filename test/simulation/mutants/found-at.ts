@@ -150,7 +150,7 @@ export const FOUND_AT: Readonly<Record<string, number | undefined>> = {
   'cap-of-a-grant-forgotten': 3,
   'cap-of-a-grant-by-month': 13,
   'output-kept-in-part-delivered': 10,
-  'outputs-collected-twice-under-one-fence': 90,
+  'outputs-collected-twice-under-one-fence': 31,
   'completion-replayed-from-another-keys-success': 22,
   'completion-answered-after-a-takeover': 1,
   'key-freed-in-the-dark': 37,
