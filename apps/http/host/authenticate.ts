@@ -76,7 +76,8 @@ export interface AdmissionRules {
 }
 
 /** A request whose sender is known, and which counts against the rate of its credential. */
-export interface Admission extends AdmissionRules {
+export interface Admission {
+  readonly rules: AdmissionRules;
   readonly caller: Caller;
   readonly authenticatedAt: number;
 }
@@ -88,7 +89,7 @@ export async function admitRequest(ctx: RoutedContext, rules: AdmissionRules): P
   const authenticatedAt = rules.clock.now();
   const points = pointsOf(Math.min(declaredBytes(ctx.req) ?? 0, rules.maxBodyBytes));
   if (rules.rateLimit) await rules.rateLimit.take(caller.credentialId, ctx.res, points);
-  return { ...rules, caller, authenticatedAt };
+  return { rules, caller, authenticatedAt };
 }
 
 const STALE_AFTER_MS = 1_000;
@@ -99,7 +100,7 @@ const STALE_AFTER_MS = 1_000;
  */
 export async function readAdmittedBody<T>(
   ctx: RoutedContext,
-  { access, clock, rateLimit, caller, authenticatedAt }: Admission,
+  { rules: { access, clock, rateLimit }, caller, authenticatedAt }: Admission,
   read: (arrived: (byteSize: number) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const isChunked = declaredBytes(ctx.req) === undefined;

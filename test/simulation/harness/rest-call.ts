@@ -37,7 +37,11 @@ export async function callRest(
     target: { path: '/', query },
     context,
     caller,
-    admission: { access, clock, caller, rateLimit: undefined, maxBodyBytes: 0, authenticatedAt: clock.now() },
+    admission: {
+      rules: { access, clock, rateLimit: undefined, maxBodyBytes: 0 },
+      caller,
+      authenticatedAt: clock.now(),
+    },
     api: {
       context,
       access,
