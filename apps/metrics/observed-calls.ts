@@ -54,30 +54,48 @@ function methodsOf(port: object): ReadonlySet<string> {
 }
 
 function observedCall(port: object, call: Call, observers: readonly CallObserver[]): Call {
-  const tell = (report: (observer: CallObserver) => void): void => {
-    for (const observer of observers) {
+  const begun = allOf(observers.map((observer) => observer.begun?.bind(observer)));
+  const answered = allOf(observers.map((observer) => observer.answered?.bind(observer)));
+  const failed = allOf(observers.map((observer) => observer.failed?.bind(observer)));
+  const ended = allOf(observers.map((observer) => observer.ended?.bind(observer)));
+  return (...args) => {
+    const beganAt = performance.now();
+    begun();
+    const outcome = called(port, call, args);
+    outcome.then(
+      (answer) => {
+        const seconds = secondsSince(beganAt);
+        answered(answer, args);
+        ended(seconds);
+      },
+      (error: unknown) => {
+        const seconds = secondsSince(beganAt);
+        failed(error);
+        ended(seconds);
+      },
+    );
+    return outcome;
+  };
+}
+
+/** All these reports as one that never throws. */
+function allOf<Args extends readonly unknown[]>(
+  reports: readonly (((...args: Args) => void) | undefined)[],
+): (...args: Args) => void {
+  const made = reports.filter((report) => report !== undefined);
+  return (...args) => {
+    for (const report of made) {
       try {
-        report(observer);
+        report(...args);
       } catch {
         // A number that could not be counted is worth less than the call it is about.
       }
     }
   };
-  return (...args) => {
-    const beganAt = performance.now();
-    tell((observer) => observer.begun?.());
-    const outcome = called(port, call, args);
-    const end = (report: (observer: CallObserver) => void): void => {
-      const seconds = (performance.now() - beganAt) / 1_000;
-      tell(report);
-      tell((observer) => observer.ended?.(seconds));
-    };
-    outcome.then(
-      (answer) => end((observer) => observer.answered?.(answer, args)),
-      (error: unknown) => end((observer) => observer.failed?.(error)),
-    );
-    return outcome;
-  };
+}
+
+function secondsSince(beganAt: number): number {
+  return (performance.now() - beganAt) / 1_000;
 }
 
 /** An adapter of another package may throw, or return its answer, where it should return a promise. */
