@@ -51,7 +51,7 @@ export async function createApp(
   context: Money & Identity & Machine & Call,
   { accountId, name }: { readonly accountId: string; readonly name: string },
 ): Promise<App> {
-  if (!(await context.accounts.read(accountId, context.call)))
+  if (!(await context.accounts.read(accountId, context.call, 'totals')))
     throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
   throwIfAborted(context.call);
