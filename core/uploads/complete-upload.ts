@@ -100,12 +100,14 @@ async function makeReady(
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
     // The copy is what is checked, because it cannot change between the check and its use.
-    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: Error) => error);
-    if (inspected instanceof Error) {
+    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) =>
+      error instanceof ServiceError ? error : { error },
+    );
+    if ('error' in inspected || inspected instanceof ServiceError) {
       // The refusal or failure stands unless the upload changed meanwhile.
       if ((await dropCopy(context, copying, objectKey)) === 'conflict') continue;
-      if (inspected instanceof ServiceError) return inspected;
-      throw inspected;
+      if ('error' in inspected) throw inspected.error;
+      return inspected;
     }
     const now = clock.now();
     const ready = withAttention(
