@@ -62,7 +62,7 @@ export interface RefusedWrite {
 }
 
 const DEFAULT_POOL_SIZE = 50;
-const DEFAULT_TIMEOUT_MS = 5_000;
+export const DEFAULT_TIMEOUT_MS = 5_000;
 
 /** A connected client and one of its databases, for all operations, with a bound on every wait. */
 export class MongoConnection {

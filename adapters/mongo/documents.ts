@@ -6,6 +6,7 @@ import {
   MongoBulkWriteError,
   type OptionalUnlessRequiredId,
   UUID,
+  type WithId,
 } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
@@ -194,10 +195,7 @@ export interface CreatedList {
  * The records of a page, newest first, and one more where there is a next page. Asks twice, each time for a stretch of the
  * index: what was created at the time of the place, and what before.
  */
-export async function listByCreation<
-  R extends { readonly version: number; readonly dueAt: number },
-  D extends RecordDocument,
->(
+export async function listByCreation<R extends VersionedRecord, D extends RecordDocument>(
   documents: VersionedDocuments<R, D>,
   { filter, hint, createdFrom = 0, createdBefore }: CreatedList,
   page: PageRequest,
@@ -216,6 +214,46 @@ export async function listByCreation<
     ...sameTime,
     ...(await ask({ createdAt: { $gte: createdFrom, $lt: place.createdAt } }, limit - sameTime.length)),
   ];
+}
+
+/** What an account has, in the order of its ids, and one more where there is a next page. */
+export async function listByAccount<D extends Document>(
+  connection: MongoConnection,
+  collection: Collection<D>,
+  hint: string,
+  accountId: string,
+  page: PageRequest,
+  call: Cancellation | undefined,
+): Promise<WithId<D>[]> {
+  const limit = checkedLimit(page.limit) + 1;
+  const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
+  if (account === null || after === null) return [];
+  const filter = { account, ...(after === undefined ? {} : { _id: { $gt: after } }) };
+  return connection.ask(
+    (limits) => collection.find(filter as never, { sort: { _id: 1 }, limit, hint, ...limits }).toArray(),
+    call,
+  );
+}
+
+/**
+ * Removes what is kept no longer. The removal checks the time again: what was stored again, or is kept for longer, since it
+ * was found here remains.
+ */
+export async function removeDue<D extends { readonly _id: string; readonly removeAt: number }>(
+  connection: MongoConnection,
+  collection: Collection<D>,
+  hint: string,
+  now: number,
+  limit: number,
+): Promise<number> {
+  const due = { removeAt: { $lte: now } } as Filter<D>;
+  const found = await connection.ask((limits) =>
+    collection.find(due, { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint, ...limits }).toArray(),
+  );
+  if (found.length === 0) return 0;
+  const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...due } as Filter<D>;
+  const { deletedCount } = await connection.ask((limits) => collection.deleteMany(filter, { ...limits, hint: BY_ID }));
+  return deletedCount;
 }
 
 interface NamedDocument {
@@ -259,13 +297,21 @@ export class NamedDocuments<T extends { readonly version: number }> {
   }
 
   private async insert(document: NamedDocument): Promise<'applied' | 'conflict'> {
-    try {
-      await this.connection.ask((limits) => this.collection.insertOne(document, limits));
-      return 'applied';
-    } catch (error) {
-      if (isDuplicateKey(error)) return 'conflict';
-      throw error;
-    }
+    const isFirst = await insertIfFree(() =>
+      this.connection.ask((limits) => this.collection.insertOne(document, limits)),
+    );
+    return isFirst ? 'applied' : 'conflict';
+  }
+}
+
+/** Whether the insert was made; otherwise its key is taken, and it has written nothing. */
+export async function insertIfFree(insert: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await insert();
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
   }
 }
 
@@ -280,12 +326,7 @@ export async function firstOrExisting<T>(
   read: () => Promise<T | null>,
 ): Promise<Insertion<T>> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    try {
-      await insert();
-      return { inserted: true };
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
+    if (await insertIfFree(insert)) return { inserted: true };
     const existing = await read();
     if (existing !== null) return { inserted: false, existing };
   }

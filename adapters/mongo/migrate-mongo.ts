@@ -1,8 +1,15 @@
 import type { AnyBulkWriteOperation, Collection, Db, IndexDescriptionInfo, UUID } from 'mongodb';
 import type { GenerationRecord } from '../../core/generation/generation.js';
 import { recordFrom } from '../record-text.js';
-import { isDuplicateKey, MongoConnection, type MongoOptions, MongoRefused, serverCode } from './connection.js';
-import type { RecordDocument } from './documents.js';
+import {
+  DEFAULT_TIMEOUT_MS,
+  isDuplicateKey,
+  MongoConnection,
+  type MongoOptions,
+  MongoRefused,
+  serverCode,
+} from './connection.js';
+import { insertIfFree, type RecordDocument } from './documents.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { listedFields } from './mongo-generation-store.js';
 import {
@@ -34,7 +41,7 @@ export async function migrateMongo(
   options: MongoOptions,
   beside: SetUpBeside = nothingBeside,
 ): Promise<readonly string[]> {
-  const { timeoutMs = 5_000 } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   // Finding the server and a connection is to take no longer than ever; only the commands may.
   const patient = { serverSelectionTimeoutMS: timeoutMs, connectTimeoutMS: timeoutMs, waitQueueTimeoutMS: timeoutMs };
   const connection = await MongoConnection.open(
@@ -219,11 +226,7 @@ export function schemaVersions(db: Db) {
     async raise(): Promise<boolean> {
       // An insert, so that it is the first or nothing: no release before has used the database then, or will.
       const anew = { _id: 'schema' as const, version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM };
-      const isNew = await collection.insertOne(anew).then(
-        () => true,
-        (error: unknown) => (isDuplicateKey(error) ? false : Promise.reject(error)),
-      );
-      if (isNew) return true;
+      if (await insertIfFree(() => collection.insertOne(anew))) return true;
       const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
       return (await collection.updateOne({ _id: 'schema' }, { $max: newest })).modifiedCount > 0;
     },

@@ -17,8 +17,8 @@ import {
   outboxEntry,
   totalsOf,
 } from './account-documents.js';
-import { isDuplicateKey, type MongoConnection, type OrderedWrite } from './connection.js';
-import { ownUuid, textOf, uuidOf } from './documents.js';
+import { type MongoConnection, type OrderedWrite } from './connection.js';
+import { insertIfFree, ownUuid, textOf, uuidOf } from './documents.js';
 import { LedgerFlushes, type LedgerForm, MongoLedger } from './mongo-ledger.js';
 import { BY_ID } from './schema.js';
 
@@ -60,13 +60,10 @@ export class MongoAccountStore implements AccountStore {
       holds: [],
       outbox: [],
     };
-    try {
-      await this.connection.ask((limits) => this.accounts.insertOne(document, limits));
-      return 'created';
-    } catch (error) {
-      if (isDuplicateKey(error)) return 'exists';
-      throw error;
-    }
+    const isFirst = await insertIfFree(() =>
+      this.connection.ask((limits) => this.accounts.insertOne(document, limits)),
+    );
+    return isFirst ? 'created' : 'exists';
   }
 
   read(accountId: string, call?: Cancellation): Promise<Account | null>;

@@ -5,6 +5,7 @@ import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
 import { isDuplicateKey, type MongoConnection } from './connection.js';
+import { removeDue } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface ArtefactDocument {
@@ -118,30 +119,11 @@ export class MongoArtefactStore implements ArtefactStore {
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {
-    const removed = await this.removeDue(this.artefacts, 'artefacts_by_removal', now, checkedLimit(limit));
+    const removed = await removeDue(this.connection, this.artefacts, 'artefacts_by_removal', now, checkedLimit(limit));
     const left = limit - removed;
     return left > 0
-      ? removed + (await this.removeDue(this.endedGroups, 'ended_groups_by_removal', now, left))
+      ? removed + (await removeDue(this.connection, this.endedGroups, 'ended_groups_by_removal', now, left))
       : removed;
-  }
-
-  private async removeDue<D extends { readonly _id: string; readonly removeAt: number }>(
-    collection: Collection<D>,
-    hint: string,
-    now: number,
-    limit: number,
-  ): Promise<number> {
-    const due = { removeAt: { $lte: now } } as Filter<D>;
-    const found = await this.connection.ask((limits) =>
-      collection.find(due, { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint, ...limits }).toArray(),
-    );
-    if (found.length === 0) return 0;
-    // An artefact that was stored again in the meantime remains.
-    const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...due } as Filter<D>;
-    const { deletedCount } = await this.connection.ask((limits) =>
-      collection.deleteMany(filter, { ...limits, hint: BY_ID }),
-    );
-    return deletedCount;
   }
 
   private newest(filter: Filter<ArtefactDocument>, hint: string, limit: number): Promise<ArtefactDocument[]> {

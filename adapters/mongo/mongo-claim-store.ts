@@ -3,7 +3,7 @@ import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting, insertUnordered, ownUuid, textOf } from './documents.js';
+import { firstOrExisting, insertUnordered, ownUuid, removeDue, textOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface ClaimDocument {
@@ -71,22 +71,11 @@ export class MongoClaimStore implements ClaimStore {
     let removed = 0;
     while (removed < limit) {
       const wanted = Math.min(limit - removed, MAX_REMOVED_AT_ONCE);
-      const some = await this.removeSome(now, wanted);
+      const some = await removeDue(this.connection, this.claims, 'claims_by_removal', now, wanted);
       removed += some;
       if (some < wanted) break;
     }
     return removed;
-  }
-
-  /** A claim's time may be extended after it was found here; the removal checks the time again. */
-  private async removeSome(now: number, limit: number): Promise<number> {
-    const expired = { removeAt: { $lte: now } };
-    const options = { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint: 'claims_by_removal' } as const;
-    const found = await this.connection.ask((limits) => this.claims.find(expired, { ...options, ...limits }).toArray());
-    if (found.length === 0) return 0;
-    const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...expired };
-    return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID })))
-      .deletedCount;
   }
 }
 

@@ -1,10 +1,10 @@
-import type { Collection, Document, UUID, WithId } from 'mongodb';
+import type { Collection, Document, UUID } from 'mongodb';
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
 import type { Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
-import { isDuplicateKey, type MongoConnection } from './connection.js';
-import { ownUuid, textOf, uuidOf } from './documents.js';
+import type { MongoConnection } from './connection.js';
+import { insertIfFree, listByAccount, ownUuid, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface AppDocument {
@@ -52,7 +52,7 @@ export class MongoCredentialStore implements CredentialStore {
 
   async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
     return pageOf(
-      (await this.listed(this.apps, 'apps_by_account', accountId, page, call)).map(appOf),
+      (await listByAccount(this.connection, this.apps, 'apps_by_account', accountId, page, call)).map(appOf),
       page,
       (app) => app.appId,
     );
@@ -81,7 +81,7 @@ export class MongoCredentialStore implements CredentialStore {
 
   async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
     return pageOf(
-      (await this.listed(this.keys, 'keys_by_account', accountId, page, call)).map(keyOf),
+      (await listByAccount(this.connection, this.keys, 'keys_by_account', accountId, page, call)).map(keyOf),
       page,
       (key) => key.keyId,
     );
@@ -91,13 +91,10 @@ export class MongoCredentialStore implements CredentialStore {
     collection: Collection<D>,
     document: D,
   ): Promise<'created' | 'exists'> {
-    try {
-      await this.connection.ask((limits) => collection.insertOne(document as never, limits));
-      return 'created';
-    } catch (error) {
-      if (isDuplicateKey(error)) return 'exists';
-      throw error;
-    }
+    const isFirst = await insertIfFree(() =>
+      this.connection.ask((limits) => collection.insertOne(document as never, limits)),
+    );
+    return isFirst ? 'created' : 'exists';
   }
 
   private keyByDigest(digest: string): Promise<KeyDocument | null> {
@@ -107,23 +104,6 @@ export class MongoCredentialStore implements CredentialStore {
   private async keyById(keyId: string): Promise<KeyDocument | null> {
     const _id = uuidOf(keyId);
     return _id === null ? null : this.connection.ask((limits) => this.keys.findOne({ _id }, limits));
-  }
-
-  private async listed<D extends Document>(
-    collection: Collection<D>,
-    hint: string,
-    accountId: string,
-    page: PageRequest,
-    call: Cancellation | undefined,
-  ): Promise<WithId<D>[]> {
-    const limit = checkedLimit(page.limit) + 1;
-    const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
-    if (account === null || after === null) return [];
-    const filter = { account, ...(after === undefined ? {} : { _id: { $gt: after } }) };
-    return this.connection.ask(
-      (limits) => collection.find(filter as never, { sort: { _id: 1 }, limit, hint, ...limits }).toArray(),
-      call,
-    );
   }
 }
 

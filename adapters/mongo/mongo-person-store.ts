@@ -1,10 +1,10 @@
-import type { Collection, Filter, UUID } from 'mongodb';
+import type { Collection, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
-import { type CommandLimits, isDuplicateKey, type MongoConnection } from './connection.js';
-import { ownUuid, textOf, uuidOf } from './documents.js';
+import type { CommandLimits, MongoConnection } from './connection.js';
+import { insertIfFree, listByAccount, ownUuid, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface PersonDocument {
@@ -65,14 +65,7 @@ export class MongoPersonStore implements PersonStore {
   }
 
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
-    const limit = checkedLimit(page.limit) + 1;
-    const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
-    if (account === null || after === null) return { items: [] };
-    const filter: Filter<PersonDocument> = { account, ...(after === undefined ? {} : { _id: { $gt: after } }) };
-    const found = await this.connection.ask(
-      (limits) => this.people.find(filter, { sort: { _id: 1 }, limit, hint: 'people_by_account', ...limits }).toArray(),
-      call,
-    );
+    const found = await listByAccount(this.connection, this.people, 'people_by_account', accountId, page, call);
     return pageOf(found.map(personOf), page, (person) => person.personId);
   }
 
@@ -103,13 +96,7 @@ export class MongoPersonStore implements PersonStore {
   }
 
   private async create(insert: (limits: CommandLimits) => Promise<unknown>): Promise<'created' | 'exists'> {
-    try {
-      await this.connection.ask(insert);
-      return 'created';
-    } catch (error) {
-      if (isDuplicateKey(error)) return 'exists';
-      throw error;
-    }
+    return (await insertIfFree(() => this.connection.ask(insert))) ? 'created' : 'exists';
   }
 }
 
