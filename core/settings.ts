@@ -8,6 +8,11 @@ const DAY = 24 * HOUR;
 /** The largest clock skew between two machines. */
 export const MAX_CLOCK_SKEW_MS = 60_000;
 
+/** When the UTC day of a time began. */
+export function startOfDay(time: number): number {
+  return Math.floor(time / DAY) * DAY;
+}
+
 /** Whether a time that was written as the present is so far ahead that its clock has been set back since. */
 export function isFarAhead(time: number, now: number): boolean {
   return time > now + MAX_CLOCK_SKEW_MS;

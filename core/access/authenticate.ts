@@ -1,6 +1,7 @@
 import type { Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { findAccessToken, isAccessTokenShaped, noteGrantUse } from '../people/grants.js';
+import { startOfDay } from '../settings.js';
 import {
   accountSuspended,
   type ApiKey,
@@ -175,7 +176,7 @@ const DAY_MS = 86_400_000;
  * is left alone, so that two clocks never overwrite each other's day.
  */
 export function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
-  const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
+  const today = startOfDay(clock.now());
   const { lastUsedAt = -Infinity } = key;
   if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;
   credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);

@@ -5,6 +5,7 @@ import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { derivedUuid } from '../ids.js';
+import { startOfDay } from '../settings.js';
 import type { Artefact, Person } from './person.js';
 
 /** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */
@@ -135,7 +136,7 @@ export async function endGrant({ artefacts, clock, settings }: Identity & Machin
 /** Postpones the end of a grant that is used, and writes the day of its use. A lost write is of no harm. */
 export async function noteGrantUse({ artefacts, clock, settings }: Identity & Machine, grant: Grant): Promise<void> {
   const now = clock.now();
-  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const today = startOfDay(now);
   if (grant.endedAt !== undefined || (grant.lastUsedAt ?? 0) >= today) return;
   await artefacts.put(artefactOf({ ...grant, lastUsedAt: today, expiresAt: now + settings.grantIdleMs }));
 }

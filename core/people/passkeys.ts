@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.js';
 import { isUuid } from '../ids.js';
 import type { JsonObject } from '../json.js';
 import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../ports/machine.js';
+import { startOfDay } from '../settings.js';
 import { secretDigest, secretText } from './grants.js';
 import { changePerson, requireEpoch } from './manage-people.js';
 import { requirePasskeyOfOperator } from './operators.js';
@@ -105,7 +106,6 @@ function requireOwn({ passkeys }: Person, credentialId: string): readonly Passke
 }
 
 const SIGN_IN = 'passkey-sign-in';
-const DAY_MS = 86_400_000;
 
 /** The browser's response to the challenge. */
 export interface PasskeyAnswer {
@@ -141,7 +141,7 @@ export async function personByPasskey(
 
 /** Keeps the counter and the UTC day of the use. Undefined if the passkey may not be used, as it is stored by now. */
 async function noteUse(ports: Identity & Machine & Call, personId: string, used: Passkey): Promise<Person | undefined> {
-  const lastUsedAt = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
+  const lastUsedAt = startOfDay(ports.clock.now());
   let isRefused = false;
   const person = await changePerson(ports, personId, (current) => {
     const known = current.passkeys.find(({ credentialId }) => credentialId === used.credentialId);

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside.js';
 import type { ArtefactKey, IdentityKey } from '../ports/stores.js';
+import { startOfDay } from '../settings.js';
 import { secretDigest, secretText } from './grants.js';
 import { changePerson, readSignInEmail, setPassword } from './manage-people.js';
 import { type Artefact, MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
@@ -11,7 +12,6 @@ import { requireRecentSignIn, type SignedIn } from './sessions.js';
 const LINK = 'sign-in-link';
 const SECRET_BYTES = 32;
 const KEPT_MS = 86_400_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Finds the person with this address and password. Undefined for an unknown address, a wrong password, and a person who
@@ -86,7 +86,7 @@ export async function noteSignIn(
   ports: Identity & Machine & Call,
   { personId, lastSignInAt = -Infinity }: Person,
 ): Promise<void> {
-  const today = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
+  const today = startOfDay(ports.clock.now());
   if (lastSignInAt < today) await changePerson(ports, personId, (person) => ({ ...person, lastSignInAt: today }));
 }
 
