@@ -364,13 +364,17 @@ export class AccountDraft implements AccountView {
       expectedVersion: this.base.version,
       version: this.base.version + 1,
       ...this.books,
-      lastSequence: this.base.lastSequence + this.entries.length,
+      lastSequence: this.lastSequence,
       holdsOpened: [...this.opened.values()],
       holdsClosed: [...this.closed],
       entries: this.entries,
       ...this.usesChanged(),
       ...(this.profile === undefined ? {} : { profile: this.profile }),
     };
+  }
+
+  private get lastSequence(): number {
+    return this.base.lastSequence + this.entries.length;
   }
 
   private usesChanged(): Pick<AccountChange, 'capUses' | 'capUsesDropped'> {
@@ -384,12 +388,12 @@ export class AccountDraft implements AccountView {
 
   /** The account once the change is written. Takes ownership of the base, which must not be used afterwards. */
   written(): OwnedAccount {
-    const { version, lastSequence } = this.change();
     for (const generationId of this.closed) this.base.holds.delete(generationId);
     for (const opened of this.opened.values()) this.base.holds.set(opened.generationId, opened);
     const { suspendedAt, ...base } = this.base;
+    const version = base.version + 1;
     const written = this.profile ?? (suspendedAt === undefined ? {} : { suspendedAt });
-    return { ...base, ...written, ...this.books, version, lastSequence, ...this.usesWritten() };
+    return { ...base, ...written, ...this.books, version, lastSequence: this.lastSequence, ...this.usesWritten() };
   }
 
   private usesWritten(): Pick<OwnedAccount, 'capUses'> {
@@ -408,7 +412,7 @@ export class AccountDraft implements AccountView {
     this.entries.push(
       entryOf(move, command, {
         accountId: this.base.accountId,
-        sequence: this.base.lastSequence + this.entries.length + 1,
+        sequence: this.lastSequence + 1,
         at: now,
         availableAfter: this.books.available,
       }),
