@@ -282,25 +282,21 @@ export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRe
     events = END_EVENTS,
     description,
   } = readBody<EndpointChange & Pick<EndpointRequest, 'url'>>(ports, CREATE_WEBHOOK_SCHEMA, body);
-  requireAddress(ports, url, 'url');
+  requireAddress(ports, url);
   return { url, events: inOrder(events), ...(description === undefined ? {} : { description }) };
 }
 
 /** Throws as `readEndpointRequest` does. */
 export function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
   const change = readBody<EndpointChange>(ports, UPDATE_WEBHOOK_SCHEMA, body);
-  if (change.url !== undefined) requireAddress(ports, change.url, 'url');
+  if (change.url !== undefined) requireAddress(ports, change.url);
   return { ...change, ...(change.events === undefined ? {} : { events: inOrder(change.events) }) };
 }
 
-/** Throws FIELD_INVALID for an address that must not be called; `name` is what the client knows it by. */
-export function requireAddress(
-  { webhookSender }: Pick<NeedsRequest, 'webhookSender'>,
-  url: string,
-  name: string,
-): void {
+/** Throws FIELD_INVALID for an address that must not be called. */
+function requireAddress({ webhookSender }: Pick<NeedsRequest, 'webhookSender'>, url: string): void {
   const fault = webhookSender.addressFault(url);
-  if (fault !== undefined) throw fieldInvalid(`/${name}`, `${name} ${fault}.`);
+  if (fault !== undefined) throw fieldInvalid('/url', `url ${fault}.`);
 }
 
 function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
