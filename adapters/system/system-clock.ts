@@ -1,7 +1,5 @@
 import type { Clock } from '../../core/ports/machine.js';
-
-/** The longest delay of a runtime timer; beyond it the timer would fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
+import { MAX_WAIT_MS } from '../../core/waiting.js';
 
 /** The machine's clock and timers. */
 export class SystemClock implements Clock {
@@ -21,8 +19,9 @@ export class SystemClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    if (!(delayMs >= 0 && delayMs <= MAX_DELAY_MS))
-      throw new RangeError(`A delay is 0 to ${MAX_DELAY_MS} ms, not ${delayMs}.`);
+    // A timer of the runtime with a longer delay would fire immediately.
+    if (!(delayMs >= 0 && delayMs <= MAX_WAIT_MS))
+      throw new RangeError(`A delay is 0 to ${MAX_WAIT_MS} ms, not ${delayMs}.`);
     const timer = setTimeout(callback, delayMs);
     if (!this.#keepsProcessAlive) timer.unref();
     return () => clearTimeout(timer);

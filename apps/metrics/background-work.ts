@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
-import type { Recovered } from '../../core/recovery/recover.js';
+import { NOTHING, type Recovered } from '../../core/recovery/recover.js';
 
 /** The findings of recovery in this process, and whether it keeps up. */
 export class RecoveryPasses {
@@ -33,6 +33,7 @@ export class RecoveryPasses {
       labelNames: ['kind', 'outcome'],
       registers,
     });
+    // Shows every kind from the first scrape on, so that the first one found is a change.
     this.count(NOTHING);
   }
 
@@ -63,16 +64,6 @@ export class RecoveryPasses {
     }
   }
 }
-
-/** Shows every kind from the first scrape on, so that the first one found is a change. */
-const NOTHING: Recovered = {
-  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
-  holds: { released: 0, settled: 0, failed: 0 },
-  uploads: { swept: 0, removed: 0, failed: 0 },
-  deliveries: { woken: 0, removed: 0, failed: 0 },
-  claimsRemoved: 0,
-  artefactsRemoved: 0,
-};
 
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300];
 

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { checkRights } from '../wiring/built-in-drivers.js';
 import { lookForSecrets, readSecrets, readToken } from '../wiring/secrets.js';
 import { inspectBeforeMigration, inspectDatabase, objectsOpeningOf, openingOf, QUIETLY } from './open-database.js';
-import { checkInstallation, hadSecret, isOneOfSeveral, refuseObjects } from './same-installation.js';
+import { checkInstallation, hadSecret, isOneOfSeveral, NOBODYS, refuseObjects } from './same-installation.js';
 
 interface Migration {
   /** The process that opens the stores afterwards: a server may be the only process, and then makes the secret. */
@@ -64,9 +64,9 @@ export async function checkBeforeMigration(config: Config, role: 'server' | 'too
     const inUse = database !== undefined && (await hadSecret(config, database));
     const secrets = lookForSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
     if (database !== undefined)
-      await checkInstallation(config, database.installation, { secret: secrets?.fingerprint ?? NOTHING });
+      await checkInstallation(config, database.installation, { secret: secrets?.fingerprint ?? NOBODYS });
     const objects = await inspectObjectsBeforeMigration(config, database?.installation);
-    if (database !== undefined) await checkInstallation(config, database.installation, { objects: objects ?? NOTHING });
+    if (database !== undefined) await checkInstallation(config, database.installation, { objects: objects ?? NOBODYS });
   } finally {
     await database?.close();
   }
@@ -125,6 +125,3 @@ function refuseUnmade(what: string): never {
 export function identityFile(dataFolder: string): string {
   return join(dataFolder, 'objects.id');
 }
-
-/** The placeholder for a missing item: no database stores it. */
-const NOTHING = '';

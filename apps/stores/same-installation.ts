@@ -9,8 +9,8 @@ import { StoreUnavailable } from '../../core/errors.js';
 import type { Config } from '../config/config.js';
 import { placeOf } from './open-database.js';
 
-/** The fingerprint of no secret, and of no objects. */
-const NOBODYS = '';
+/** The fingerprint of no secret, and of no objects: no database stores it. */
+export const NOBODYS = '';
 
 export interface FactsAtHand {
   readonly secret: string;

@@ -347,14 +347,8 @@ export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Deci
 
 /** Resolves commands whose keys have other claims, and returns the rest, to be decided again without them. */
 export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
-  const byKey = new Map(taken.map((claim) => [nameOf(claim), claim]));
-  const others: Pending[] = [];
-  for (const pending of batch) {
-    const { acceptance, resolve } = pending;
-    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
-    if (claim === undefined) others.push(pending);
-    else resolve({ taken: claim });
-  }
+  const others = [...batch];
+  resolveTwins(others, taken);
   assert(others.length < batch.length, 'a key that is taken is one that was to be claimed');
   return others;
 }

@@ -183,13 +183,13 @@ export type GenerationRefusal =
   | 'LAST_POLL_DUE'
   | 'NOTHING_TO_DO';
 
-export type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
+export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
 export function beginAttempt(
   g: Generation,
   { token, provider }: { readonly token: string; readonly provider: string },
   { now, at, boot }: Occasion,
-): Changed {
+): GenerationDecision {
   if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   if (!hasAttemptLeft(g)) return { refused: 'NOT_ALLOWED' };
@@ -213,7 +213,7 @@ export function submitAgain(
   g: Generation,
   { isNotTaken }: Pick<Extract<GenerationCommand, { event: 'submit-again' }>, 'isNotTaken'>,
   { now, at, boot }: Occasion,
-): Changed {
+): GenerationDecision {
   if (!isNotTaken && !hasSubmissionLeft(g)) return { refused: 'NOT_ALLOWED' };
   if (g.cancelRequestedAt !== undefined) return { refused: 'NOT_ALLOWED' };
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
@@ -222,7 +222,7 @@ export function submitAgain(
 }
 
 /** Changes the attempt as long as it is unknown whether it was accepted. */
-export function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): Changed {
+export function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): GenerationDecision {
   if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
   return { next: { ...g, attempt: changed(g.attempt), updatedAt: at } };
 }
@@ -231,14 +231,17 @@ export function accepted(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'accepted' }>,
   at: number,
-): Changed {
+): GenerationDecision {
   if (!g.attempt) return { refused: 'NOT_ALLOWED' };
   const { endedAt: _, ...attempt } = g.attempt;
   const known = 'delivered' in command ? { delivered: command.delivered } : { reference: command.reference };
   return { next: { ...g, attempt: { ...attempt, phase: 'submitted', ...known }, updatedAt: at } };
 }
 
-export function undoAttempt(g: Generation, command: Extract<GenerationCommand, { event: 'attempt-undone' }>): Changed {
+export function undoAttempt(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'attempt-undone' }>,
+): GenerationDecision {
   const { notHere } = command;
   if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
   const refusedBy = notHere === undefined ? {} : { notHere: [...new Set([...(g.notHere ?? []), notHere])] };
@@ -272,31 +275,7 @@ export function withoutLastSubmission(g: Generation): Generation {
 }
 
 /** Everything that can happen to a generation. `decide` checks who may cause it, and when. */
-export type GenerationEvent =
-  | 'start'
-  | 'take-over'
-  | 'renew'
-  | 're-lease'
-  | 'begin-attempt'
-  | 'submit-again'
-  | 'submission-ended'
-  | 'accepted'
-  | 'attempt-failed'
-  | 'attempt-undone'
-  | 'yield'
-  | 'allow-last-poll'
-  | 'cancel'
-  | 'give-up'
-  | 'succeed'
-  | 'fail'
-  | 'stop'
-  | 'expire'
-  | 'postpone'
-  | 'settle'
-  | 'content-removed'
-  | 'outputs-removed'
-  | 'late-report'
-  | 'delete';
+export type GenerationEvent = GenerationCommand['event'];
 
 /**
  * Maps status and event to the next status. Transitions that are not listed are refused. After the end only bookkeeping
@@ -356,8 +335,6 @@ export const TRANSITIONS: {
   },
 };
 
-export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
-
 /** How long after a lease or a due time recovery takes the holder for lost, in milliseconds. */
 const ATTENTION_MARGIN_MS = 1_000;
 
@@ -390,7 +367,7 @@ export function decide(
   return { next };
 }
 
-function change(g: Generation, command: GenerationCommand, occasion: Occasion): Changed {
+function change(g: Generation, command: GenerationCommand, occasion: Occasion): GenerationDecision {
   const { now, at } = occasion;
   switch (command.event) {
     case 'start':
@@ -456,7 +433,11 @@ function leftUntil(g: Generation, dueAt: number, at: number): Generation {
   return { ...withoutLease(g), updatedAt: at, dueAt: dueAt + ATTENTION_MARGIN_MS };
 }
 
-function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, occasion: Occasion): Changed {
+function start(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'start' }>,
+  occasion: Occasion,
+): GenerationDecision {
   if (occasion.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   const begun = beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command, occasion);
   return 'refused' in begun ? begun : { next: leased(begun.next, command, occasion) };
@@ -466,7 +447,7 @@ function takeOver(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'take-over' }>,
   occasion: Occasion,
-): Changed {
+): GenerationDecision {
   if (!mayBeTakenOver(g, occasion.now, occasion.boot)) return { refused: 'LEASE_HELD' };
   return { next: leased(g, command, occasion) };
 }
@@ -494,7 +475,7 @@ function allowLastPoll(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'allow-last-poll' }>,
   { now, at, boot }: Occasion,
-): Changed {
+): GenerationDecision {
   if (g.lastPollBy !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (!mayHaveResult(g) || now <= (g.runDeadlineAt ?? Infinity)) return { refused: 'NOT_ALLOWED' };
   if (!('fence' in command) && hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
@@ -506,13 +487,17 @@ function expire(
   g: Generation,
   { error }: Extract<GenerationCommand, { event: 'expire' }>,
   { now, boot }: Occasion,
-): Changed {
+): GenerationDecision {
   if (hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
   if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy)) return { refused: 'LAST_POLL_DUE' };
   return { next: { ...g, error } };
 }
 
-function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Occasion): Changed {
+function renew(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'renew' }>,
+  { now, at }: Occasion,
+): GenerationDecision {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
   const progress =
@@ -528,30 +513,37 @@ function renew(g: Generation, command: Extract<GenerationCommand, { event: 'rene
   };
 }
 
-function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
+function reLease(g: Generation, leaseMs: number, occasion: Occasion): GenerationDecision {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   return { next: leased(g, { worker: g.lease.worker, leaseMs }, occasion) };
 }
 
-function succeed(g: Generation, outputs: Generation['outputs']): Changed {
+function succeed(g: Generation, outputs: Generation['outputs']): GenerationDecision {
   if (outputs.length === 0) return { refused: 'NOT_ALLOWED' };
   return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs) } };
 }
 
 /** The floor is for work a provider did: a task that was never handed over costs nothing. */
-function stop(g: Generation, { outputs, hasFailed }: Extract<GenerationCommand, { event: 'stop' }>): Changed {
+function stop(
+  g: Generation,
+  { outputs, hasFailed }: Extract<GenerationCommand, { event: 'stop' }>,
+): GenerationDecision {
   if (g.cancelRequestedAt === undefined) return { refused: 'NOT_ALLOWED' };
   const floor = g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
   const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs)));
   return { next: { ...g, outputs, chargedCredits } };
 }
 
-function cancel(g: Generation, { now, at }: Occasion): Changed {
+function cancel(g: Generation, { now, at }: Occasion): GenerationDecision {
   if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   return { next: { ...g, cancelRequestedAt: now, updatedAt: at } };
 }
 
-function settle(g: Generation, command: Extract<GenerationCommand, { event: 'settle' }>, at: number): Changed {
+function settle(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'settle' }>,
+  at: number,
+): GenerationDecision {
   if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   return { next: untilNextRemoval({ ...g, settledAt: at }, command) };
 }
@@ -561,14 +553,14 @@ function removeContent(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'content-removed' }>,
   at: number,
-): Changed {
+): GenerationDecision {
   if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
 }
 
 /** Marks the generation as deleted. One that is not settled is refused, because its charge is still due. */
-function remove(g: Generation, at: number): Changed {
+function remove(g: Generation, at: number): GenerationDecision {
   if (g.deletedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
   return { next: { ...emptied(g), deletedAt: at, dueAt: at + ATTENTION_MARGIN_MS } };

@@ -2,8 +2,8 @@ import type { Caller } from '../access/credential.js';
 import type { Waits } from '../cancellation.js';
 import type { Call, Machine, Models, Work } from '../context.js';
 import { isUuid } from '../ids.js';
-import { pause } from '../waiting.js';
-import { WakeableDelay } from '../waiting.js';
+import { pause, WakeableDelay } from '../waiting.js';
+import { withoutContent } from './decide.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
 import { getGeneration } from './read-generations.js';
 
@@ -302,10 +302,6 @@ export class AppChanges {
 }
 
 /** Events do not show the request, and its hundred thousand characters are not kept in memory for a slow client. */
-function withoutContent({ negativePrompt: _negativePrompt, ...generation }: Generation): Generation {
-  return { ...generation, prompt: '', parameters: {}, references: [] };
-}
-
 function lastPlaceOf(events: readonly GenerationEvent[]): Place {
   return placeOf(events.at(-1)?.id);
 }

@@ -1,6 +1,7 @@
 import type { Machine, Models, Money, Work } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
+import { providerOf } from '../generation/run/executions.js';
 import { pause } from '../waiting.js';
 
 /** How many holds are read at once, at most; each is followed by a read of its generation. */
@@ -78,14 +79,13 @@ export class OrphanedTasks {
   }
 
   /**
-   * The provider that has, or may have, a task of an earlier process for the generation. A task whose
-   * outputs were delivered with the response to the submission has ended. Earlier releases did not record the only provider of a route.
+   * The provider that has, or may have, a task of an earlier process for the generation. A task whose outputs were
+   * delivered with the response to the submission has ended.
    */
   private taskAt({ attempt, modelKey, status }: Generation): string | undefined {
     if (status !== 'running' || attempt === undefined || attempt.delivered !== undefined) return undefined;
     if (attempt.bootId === this.context.boot.id) return undefined;
-    const route = this.context.catalog.find(modelKey)?.route ?? [];
-    return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);
+    return providerOf(attempt, this.context.catalog.find(modelKey) ?? { route: [] });
   }
 
   private isLimited(provider: string): boolean {

@@ -11,8 +11,7 @@ import {
 } from '../generation/decide.js';
 import { completeDeletion, removeOutputs, writtenBy } from '../generation/end-generation.js';
 import { type Generation, type GenerationRecord, isTerminal, type Tombstone } from '../generation/generation.js';
-import { lateError } from '../generation/run/executions.js';
-import { deadlineOf, endOverdue } from '../generation/run/executions.js';
+import { deadlineOf, endOverdue, lateError } from '../generation/run/executions.js';
 import { changeGeneration, changeOnce, settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
 import { wakeAgain } from '../generation/wake.js';
 import { REMOVE_AGAIN_MS, removeUpload } from '../uploads/manage-uploads.js';
@@ -35,7 +34,8 @@ export interface Recovered {
 /** If the clock advances further than this between two passes of one process, one pass is skipped. */
 const MAX_STEP_MS = 3_600_000;
 
-const NOTHING: Recovered = {
+/** Every kind of finding, and none of any. */
+export const NOTHING: Recovered = {
   generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { swept: 0, removed: 0, failed: 0 },
@@ -242,7 +242,7 @@ export async function recoverGenerations(
   now: number,
   shouldContinue: () => boolean,
 ): Promise<GenerationsRecovered> {
-  const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
+  const done: GenerationsRecovered = { ...NOTHING.generations };
   let overtakenInARow = 0;
   let retires = true;
   const due = await context.generations.due(now, context.settings.recoveryBatch);
@@ -305,8 +305,10 @@ async function wakeOrEnd(
   if (now > deadlineOf(g)) {
     // A worker ends its own generations; this is for those that have none, or wait for a place too long.
     const ended = await endOverdue(context, g, lateError(context, g));
-    if (ended !== null) await settleNowOrSoon(context, ended);
-    if (ended !== null) return 'ended';
+    if (ended !== null) {
+      await settleNowOrSoon(context, ended);
+      return 'ended';
+    }
     const newest = await context.generations.read(g.generationId);
     if (newest?.kind !== 'generation' || isTerminal(newest.status)) return 'overtaken';
     return postponeAndWake(context, newest, now);
@@ -358,7 +360,7 @@ export async function recoverHolds(
   shouldContinue: () => boolean,
 ): Promise<HoldsRecovered> {
   const { accounts, clock, settings } = context;
-  const done: HoldsRecovered = { released: 0, settled: 0, failed: 0 };
+  const done: HoldsRecovered = { ...NOTHING.holds };
   const heldBefore = clock.now() - settings.claimLeaseMs - settings.recoveryGraceMs;
   const page = await accounts.holdsBefore(heldBefore, {
     limit: settings.recoveryBatch,
@@ -473,7 +475,7 @@ export async function recoverDeliveries(
   now: number,
   shouldContinue: () => boolean,
 ): Promise<DeliveriesRecovered> {
-  const done: DeliveriesRecovered = { woken: 0, removed: 0, failed: 0 };
+  const done: DeliveriesRecovered = { ...NOTHING.deliveries };
   for (const delivery of await context.deliveries.due(now, context.settings.recoveryBatch)) {
     if (!shouldContinue()) break;
     try {
@@ -520,7 +522,7 @@ export async function recoverUploads(
   now: number,
   shouldContinue: () => boolean,
 ): Promise<UploadsRecovered> {
-  const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
+  const done: UploadsRecovered = { ...NOTHING.uploads };
   for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
     if (!shouldContinue()) break;
     try {

@@ -67,7 +67,10 @@ export function notHereOf(
 }
 
 /** The provider of an attempt; undefined for one of an earlier release whose model has several providers by now. */
-function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
+export function providerOf(
+  attempt: NonNullable<Generation['attempt']>,
+  { route }: Pick<Model, 'route'>,
+): string | undefined {
   return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);
 }
 

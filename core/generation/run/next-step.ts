@@ -1,8 +1,6 @@
 import type { ProviderFailure } from '../../providers/provider-report.js';
-import type { Settings } from '../../settings.js';
-import { backoffMs, boundedWaitMs } from '../../settings.js';
-import { hasAttemptLeft, hasSubmissionLeft, withoutLastSubmission } from '../decide.js';
-import type { HolderCommand } from '../decide.js';
+import { backoffMs, boundedWaitMs, type Settings } from '../../settings.js';
+import { hasAttemptLeft, hasSubmissionLeft, type HolderCommand, withoutLastSubmission } from '../decide.js';
 import {
   type Attempt,
   type DeliveredObject,

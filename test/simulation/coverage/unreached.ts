@@ -266,8 +266,8 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
   'core/providers/provider-shares.ts': [['needs five lost races in a row', ['return undefined;']]],
   'core/recovery/orphaned-tasks.ts': [
     [
-      'every simulated provider bounds its tasks, no record is damaged, and each attempt says where it was made',
-      ['return;', "log.warn('task of an earlier process not counted'", '?? (route.length === 1'],
+      'every simulated provider bounds its tasks, and no record is damaged',
+      ['return;', "log.warn('task of an earlier process not counted'"],
     ],
   ],
   'core/recovery/recover.ts': [
