@@ -294,7 +294,7 @@ export interface Index {
 }
 
 /** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
-export const BY_GENERATION = 'generation';
+const BY_GENERATION = 'generation';
 
 /** Every query of the collection uses one of these. */
 export const INDEXES: readonly Index[] = [

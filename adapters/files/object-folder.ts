@@ -339,7 +339,7 @@ export interface StagedObject {
 }
 
 /** Few bytes, which are held in memory and become a file with their key. It copies what it is given. */
-export class StagedBytes implements StagedObject {
+class StagedBytes implements StagedObject {
   readonly sha256: string;
   readonly byteSize: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -380,7 +380,7 @@ export class StagedBytes implements StagedObject {
 }
 
 /** Bytes in a temporary file. */
-export class StagedFile implements StagedObject {
+class StagedFile implements StagedObject {
   readonly sha256: string;
   readonly #digest: Uint8Array;
 
@@ -418,7 +418,7 @@ export class StagedFile implements StagedObject {
 }
 
 /** Removes a temporary file. A later sweep removes what cannot be removed now. */
-export async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
+async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
   await handle.close().catch(() => undefined);
   await disk.unlink(path).catch(() => undefined);
 }
@@ -467,7 +467,7 @@ export function hasCode(error: unknown, code: string): boolean {
 }
 
 /** Does something on the disk; a full, broken or missing one becomes `StoreUnavailable`. */
-export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
+async function onDisk<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -478,7 +478,7 @@ export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
 }
 
 /** The same, with `missing` for a file that does not exist. */
-export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
+async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
   return onDisk(async () => {
     try {
       return await act();
@@ -506,7 +506,7 @@ export async function checkRights(disk: Disk, folder: string): Promise<void> {
  * Creates a folder that only this user may use, whatever the umask; an existing one that is open to others is closed to
  * them, if it belongs to this user.
  */
-export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
+async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
   await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
   if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;
   await disk.chmod(path, PRIVATE_FOLDER).catch((error: unknown) => {

@@ -83,7 +83,7 @@ const ALWAYS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-export function answer(
+function answer(
   status: number,
   headers: Readonly<Record<string, string>> = {},
   body?: AsyncIterable<Uint8Array>,
@@ -92,7 +92,7 @@ export function answer(
 }
 
 /** A refusal with one plain sentence. */
-export function refusal(
+function refusal(
   status: number,
   sentence: string,
   headers: Readonly<Record<string, string>> = {},
@@ -118,7 +118,7 @@ export type Ranged =
   | { readonly kind: 'part'; readonly from: number; readonly to: number };
 
 /** Reads one range of bytes (RFC 9110). Several ranges, other units and nonsense are ignored, as a server may. */
-export function readRange(range: string | undefined, byteSize: number): Ranged {
+function readRange(range: string | undefined, byteSize: number): Ranged {
   const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range ?? '');
   const [first, last] = [match?.[1] ?? '', match?.[2] ?? ''];
   if (first === '' && last === '') return { kind: 'all' };
@@ -151,7 +151,7 @@ function wantedRange(request: SignedObjectRequest, etag: string): string | undef
 }
 
 /** Answers a verified GET or HEAD: all, a range, or nothing when the client has it already. */
-export async function answerGet(
+async function answerGet(
   folder: ObjectFolder,
   grant: GetGrant,
   request: SignedObjectRequest,
@@ -196,7 +196,7 @@ function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRe
  */
 const MAX_DRAINED_BYTES = 64 * 1024;
 
-export const EXPIRED = 'The signed address has expired.';
+const EXPIRED = 'The signed address has expired.';
 const NO_LONGER_TAKEN = 'The upload of this address is completed or removed; the address accepts no more bytes.';
 
 /** Whether bytes sent to a key still have a use. Throws `StoreUnavailable`. */
@@ -217,7 +217,7 @@ function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers'])
  * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
  * still needed, are checked again once all bytes have arrived, so that no object appears after the target was closed.
  */
-export async function answerPut(
+async function answerPut(
   folder: ObjectFolder,
   clock: Pick<Clock, 'now'>,
   takesBytes: TakesBytes,
@@ -286,10 +286,7 @@ async function stageBody(
  * Refuses after it has read a short body; a longer one costs the client its connection. The body's iterator is not
  * ended: a server's request stream would then destroy the socket, and the answer with it.
  */
-export async function unread(
-  request: SignedObjectRequest,
-  refused: SignedObjectResponse,
-): Promise<SignedObjectResponse> {
+async function unread(request: SignedObjectRequest, refused: SignedObjectResponse): Promise<SignedObjectResponse> {
   const body = request.body[Symbol.asyncIterator]();
   try {
     for (let drained = 0; drained <= MAX_DRAINED_BYTES;) {

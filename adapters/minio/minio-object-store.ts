@@ -143,7 +143,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
  * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
  * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
  */
-export async function writeObject(
+async function writeObject(
   s3: S3Bucket,
   key: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -195,14 +195,14 @@ async function finish(
 }
 
 /** The least that S3 takes as a part that is not the last. */
-export const PART_BYTES = 5 * 1024 * 1024;
+const PART_BYTES = 5 * 1024 * 1024;
 const FIRST_BYTES = 64 * 1024;
 
 /**
  * Gathers bytes up to one part. It grows by doubling, so that a small object takes little memory, and is used again for
  * the next part.
  */
-export class PartBuffer {
+class PartBuffer {
   private memory = Buffer.allocUnsafe(FIRST_BYTES);
   private used = 0;
 
@@ -242,7 +242,7 @@ const COPY_TYPE = 'application/octet-stream';
  * one key one is `copied`. versitygw checks first and then renames: several may be `copied`, and the last one remains,
  * complete. Keys that are minted for one copy, as core's are, avoid that.
  */
-export async function copyObject(
+async function copyObject(
   s3: S3Bucket,
   from: string,
   to: string,
@@ -260,7 +260,7 @@ export async function copyObject(
 }
 
 /** An object being written. It appears complete when it is completed, or never. */
-export class MultipartUpload {
+class MultipartUpload {
   private readonly etags: string[] = [];
 
   private constructor(

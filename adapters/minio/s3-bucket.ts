@@ -112,7 +112,7 @@ type Answered = (answer: http.IncomingMessage) => void;
  * unavailable becomes `StoreUnavailable` here already: the client would drop such an answer without reading or closing
  * it.
  */
-export function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof http, 'request'> {
+function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof http, 'request'> {
   const isSecure = endpoint.protocol === 'https:';
   const limits = { keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_CONNECTION_MS };
   const agent = isSecure ? new https.Agent(limits) : new http.Agent(limits);

@@ -49,7 +49,7 @@ async function thereAfterAll(s3: S3Bucket, error: unknown): Promise<'there'> {
  * Sets the bucket's rules where there are none. An operator's rules are left unchanged: S3 replaces all rules together,
  * and a merge could lose some.
  */
-export async function setLifecycle(s3: S3Bucket): Promise<readonly string[]> {
+async function setLifecycle(s3: S3Bucket): Promise<readonly string[]> {
   const none = { ...UNTAKEN, NoSuchLifecycleConfiguration: null } as const;
   const found = await s3.callOr(none, async (client) => client.getBucketLifecycle(s3.name));
   if (found === 'untaken') return [untaken(s3)];

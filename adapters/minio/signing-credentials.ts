@@ -111,7 +111,7 @@ export interface Grant {
 }
 
 /** The store has no temporary credentials for us, or none that live long enough. */
-export class TemporaryCredentialsRefused extends StoreUnavailable {
+class TemporaryCredentialsRefused extends StoreUnavailable {
   constructor(
     s3: S3Bucket,
     readonly why: string,
@@ -134,7 +134,7 @@ const MIN_SECONDS = 60 * 60;
  * for twice the longest lifetime of an address, kept while they outlive the addresses they sign, and requested again
  * after that, once for all waiting callers. Both ends are times on the store's clock, so ours does not matter there.
  */
-export class TemporaryCredentials {
+class TemporaryCredentials {
   private current: Temporary | undefined;
   private renewal: Promise<Temporary> | undefined;
 

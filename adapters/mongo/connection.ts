@@ -225,7 +225,7 @@ export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>)
  * A read that ends with `CallOver` when its call is over. The driver could abort a command it has sent, but it closes
  * the connection to do so: many impatient callers of a slow server would make it accept new connections as well.
  */
-export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
+async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
   let listenNoMore: () => void = () => undefined;
   const over = new Promise<never>((_, reject) => {
     listenNoMore = call.onOver(() => reject(new CallOver()));

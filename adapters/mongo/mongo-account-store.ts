@@ -234,7 +234,7 @@ export const MAX_OUTBOX = 2_000;
  * exceed, and two rules that only a programming error could break: entries are consecutive, and a generation has one
  * hold.
  */
-export function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocument> {
+function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocument> {
   const { expectedVersion, entries } = change;
   const opened = openedAnew(change);
   const [first] = entries;
@@ -251,7 +251,7 @@ export function changeFilter(account: UUID, change: AccountChange): Filter<Accou
 /**
  * The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign.
  */
-export function changeUpdate(change: AccountChange): Document[] {
+function changeUpdate(change: AccountChange): Document[] {
   const { version, lastSequence, entries, holdsOpened, holdsClosed, profile, capUses = [] } = change;
   const dropped = change.capUsesDropped ?? [];
   const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
@@ -273,7 +273,7 @@ export function changeUpdate(change: AccountChange): Document[] {
  * The same change with the condition inside: it raises a conversion error where it may not be applied, so that no write of
  * the same ordered command follows it.
  */
-export function guardedUpdate(change: AccountChange): Document[] {
+function guardedUpdate(change: AccountChange): Document[] {
   const { expectedVersion, entries } = change;
   const [first] = entries;
   const conditions = [

@@ -133,7 +133,7 @@ const MAX_TRIES = 10;
  * The entries that have left their accounts. They are never changed, and there may be two documents with one entry, of two
  * processes that have moved it at the same time, but never two entries with one number.
  */
-export class MovedEntries {
+class MovedEntries {
   private readonly documents: Collection<MovedDocument>;
 
   constructor(

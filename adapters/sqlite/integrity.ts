@@ -9,7 +9,7 @@ import { type Database, isUnreadable, openDatabase } from './database.js';
 export const SMALL_BYTES = 64 * 1024 * 1024;
 
 /** The fault of the file's structure, in SQLite's words; undefined when it is whole. Reads all of it. */
-export function integrityFault(database: Database): string | undefined {
+function integrityFault(database: Database): string | undefined {
   const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
   return found === 'ok' ? undefined : found.replaceAll(/\s+/g, ' ');
 }

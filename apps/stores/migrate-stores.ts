@@ -58,7 +58,7 @@ export async function checkStores(config: Config): Promise<void> {
  * missing or malformed secret, and a secret or objects other than those that the database was first used with. A
  * migration with the wrong ones therefore leaves nothing behind in them. Throws one sentence.
  */
-export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
+async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
   const database = await inspectBeforeMigration(config);
   try {
     const inUse = database !== undefined && (await hadSecret(config, database));
@@ -79,7 +79,7 @@ export const BESIDE_THE_DATABASE = 'in the folder of the database';
  * The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or
  * they were never made.
  */
-export async function inspectObjects(config: Config, installation: Installation): Promise<string> {
+async function inspectObjects(config: Config, installation: Installation): Promise<string> {
   const { driver } = config.stores.objects;
   const { identity, unmade } = await driver
     .inspect(objectsOpeningOf(config, QUIETLY))
@@ -93,10 +93,7 @@ export async function inspectObjects(config: Config, installation: Installation)
  * The same before they are created, or undefined if they have none yet; `installation` is what an existing database
  * stores. Throws one sentence for objects that cannot be used, or are missing.
  */
-export async function inspectObjectsBeforeMigration(
-  config: Config,
-  installation?: Installation,
-): Promise<string | undefined> {
+async function inspectObjectsBeforeMigration(config: Config, installation?: Installation): Promise<string | undefined> {
   const { driver } = config.stores.objects;
   if (driver.isInDataFolder) return keptIdentity(config);
   try {

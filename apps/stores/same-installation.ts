@@ -18,7 +18,7 @@ export interface FactsAtHand {
 }
 
 /** Thrown when a database was first used with something else; the message is one sentence fit for the operator. */
-export class OtherInstallation extends Error {
+class OtherInstallation extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'OtherInstallation';

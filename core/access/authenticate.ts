@@ -175,7 +175,7 @@ const DAY_MS = 86_400_000;
  * stored day in the future was written by a clock that was ahead, or by a process already past midnight: one day ahead
  * is left alone, so that two clocks never overwrite each other's day.
  */
-export function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
+function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
   const today = startOfDay(clock.now());
   const { lastUsedAt = -Infinity } = key;
   if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;

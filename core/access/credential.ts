@@ -60,7 +60,7 @@ const BODY_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^svc_live_[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`);
 
-export const API_KEY_PREFIX = 'svc_live_';
+const API_KEY_PREFIX = 'svc_live_';
 export const API_KEY_BYTES = 32;
 
 /**

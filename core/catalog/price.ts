@@ -100,7 +100,7 @@ interface PricedModel {
 }
 
 /** How many outputs these parameters ask for, 1 to the model's limit. */
-export function requestedOutputs(model: PricedModel, parameters: JsonObject): number {
+function requestedOutputs(model: PricedModel, parameters: JsonObject): number {
   const { countParameter } = model.price;
   const count = countParameter === undefined ? 1 : parameters[countParameter];
   return Math.min(

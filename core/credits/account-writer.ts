@@ -303,10 +303,10 @@ function answer(batch: readonly Pending[], outcomes: readonly Decided[]): undefi
   });
 }
 
-export const MAX_BATCH = 250;
+const MAX_BATCH = 250;
 
 /** Takes what waits, in order; of two that claim the same key the later one waits for the next batch, and finds it taken. */
-export function nextBatch(waiting: Pending[]): Pending[] {
+function nextBatch(waiting: Pending[]): Pending[] {
   const batch = waiting.splice(0, MAX_BATCH);
   const names = new Set<string>();
   const isTwin = ({ acceptance }: Pending): boolean => {
@@ -326,7 +326,7 @@ export function nextBatch(waiting: Pending[]): Pending[] {
  * Resolves all waiting commands whose keys others have claimed now, and removes them, because each would only find that
  * out in turn. A command whose own claim is stored keeps waiting.
  */
-export function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void {
+function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void {
   if (claims.length === 0 || waiting.length === 0) return;
   const byKey = new Map(claims.map((claim) => [nameOf(claim), claim]));
   const others = waiting.splice(0).filter(({ acceptance, resolve }) => {
@@ -338,7 +338,7 @@ export function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void
 }
 
 /** The acceptances in the batch. A refused command claims nothing. */
-export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
+function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
   return batch.flatMap(({ acceptance }, index) => {
     const outcome = outcomes[index] ?? {};
     return acceptance === undefined || 'failed' in outcome || outcome.refused !== undefined ? [] : [acceptance];
@@ -346,7 +346,7 @@ export function acceptancesOf(batch: readonly Pending[], outcomes: readonly Deci
 }
 
 /** Resolves commands whose keys have other claims, and returns the rest, to be decided again without them. */
-export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
+function withoutTaken(batch: readonly Pending[], taken: readonly Claim[]): Pending[] {
   const others = [...batch];
   resolveTwins(others, taken);
   assert(others.length < batch.length, 'a key that is taken is one that was to be claimed');
@@ -354,7 +354,7 @@ export function withoutTaken(batch: readonly Pending[], taken: readonly Claim[])
 }
 
 /** The same outcomes, with the records that have the ids of generations. */
-export function withExisting(
+function withExisting(
   batch: readonly Pending[],
   outcomes: readonly Decided[],
   existing: readonly GenerationRecord[],
@@ -369,6 +369,6 @@ export function withExisting(
 }
 
 /** A key among those of one account. */
-export function nameOf({ appId, operation, key }: Claim): string {
+function nameOf({ appId, operation, key }: Claim): string {
   return `${appId} ${operation} ${key}`;
 }

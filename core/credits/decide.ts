@@ -259,7 +259,7 @@ export function needsFreshState(decision: AccountDecision): boolean {
  * A move as the ledger records it: unsigned, from one book to the other. Written without spreads: two of them cost as
  * much as the rest of a decision, and every generation has three entries.
  */
-export function entryOf(
+function entryOf(
   { kind, postings: [from, to], attribution, reason }: Move,
   command: AccountCommand,
   { accountId, sequence, at, availableAfter }: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,

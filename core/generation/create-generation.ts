@@ -273,7 +273,7 @@ function holdRefusal(
 }
 
 /** Only callers that may read the balance receive the available credits. */
-export function insufficientCredits(caller: Caller, credits: number, availableCredits: number): ServiceError {
+function insufficientCredits(caller: Caller, credits: number, availableCredits: number): ServiceError {
   const told = toldTo(caller, availableCredits);
   const available =
     told.availableCredits === undefined
@@ -283,7 +283,7 @@ export function insufficientCredits(caller: Caller, credits: number, availableCr
 }
 
 /** The account may have enough: it is the credential that may not spend it. */
-export function capReached(caller: Caller, credits: number, availableCredits: number): ServiceError {
+function capReached(caller: Caller, credits: number, availableCredits: number): ServiceError {
   const { cap } = caller;
   const bound = `${cap?.credits ?? 0} credits${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
   return new ServiceError(

@@ -78,7 +78,7 @@ export function withoutContent(g: Generation): Generation {
  * The same for a generation that its client deletes. One without charge still counts towards its account's limit,
  * because otherwise creating and deleting would be unbounded.
  */
-export function emptied(g: Generation): Generation {
+function emptied(g: Generation): Generation {
   const { webhookUrl: _webhookUrl, ...rest } = withoutContent(g);
   return g.unchargedBytes === undefined ? rest : { ...rest, unchargedBytes: MIN_CONTENT_BYTES };
 }
@@ -185,7 +185,7 @@ export type GenerationRefusal =
 
 export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
-export function beginAttempt(
+function beginAttempt(
   g: Generation,
   { token, provider }: { readonly token: string; readonly provider: string },
   { now, at, boot }: Occasion,
@@ -209,7 +209,7 @@ export function hasSubmissionLeft(g: Generation): boolean {
   return submissionsMadeOf(g) < g.terms.maxAttempts;
 }
 
-export function submitAgain(
+function submitAgain(
   g: Generation,
   { isNotTaken }: Pick<Extract<GenerationCommand, { event: 'submit-again' }>, 'isNotTaken'>,
   { now, at, boot }: Occasion,
@@ -222,12 +222,12 @@ export function submitAgain(
 }
 
 /** Changes the attempt as long as it is unknown whether it was accepted. */
-export function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): GenerationDecision {
+function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): GenerationDecision {
   if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
   return { next: { ...g, attempt: changed(g.attempt), updatedAt: at } };
 }
 
-export function accepted(
+function accepted(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'accepted' }>,
   at: number,
@@ -238,7 +238,7 @@ export function accepted(
   return { next: { ...g, attempt: { ...attempt, phase: 'submitted', ...known }, updatedAt: at } };
 }
 
-export function undoAttempt(
+function undoAttempt(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'attempt-undone' }>,
 ): GenerationDecision {
@@ -249,7 +249,7 @@ export function undoAttempt(
 }
 
 /** The last report of an attempt's cost at a provider replaces one before. */
-export function withCost(g: Generation, cost: ProviderCost | undefined): Generation {
+function withCost(g: Generation, cost: ProviderCost | undefined): Generation {
   if (cost === undefined || g.attempt === undefined) return g;
   const { number, provider = '' } = g.attempt;
   const others = (g.costs ?? []).filter((one) => one.attempt !== number || one.provider !== provider);
@@ -262,7 +262,7 @@ export function withoutAttempt(g: Generation): Generation {
 }
 
 /** Without an attempt whose last submission was never sent, or was certainly not taken. */
-export function withoutUnsentAttempt(g: Generation): Generation {
+function withoutUnsentAttempt(g: Generation): Generation {
   return g.attempt?.phase === 'submitting'
     ? withoutAttempt(withoutLastSubmission({ ...g, attemptsMade: g.attemptsMade - 1 }))
     : g;

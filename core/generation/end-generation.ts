@@ -38,7 +38,7 @@ export async function cancelGeneration(
  * The same for a generation that has been read, without a check of its owner. Throws GENERATION_JOB_NOT_FOUND if it has
  * been removed meanwhile.
  */
-export async function cancelFound(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation> {
+async function cancelFound(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation> {
   return orThrow(await tryCancel(context, found));
 }
 

@@ -35,7 +35,7 @@ export interface Place {
   readonly progress: number;
 }
 
-export const BEGINNING: Place = { rank: -1, progress: 0 };
+const BEGINNING: Place = { rank: -1, progress: 0 };
 const PROGRESS = EVENT_TYPES.indexOf('progress');
 const STEPS = 1_000;
 
@@ -100,7 +100,7 @@ export async function* generationEvents(
 }
 
 /** Everything that happened up to this version. */
-export function eventsOf(generation: Generation): GenerationEvent[] {
+function eventsOf(generation: Generation): GenerationEvent[] {
   const { createdAt, updatedAt, runDeadlineAt, terms, progress, cancelRequestedAt, completedAt } = generation;
   const times: Readonly<Record<EventType, number | undefined>> = {
     queued: createdAt,
@@ -119,12 +119,12 @@ function idOf({ rank, progress }: Place): string {
   return rank === PROGRESS ? `${rank}-${Math.floor(progress * STEPS)}` : String(rank);
 }
 
-export function placeOf(id: string | undefined): Place {
+function placeOf(id: string | undefined): Place {
   const [, rank, steps = '0'] = /^([0-4])(?:-(\d{1,4}))?$/.exec(id ?? '') ?? [];
   return rank === undefined ? BEGINNING : { rank: Number(rank), progress: Number(steps) / STEPS };
 }
 
-export function isAfter(a: Place, b: Place): boolean {
+function isAfter(a: Place, b: Place): boolean {
   return a.rank > b.rank || (a.rank === b.rank && a.progress > b.progress);
 }
 
@@ -138,12 +138,12 @@ export interface ResumedAt {
 }
 
 /** Id of a position that follows no event. Everything from before `completeTo` has been sent. */
-export function placeMark(completeTo: number): string {
+function placeMark(completeTo: number): string {
   return `${Math.max(0, completeTo).toString(36)}_`;
 }
 
 /** The id of an event of an App's stream. */
-export function eventIdOf(completeTo: number, { id, generation }: GenerationEvent): string {
+function eventIdOf(completeTo: number, { id, generation }: GenerationEvent): string {
   return `${placeMark(completeTo)}${generation.generationId}_${id}`;
 }
 
@@ -164,13 +164,13 @@ export function readEventId(text: string | undefined): ResumedAt | undefined {
 }
 
 /** How far back a stream can be resumed, in milliseconds. */
-export const RESUMED_FOR_MS = 86_400_000;
+const RESUMED_FOR_MS = 86_400_000;
 
 /**
  * How much earlier a resumed stream starts than its last id indicates, in milliseconds: writes of another process whose
  * clock was behind, or that was still writing, may have arrived later.
  */
-export const REACH_MS = 2 * 60_000;
+const REACH_MS = 2 * 60_000;
 
 /**
  * How long an ended generation is remembered at least, in milliseconds, so that a later change of its record is not

@@ -375,7 +375,7 @@ export interface WatchOfWrites {
  * Delivers writes of other processes to a watch: from the store, if it reports them, and by looking. Looks become
  * infrequent once one has found everything that was written before the store started to report.
  */
-export class ChangeFeed {
+class ChangeFeed {
   private readonly own = new Map<string, number>();
   private followNoMore: (() => void) | undefined;
   private openings = 0;

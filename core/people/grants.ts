@@ -34,7 +34,7 @@ export interface NewGrant extends Pick<Grant, 'clientId' | 'clientName' | 'audie
   readonly scopes: readonly string[];
 }
 
-export const GRANT_KIND = 'grant';
+const GRANT_KIND = 'grant';
 const MAX_LISTED = 1_000;
 const DAY_MS = 86_400_000;
 const MAX_NAME = 100;

@@ -166,7 +166,7 @@ export const PASSKEY_CHALLENGE_MS = 300_000;
 const CHALLENGE_BYTES = 32;
 
 /** Base64url, as browsers want it; the store has a digest of it alone. */
-export async function createChallenge(
+async function createChallenge(
   ports: Identity & Machine,
   kind: string,
   { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
@@ -190,7 +190,7 @@ export async function createChallenge(
  * Consumes a challenge, whatever the result. Only one of several attempts returns true. Returns false for the others,
  * for a challenge that was never made or is too old, and for another person's challenge, which is kept.
  */
-export async function takeChallenge(
+async function takeChallenge(
   ports: Identity & Machine,
   kind: string,
   challenge: string,

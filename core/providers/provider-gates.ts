@@ -179,7 +179,7 @@ const OVERTAKEN_MS = 100;
 const TRY_MS = 5_000;
 
 /** One process's access to a connected provider, and its view of that provider. */
-export class InstanceGate {
+class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
@@ -450,7 +450,7 @@ const REMEMBERED_TIMES = 32;
  * One process's view of a provider: whether it responds, has capacity, and how long it takes. After a pause one task at
  * a time is submitted, until one is taken.
  */
-export class Circuit {
+class Circuit {
   private failures = 0;
   private refusals = 0;
   /** Until when it is paused because it did not answer, and because it was full, by the monotonic clock. */

@@ -153,11 +153,7 @@ export class Recovery {
  * outputs, and finally the generation itself. Recovery may examine one too early, when it was not sure of an earlier
  * step; then it is postponed.
  */
-export async function retireGeneration(
-  context: Work & Files & Webhooks & Machine,
-  g: Generation,
-  now: number,
-): Promise<void> {
+async function retireGeneration(context: Work & Files & Webhooks & Machine, g: Generation, now: number): Promise<void> {
   if (g.deletedAt !== undefined) return completeDeletion(context, g);
   const { settings } = context;
   const retention = retentionOf(g, settings);
@@ -193,10 +189,7 @@ export async function retireGeneration(
  * writing outputs any more: outputs that were written late are removed, and the tombstone is then kept as long as any
  * other.
  */
-export async function retireTombstone(
-  context: Work & Files & Machine,
-  { written, ...tombstone }: Tombstone,
-): Promise<void> {
+async function retireTombstone(context: Work & Files & Machine, { written, ...tombstone }: Tombstone): Promise<void> {
   const { generationId, version } = tombstone;
   if (written === undefined) {
     await context.generations.remove(generationId, version);
@@ -422,11 +415,7 @@ export type TakeOver = (generation: Generation) => Promise<void>;
  * earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over after
  * all.
  */
-export async function resumeRuns(
-  context: Work & Machine,
-  takeOver: TakeOver,
-  shouldContinue: () => boolean,
-): Promise<void> {
+async function resumeRuns(context: Work & Machine, takeOver: TakeOver, shouldContinue: () => boolean): Promise<void> {
   const {
     boot,
     generations,
@@ -470,7 +459,7 @@ const DELIVERY_AGAIN_MS = 10 * 60_000;
  * Wakes deliveries whose wake-up was lost, and removes those whose log is kept no longer. One pass takes at most
  * `recoveryBatch`. Ends early once `shouldContinue` returns false.
  */
-export async function recoverDeliveries(
+async function recoverDeliveries(
   context: Work & Webhooks & Machine,
   now: number,
   shouldContinue: () => boolean,
@@ -517,7 +506,7 @@ export interface UploadsRecovered {
  * wait for the store too, or once `shouldContinue` returns false. A failed removal is postponed: bytes that cannot be
  * removed must not block all others in every pass.
  */
-export async function recoverUploads(
+async function recoverUploads(
   context: Files & Machine,
   now: number,
   shouldContinue: () => boolean,

@@ -37,7 +37,7 @@ export async function getUpload(context: Files & Machine, caller: Caller, upload
   return { upload, state: isUnfinished(upload) && context.clock.now() <= upload.expiresAt ? 'prepared' : 'expired' };
 }
 
-export function noUpload(): ServiceError {
+function noUpload(): ServiceError {
   return new ServiceError('NOT_FOUND', 'The App has no upload with this id, or it is no longer kept.');
 }
 

@@ -114,7 +114,7 @@ export function usageOf(record: UploadRecord): { readonly unfinished: 0 | 1; rea
 }
 
 /** The Retry-After for a client at a bound, in milliseconds: something may be removed every minute. */
-export const ROOM_RETRY_MS = 60_000;
+const ROOM_RETRY_MS = 60_000;
 
 /** QUEUE_FULL when an App that stores this much may not prepare an upload of `byteSize` more. */
 export function roomRefusal(usage: UploadUsage, byteSize: number, settings: Settings): ServiceError | undefined {

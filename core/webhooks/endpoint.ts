@@ -25,7 +25,7 @@ export function isLater(a: WebhookEvent, b: WebhookEvent): boolean {
 export const MAX_ENDPOINTS_PER_APP = 10;
 
 /** How long messages are signed by the secret before the newest one too, in milliseconds. */
-export const PREVIOUS_SECRET_MS = 86_400_000;
+const PREVIOUS_SECRET_MS = 86_400_000;
 
 /**
  * The secret that signs the messages of an endpoint. Secrets are derived from the installation's own secret, the

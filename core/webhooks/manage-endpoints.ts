@@ -276,7 +276,7 @@ export interface EndpointChange extends Partial<EndpointRequest> {
 type NeedsRequest = Pick<Ports, 'jsonSchemas' | 'webhookSender'>;
 
 /** Throws FIELD_REQUIRED and FIELD_INVALID, of an address that must not be called too. */
-export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRequest {
+function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRequest {
   const {
     url,
     events = END_EVENTS,
@@ -287,7 +287,7 @@ export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRe
 }
 
 /** Throws as `readEndpointRequest` does. */
-export function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
+function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
   const change = readBody<EndpointChange>(ports, UPDATE_WEBHOOK_SCHEMA, body);
   if (change.url !== undefined) requireAddress(ports, change.url);
   return { ...change, ...(change.events === undefined ? {} : { events: inOrder(change.events) }) };

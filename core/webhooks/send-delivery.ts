@@ -179,7 +179,7 @@ const CUT: AttemptEnd = { result: 'unknown' };
  * Returns whether a message was sent. Throws `StoreUnavailable`: the attempt may have been made, and is repeated once
  * its lease is over.
  */
-export async function sendDelivery(
+async function sendDelivery(
   context: Work & Files & Webhooks & Machine,
   deliveryId: string,
   signal: AbortSignalLike,
@@ -312,10 +312,10 @@ function logGivenUp(
 }
 
 /** An endpoint that fails for this long without a success is disabled, in milliseconds. */
-export const FAILING_MS = 5 * 86_400_000;
+const FAILING_MS = 5 * 86_400_000;
 
 /** A delivery succeeded, so an endpoint that was failing when it started no longer is. */
-export async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
+async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
   if (known.failingSince === undefined) return;
   await note(context, delivery, known.endpointId, (endpoint) => {
     if (endpoint.failingSince === undefined) return undefined;
@@ -328,7 +328,7 @@ export async function noteSuccess(context: Webhooks & Machine, delivery: Deliver
  * An attempt failed. Disables an endpoint that reports that it is gone, and one that has failed for `FAILING_MS`;
  * writes nothing while it is failing and its time is not over.
  */
-export async function noteFailure(
+async function noteFailure(
   context: Webhooks & Machine,
   delivery: Delivery,
   { endpointId, failingSince }: Destination,

@@ -188,7 +188,7 @@ export async function collectOutputs(
 }
 
 /** Removes what was, or may have been, written under a fence, apart from the outputs with the kept indexes. */
-export async function removeCollected(
+async function removeCollected(
   { objects }: Files,
   g: Generation,
   fence: number,
@@ -305,7 +305,7 @@ async function signStored(
 }
 
 /** Checks what `storeSubmitted` has stored. Any worker may do so at any time: nothing is written or removed. */
-export async function inspectDelivered(
+async function inspectDelivered(
   context: Files & Machine,
   { model }: Pick<Execution, 'model'>,
   g: Generation,

@@ -29,7 +29,7 @@ export class WorkerStopping extends Error {
   }
 }
 
-export class WorkerBusy extends Error {
+class WorkerBusy extends Error {
   constructor() {
     super('This worker has reached its limit of waiting generations.');
     this.name = 'WorkerBusy';
@@ -269,7 +269,7 @@ interface OrphanedTask {
  * over, or an earlier process of exclusive stores left them. Each keeps its slot at the provider until its attempt is
  * over, which is looked up once per lease, or every 30 seconds.
  */
-export class OrphanedTasks {
+class OrphanedTasks {
   private readonly tasks = new Map<string, OrphanedTask>();
   private hasStopped = false;
 
