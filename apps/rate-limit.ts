@@ -12,7 +12,7 @@ export interface Rate {
 }
 
 /** A request counts once, and once more for every multiple of this many bytes in its body. */
-export const BYTES_A_POINT = 16 * 1024;
+const BYTES_A_POINT = 16 * 1024;
 
 /** The points that a request with a body of this size takes from a rate. */
 export function pointsOf(byteSize: number): number {

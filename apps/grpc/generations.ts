@@ -310,7 +310,7 @@ export function readMask(mask: FieldMask | undefined): Mask {
 }
 
 /** URLs are signed only if they are requested. */
-export async function showGeneration(context: Context, generation: Generation, mask: Mask): Promise<Shown> {
+async function showGeneration(context: Context, generation: Generation, mask: Mask): Promise<Shown> {
   if (mask === undefined || mask.has('outputs'))
     return masked(renderGeneration(await viewGeneration(context, generation)), mask);
   return masked(renderGeneration(await viewGeneration(context, { ...generation, outputs: [] })), mask);

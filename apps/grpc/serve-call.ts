@@ -59,7 +59,7 @@ export type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<neve
  * A gRPC call in the form that use cases and stores use: over when its caller cancels it or has disconnected, or its
  * deadline has passed.
  */
-export class ServedCancellation implements Cancellation {
+class ServedCancellation implements Cancellation {
   readonly deadline: number;
 
   constructor(private readonly call: AnyCall) {

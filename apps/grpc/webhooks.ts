@@ -44,14 +44,14 @@ import {
 } from './generated/darkroom/v1/webhooks_pb.js';
 import { acting, readPage } from './method.js';
 
-export const WEBHOOK_EVENT: Readonly<Record<CoreEvent, WebhookEvent>> = {
+const WEBHOOK_EVENT: Readonly<Record<CoreEvent, WebhookEvent>> = {
   'generation.running': WebhookEvent.GENERATION_RUNNING,
   'generation.succeeded': WebhookEvent.GENERATION_SUCCEEDED,
   'generation.failed': WebhookEvent.GENERATION_FAILED,
   'generation.cancelled': WebhookEvent.GENERATION_CANCELLED,
 };
 
-export const DELIVERY_STATE: Readonly<Record<DeliveryState, WebhookDeliveryState>> = {
+const DELIVERY_STATE: Readonly<Record<DeliveryState, WebhookDeliveryState>> = {
   pending: WebhookDeliveryState.PENDING,
   retrying: WebhookDeliveryState.RETRYING,
   delivered: WebhookDeliveryState.DELIVERED,

@@ -283,7 +283,7 @@ export class StopRequest {
  * Calls `asked` at every SIGHUP, but `hungUp` if it means that the terminal of this process was closed: then a service
  * ends, as it does by default.
  */
-export function onHangUp(
+function onHangUp(
   signals: Signals,
   { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void },
 ): void {

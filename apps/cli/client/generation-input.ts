@@ -116,7 +116,7 @@ const TYPE_BY_EXTENSION: Readonly<Record<string, ReferenceMediaType>> = {
  * Reads a file to be uploaded, and refuses immediately what the model would not accept. A relative path begins at
  * `folder`.
  */
-export async function readReferenceFile(
+async function readReferenceFile(
   path: string,
   role: ReferenceFile['role'],
   { model_key, limits }: Model,

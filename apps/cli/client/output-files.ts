@@ -89,7 +89,7 @@ function candidates(out: string, maxOutputs: number): string[] {
 }
 
 /** The path of one output, as a user would write it in the folder `from`; `suffix` distinguishes several. */
-export function outputPath(
+function outputPath(
   task: GenerationTask,
   { out, from }: { readonly out: string | undefined; readonly from: string },
   suffix: string,

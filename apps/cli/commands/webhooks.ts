@@ -30,7 +30,7 @@ interface ListOptions extends DeliveryOptions {
 const MAX_LISTED = 100;
 
 /** Commands that list the messages sent to webhooks and send them again. */
-export function addDeliveries(webhooks: Command, io: CliIo): void {
+function addDeliveries(webhooks: Command, io: CliIo): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
     .description('list what a webhook was told in the last 30 days, newest first')
     .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readLimit, MAX_LISTED)

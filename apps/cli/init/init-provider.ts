@@ -33,7 +33,7 @@ export interface Questions {
 }
 
 /** Undefined where nobody can answer. */
-export function questionsTo({ stdin, stderr }: CliIo): Questions | undefined {
+function questionsTo({ stdin, stderr }: CliIo): Questions | undefined {
   if (!stdin.isTTY) return undefined;
   const reader = createInterface({ input: stdin });
   // Lines that are typed ahead, or pasted, wait for their questions.
@@ -91,7 +91,7 @@ export interface ProviderExample {
 }
 
 /** Throws one sentence with the names that there are. */
-export function providerExample(name: string): ProviderExample {
+function providerExample(name: string): ProviderExample {
   const names = exampleNames();
   if (!names.includes(name)) {
     throw usageFailure(`There is no example of a provider ${printable(name)}; there are ${names.join(', ')}.`);
@@ -111,7 +111,7 @@ export function modelsOf(catalog: string): readonly ExampleModel[] {
 }
 
 /** The files beside the examples that the settings of a model name, by their paths. */
-export function filesOfModel({ provider_settings: settings }: ExampleModel): ReadonlyMap<string, string> {
+function filesOfModel({ provider_settings: settings }: ExampleModel): ReadonlyMap<string, string> {
   const paths = textsIn(settings ?? {}).filter((text) => {
     const path = join(FOLDER, text);
     return path.startsWith(FOLDER) && text.includes('/') && existsSync(path) && statSync(path).isFile();
@@ -294,13 +294,13 @@ async function readImported(path: string, { folder }: Asking): Promise<Imported>
 export type YamlPath = readonly (string | number)[];
 
 /** The text with another value at `path`, which must have one; all else stays as it was written. `value` is YAML. */
-export function withValue(text: string, path: YamlPath, value: string): string {
+function withValue(text: string, path: YamlPath, value: string): string {
   const [start, end] = rangeOf(nodeAt(text, path));
   return `${text.slice(0, start)}${value}${text.slice(end)}`;
 }
 
 /** The text with one more line below the one of the value at `path`, as deep as its key. */
-export function withLineAfter(text: string, path: YamlPath, line: string): string {
+function withLineAfter(text: string, path: YamlPath, line: string): string {
   const [start, end] = rangeOf(nodeAt(text, path));
   const [indent = ''] = /^ */.exec(text.slice(startOfLine(text, start))) ?? [];
   const endOfLine = text.indexOf('\n', end);
@@ -312,7 +312,7 @@ export function withLineAfter(text: string, path: YamlPath, line: string): strin
  * The text with only those entries of the block mapping or list at `path` whose key or index is kept. Comments right above
  * an entry belong to it.
  */
-export function withEntries(text: string, path: YamlPath, isKept: (entry: string | number) => boolean): string {
+function withEntries(text: string, path: YamlPath, isKept: (entry: string | number) => boolean): string {
   const { entries, end } = entriesOf(text, path);
   const kept = entries.filter(({ name }) => isKept(name));
   const pieces = kept.map((entry) => text.slice(entry.start, entries[entries.indexOf(entry) + 1]?.start ?? end));
@@ -322,7 +322,7 @@ export function withEntries(text: string, path: YamlPath, isKept: (entry: string
 }
 
 /** A text as YAML: with quotes unless it is plainly an address or a path. */
-export function yamlText(text: string): string {
+function yamlText(text: string): string {
   return /^(?:https?:\/\/|\.{0,2}\/)[\w./~:-]*[\w/]$/.test(text) ? text : JSON.stringify(text);
 }
 
@@ -368,8 +368,8 @@ function startWithComments(text: string, offset: number): number {
   return start;
 }
 
-export const CONFIG_FILE = 'darkroom.yaml';
-export const CATALOG_FILE = 'catalog.yaml';
+const CONFIG_FILE = 'darkroom.yaml';
+const CATALOG_FILE = 'catalog.yaml';
 
 export interface ChosenFiles {
   /** Texts by their paths, relative to the folder. */
@@ -382,7 +382,7 @@ export interface ChosenFiles {
  * The files written for a choice: the example without the parts that were not chosen. Throws one sentence for an
  * unusable file.
  */
-export async function chosenFiles(example: ProviderExample, choice: Choice): Promise<ChosenFiles> {
+async function chosenFiles(example: ProviderExample, choice: Choice): Promise<ChosenFiles> {
   const config = configText(example, choice);
   if ('imported' in choice.models) {
     const { path, text, isElsewhere } = choice.models.imported;
@@ -435,7 +435,7 @@ export function refuseTaken(folder: string, paths: Iterable<string>): void {
  * Writes all of them, by their paths from the folder, and keeps them if `check` does not throw; else none is left. Never
  * replaces a file. Throws one sentence.
  */
-export async function writeNewFiles(
+async function writeNewFiles(
   folder: string,
   files: ReadonlyMap<string, string>,
   check: () => Promise<void>,

@@ -63,7 +63,7 @@ interface Refusal {
 }
 
 /** Undefined if the call was not ended by a Darkroom server. */
-export function readRefusal({ metadata, details: message }: CallError): Refusal | undefined {
+function readRefusal({ metadata, details: message }: CallError): Refusal | undefined {
   const [bytes] = metadata.get(DETAILS_KEY);
   if (!(bytes instanceof Buffer)) return undefined;
   try {
@@ -102,7 +102,7 @@ const OF_WHO_CALLS: ReadonlySet<Status> = new Set([
 ]);
 
 /** The message for a failed call: the refusal of the use case, that of the server, or why there was no answer. */
-export async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
+async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code))
     return new ServiceError(refusal.code, refusal.message);
@@ -195,14 +195,14 @@ function whyUnconnected(error: CallError): Reason | undefined {
 }
 
 /** Whether no server was reached that it could have been sent to. The library says so in words alone. */
-export function wasNeverSent({ code, details }: CallError): boolean {
+function wasNeverSent({ code, details }: CallError): boolean {
   if (code === Status.DEADLINE_EXCEEDED)
     return /,(?:waiting for name resolution|waiting for metadata filters|Waiting for LB pick)$/.test(details);
   return /^(?:No connection established|Name resolution failed)/.test(details);
 }
 
 /** Whether sending the call again, later, can help. */
-export function mayHelpLater(error: CallError): boolean {
+function mayHelpLater(error: CallError): boolean {
   if (error.code === Status.RESOURCE_EXHAUSTED) return readRefusal(error)?.retryAfterMs !== undefined;
   return CUT.has(error.code) && whyUnconnected(error)?.isHopeless !== true;
 }
@@ -211,7 +211,7 @@ export function mayHelpLater(error: CallError): boolean {
  * Whether the call may have had an effect: it was sent to a server with this method, and no Darkroom server refused it.
  * A server that could not answer may have done it, and so may one whose answer a proxy dropped.
  */
-export function mayHaveHappened(error: CallError): boolean {
+function mayHaveHappened(error: CallError): boolean {
   if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;
   const refusal = readRefusal(error);
   // Its request never arrived, so the server has not read it.

@@ -27,7 +27,7 @@ export interface TlsFiles {
  * The checked files: a server closes the connection on a client certificate that it does not accept, without a reason.
  * Throws `Failure` with one sentence that names the file.
  */
-export function readTlsFiles(
+function readTlsFiles(
   { grpcCa, grpcCert, grpcKey }: TlsFileNames,
   { folder, now }: { readonly folder: string; readonly now: number },
 ): TlsFiles {

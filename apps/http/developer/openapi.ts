@@ -145,7 +145,7 @@ function idsIn({ path }: Route): string[] {
 const REQUEST_ID_HEADER: JsonObject = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
 
 /** The responses of one route: its success, and one entry a status for everything it can refuse with. */
-export function responsesOf(route: Route, routes: readonly Route[]): JsonObject {
+function responsesOf(route: Route, routes: readonly Route[]): JsonObject {
   const codesByStatus = new Map<number, ErrorCode[]>();
   for (const code of errorCodesOf(route)) {
     const status = STATUSES[code];
@@ -226,7 +226,7 @@ function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
 }
 
 /** The schema of a request body for clients: with the limits of this installation, and null wherever a field is optional. */
-export function requestSchema({ schema, limited }: RequestBody, settings: Settings): JsonObject {
+function requestSchema({ schema, limited }: RequestBody, settings: Settings): JsonObject {
   const shown = limited?.(settings) ?? schema;
   const required = shown['required'] as readonly string[] | undefined;
   const properties = Object.entries(shown['properties'] as JsonObject).map(([name, property]): [string, Json] => [

@@ -31,7 +31,7 @@ export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_
  * The client sends nothing more on the connection. Complete requests received before that are still answered, and
  * later data is ignored; returns the response of the last request that waits.
  */
-export function endAfterWaiting(socket: Socket): ServerResponse | undefined {
+function endAfterWaiting(socket: Socket): ServerResponse | undefined {
   return LINES.get(socket)?.end();
 }
 

@@ -119,7 +119,7 @@ const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3). A refusal that another scope would not change names no
  * error: clients would ask for the scope again and again.
  */
-export function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
+function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
   const error = INVALID.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
   const parameters = [
     ...(error === undefined ? [] : [`error="${error}"`]),

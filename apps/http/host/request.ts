@@ -182,7 +182,7 @@ function rangeOf(text: string): { readonly type: string; readonly q: number } {
 }
 
 /** The longest that a request waits, in seconds. */
-export const MAX_WAIT_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 
 const PREFERENCE = /^wait[ \t]*=[ \t]*(?:(\d{1,9})|"(\d{1,9})")[ \t]*(?:;.*)?$/i;
 

@@ -143,7 +143,7 @@ function createHttpServer(
 }
 
 /** On every answer. Answers are data: a browser that opens one must neither run, frame, sniff nor leak anything. */
-export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
+const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ['Referrer-Policy', 'no-referrer'],
@@ -161,7 +161,7 @@ export interface HandlingParts {
 }
 
 /** Wraps every request: its id, the headers of every response, the one error handler, one line in the log. */
-export function handleRequest(parts: HandlingParts): HttpMiddleware {
+function handleRequest(parts: HandlingParts): HttpMiddleware {
   const { ids, logger, observer } = parts;
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -278,7 +278,7 @@ function refuseMethod(res: ServerResponse, allowed: string): never {
  * Has the routers match the path as the host read it: the framework's own parser of URLs throws for some that a request
  * may be sent to. They ask for the request's host too, on which no route depends: reading it costs more than routing.
  */
-export function routeByTarget(app: Koa<HttpState>): void {
+function routeByTarget(app: Koa<HttpState>): void {
   Object.defineProperties(app.context, {
     host: { value: '' },
     path: {
@@ -289,7 +289,7 @@ export function routeByTarget(app: Koa<HttpState>): void {
   });
 }
 
-export const refuseRoute: HttpMiddleware = () => {
+const refuseRoute: HttpMiddleware = () => {
   throw new ServiceError('ROUTE_NOT_FOUND');
 };
 

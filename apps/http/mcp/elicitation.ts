@@ -35,7 +35,7 @@ export function formOf({ message, credits }: SpendingQuestion): ElicitRequestFor
 }
 
 /** Whether a client's response to a form is a yes: anything but a clear yes is a no. */
-export function isYes(response: unknown): boolean {
+function isYes(response: unknown): boolean {
   if (typeof response !== 'object' || response === null) return false;
   const { action, content } = response as { readonly action?: unknown; readonly content?: unknown };
   return (

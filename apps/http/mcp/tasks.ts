@@ -189,7 +189,7 @@ class KeptPreviews {
 const keptOf = new WeakMap<Previews, KeptPreviews>();
 
 /** A small picture of an output, of `maxBytes` at most; null where there is none to be had. */
-export async function previewOfOutput(
+async function previewOfOutput(
   { objects, previews, call }: Pick<Context, 'objects' | 'previews' | 'call'>,
   { objectKey, byteSize, mark }: Output,
   maxBytes: number,

@@ -40,7 +40,7 @@ const AUDIENCES: Readonly<Record<Audience, string>> = {
   mcp: 'the tools of this service (MCP)',
 };
 
-export function consentForm(view: ConsentView): Html {
+function consentForm(view: ConsentView): Html {
   const { action, clientName, leadsTo, email, accountName, balance, audience, scopes, fault } = view;
   return html`${alertIf(fault)}
     <p>

@@ -6,7 +6,7 @@ const REST_PATH = '/api/v1/developer';
 const MCP_PATH = `${REST_PATH}/mcp`;
 
 /** The paths of the two protected resources (RFC 8707, RFC 9728). */
-export const RESOURCE_PATHS: Readonly<Record<Audience, string>> = { rest: REST_PATH, mcp: MCP_PATH };
+const RESOURCE_PATHS: Readonly<Record<Audience, string>> = { rest: REST_PATH, mcp: MCP_PATH };
 
 /** The identifier of a resource: its address. */
 export function resourceUrl(publicUrl: string, audience: Audience): string {
@@ -14,7 +14,7 @@ export function resourceUrl(publicUrl: string, audience: Audience): string {
 }
 
 /** The path of the metadata of a resource (RFC 9728 §3.1). */
-export const RESOURCE_METADATA_PATHS: Readonly<Record<Audience, string>> = {
+const RESOURCE_METADATA_PATHS: Readonly<Record<Audience, string>> = {
   rest: `/.well-known/oauth-protected-resource${REST_PATH}`,
   mcp: `/.well-known/oauth-protected-resource${MCP_PATH}`,
 };

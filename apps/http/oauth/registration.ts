@@ -255,6 +255,6 @@ export function oauthErrors(otherwise: string): ErrorRenderer {
   });
 }
 
-export function oauthRefusal(error: string, description: string): string {
+function oauthRefusal(error: string, description: string): string {
   return JSON.stringify({ error, error_description: description });
 }

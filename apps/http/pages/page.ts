@@ -53,7 +53,7 @@ export function alertIf(text: string | undefined): Html {
 }
 
 /** Styles of the pages with forms, in addition to Pico's. */
-export const PAGE_STYLES = `
+const PAGE_STYLES = `
 /* The same size as on the account page, on every screen. */
 :root { --pico-font-size: 100%; --pico-border-radius: .5rem; }
 main.container { max-width: 30rem; padding-block: 3rem; }
@@ -70,7 +70,7 @@ code { overflow-wrap: anywhere; }
 `;
 
 /** The icon of the pages as SVG: a lens. */
-export const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="7" fill="#0172ad"/>
 <circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" stroke-width="2.5"/>
 <circle cx="16" cy="16" r="3" fill="#fff"/>
@@ -149,7 +149,7 @@ export async function sendPage(
 }
 
 /** A handler whose refusals are pages. */
-export function asPage(serve: HttpHandler): HttpHandler {
+function asPage(serve: HttpHandler): HttpHandler {
   return async (ctx) => {
     ctx.state.renderError = (error) => {
       ctx.set(PAGE_HEADERS);

@@ -173,7 +173,7 @@ export const USAGE_NAMES = {
 } as const satisfies Record<UsageBy, string>;
 
 /** Sums by the names of their fields, in the order of tables. */
-export function namedSums({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
+function namedSums({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
   return {
     generations,
     failed,

@@ -77,7 +77,7 @@ export function newKey(): string {
 }
 
 /** To the sign-in page, and back to this one. */
-export function leaveToSignIn(): void {
+function leaveToSignIn(): void {
   const { pathname, search } = window.location;
   window.location.assign(`/sign-in?return=${encodeURIComponent(pathname + search)}`);
 }

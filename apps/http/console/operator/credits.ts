@@ -19,17 +19,17 @@ const OURS = /^operator:([0-9a-f-]{36}):[0-9a-f-]{36}$/;
  * The id of a grant or an adjustment in the ledger: it names the operator for good, and one operator's page takes no id of
  * another's, or of the command line's. Clients are not shown it.
  */
-export function operationIdOf(personId: string, sentId: string): string {
+function operationIdOf(personId: string, sentId: string): string {
   return `${PREFIX}:${personId}:${sentId.toLowerCase()}`;
 }
 
 /** The person who made the entry in the operator's area; undefined for all other entries. */
-export function operatorOf(operationId: string | undefined): string | undefined {
+function operatorOf(operationId: string | undefined): string | undefined {
   return OURS.exec(operationId ?? '')?.[1];
 }
 
 /** Parts of what the operator's area sends. Core has the rules; these keep out what no page sends. */
-export const OPERATION_ID = { type: 'string', format: 'uuid' } as const;
+const OPERATION_ID = { type: 'string', format: 'uuid' } as const;
 export const REASON = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const;
 export const CREDITS = {
   type: 'integer',
@@ -56,7 +56,7 @@ interface Sent {
 }
 
 /** Happens once under the id that the page sends, however often it is sent. */
-export function creditOperation(path: string, act: string, make: 'grantCredits' | 'adjustCredits'): OperatorOperation {
+function creditOperation(path: string, act: string, make: 'grantCredits' | 'adjustCredits'): OperatorOperation {
   return {
     method: 'POST',
     path: `/accounts/:account_id/${path}`,
@@ -119,7 +119,7 @@ const checked = new WeakSet<Context['accounts']>();
  * that it has compared, it pauses for as long as that took, so that it uses at most half of a processor and other
  * requests are served in between.
  */
-export class BooksCheck implements Cancellation {
+class BooksCheck implements Cancellation {
   readonly deadline = Infinity;
   /** The items examined so far. */
   progress: VerifyProgress = { accounts: 0, entries: 0, generations: 0 };

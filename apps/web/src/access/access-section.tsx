@@ -25,7 +25,7 @@ export function AccessSection({ overview }: { readonly overview: Overview }) {
 }
 
 /** The programs that the person has allowed to act for them. */
-export function ConnectionList({ currency }: { readonly currency: string }) {
+function ConnectionList({ currency }: { readonly currency: string }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
   const disconnected = async ({ client_name: name }: Connection): Promise<void> => {
     await connections.reload();
@@ -101,7 +101,7 @@ interface FirstRequestProps {
 }
 
 /** A request that works once the key is put into it. */
-export function FirstRequest({ baseUrl, body }: FirstRequestProps) {
+function FirstRequest({ baseUrl, body }: FirstRequestProps) {
   const request = [
     `curl ${baseUrl}/api/v1/developer/generations \\`,
     '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
@@ -129,7 +129,7 @@ interface McpSettingsProps {
 }
 
 /** How assistants and editors reach the tools. */
-export function McpSettings({ url, hasOAuth }: McpSettingsProps) {
+function McpSettings({ url, hasOAuth }: McpSettingsProps) {
   const note = hasOAuth
     ? 'An assistant or editor that speaks MCP needs this address alone; it brings you here to ask for access.'
     : 'An assistant or editor that speaks MCP needs this address, and an API key as its bearer token.';

@@ -111,7 +111,7 @@ interface NewKeyFormProps {
   readonly onMade: (key: MadeKey) => void;
 }
 
-export function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
+function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
   const submit = async (event: SubmitEvent): Promise<void> => {
@@ -230,7 +230,7 @@ interface NewKeySecretProps {
   readonly onDone: () => void;
 }
 
-export function NewKeySecret({ secret, onDone }: NewKeySecretProps) {
+function NewKeySecret({ secret, onDone }: NewKeySecretProps) {
   return (
     <ShownOnce secret={secret} onDone={onDone}>
       <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it can

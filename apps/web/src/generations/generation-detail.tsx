@@ -180,7 +180,7 @@ interface TaskActionsProps {
 }
 
 /** Cancels one that has not ended, and deletes one that has. */
-export function TaskActions({ appId, task, isCancelling, took, deleted }: TaskActionsProps) {
+function TaskActions({ appId, task, isCancelling, took, deleted }: TaskActionsProps) {
   const path = inApp(appId, `/generations/${task.generation_id}`);
   if (isOpen(task)) return <CancelButton path={path} isCancelling={isCancelling} took={took} />;
   return (

@@ -84,17 +84,17 @@ function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
 const FILTERS = ['status', 'model', 'trace', 'from', 'to'] as const;
 export type Filter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
-export function currentFilter(): Filter {
+function currentFilter(): Filter {
   const { query } = place.value;
   return Object.fromEntries(FILTERS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
 }
 
-export function isFiltered(filter: Filter): boolean {
+function isFiltered(filter: Filter): boolean {
   return Object.keys(filter).length > 0;
 }
 
 /** The query of the list. */
-export function listQuery({ status, model, trace, from, to }: Filter): URLSearchParams {
+function listQuery({ status, model, trace, from, to }: Filter): URLSearchParams {
   const query = new URLSearchParams();
   if (status !== undefined) query.set('status', status);
   if (model !== undefined) query.set('model_key', model);
@@ -125,7 +125,7 @@ function startOfDay(day: string, later = 0): string {
 }
 
 /** Narrows the list. Each change is in the address, so that it can be kept and sent to others of the account. */
-export function Filters({ models }: { readonly models: readonly Model[] }) {
+function Filters({ models }: { readonly models: readonly Model[] }) {
   const filter = currentFilter();
   const apply = (form: HTMLFormElement): void => {
     const fields = new FormData(form);
@@ -226,7 +226,7 @@ interface Listed {
  * The generations of an App, page by page, and what happens to them from then on. The list stays the one that was asked
  * for first: another one is another part of the page.
  */
-export function useGenerations(appId: string, filter: Filter): Generations {
+function useGenerations(appId: string, filter: Filter): Generations {
   const [wanted] = useState({ appId, filter });
   const [listed, setListed] = useState<Listed>();
   const [fault, setFault] = useState<string>();
@@ -324,7 +324,7 @@ interface GridProps {
 }
 
 /** Pictures and videos, newest first. */
-export function GenerationGrid({ generations, tasks, currency }: GridProps) {
+function GenerationGrid({ generations, tasks, currency }: GridProps) {
   const list = useRef<HTMLUListElement>(null);
   const more = async (): Promise<void> => {
     const first = await generations.more();

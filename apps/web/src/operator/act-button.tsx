@@ -7,7 +7,7 @@ import { change, RequestFailed, sentenceOf } from '../server.js';
 import type { Generation } from './server-types.js';
 
 /** Leads through another sign-in, and back to this page. */
-export function SignInWithPasskey() {
+function SignInWithPasskey() {
   return (
     <form method="post" action={`/sign-out?return=${encodeURIComponent(path.value)}`}>
       <button type="submit" class="outline small">

@@ -129,7 +129,7 @@ interface ResultCardProps {
 }
 
 /** The state of the generation that was created last. */
-export function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
+function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
   const {
     task = created,
     times,

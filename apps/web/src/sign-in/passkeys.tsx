@@ -91,7 +91,7 @@ function whyNone(canBeUsed: boolean): string | undefined {
 }
 
 /** Whether this browser can make passkeys at all. */
-export function canMakePasskeys(): boolean {
+function canMakePasskeys(): boolean {
   return 'PublicKeyCredential' in window;
 }
 
@@ -99,7 +99,7 @@ export function canMakePasskeys(): boolean {
  * Makes the browser create a passkey, and adds it under this name. Throws `RequestFailed`, also if the person
  * cancels.
  */
-export async function makePasskey(name: string): Promise<Passkey> {
+async function makePasskey(name: string): Promise<Passkey> {
   const request = await change<PasskeyRequest>('/passkeys/begin');
   const { response } = await create(request);
   const { clientDataJSON, attestationObject } = response;
@@ -176,7 +176,7 @@ interface NameFormProps {
 }
 
 /** Asks for a name, and says why it was not taken. */
-export function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
+function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, run } = useAction();
   const send = (): Promise<void> =>
@@ -210,7 +210,7 @@ interface NewPasskeyFormProps {
 }
 
 /** Makes a passkey by naming it. */
-export function NewPasskeyForm({ added }: NewPasskeyFormProps) {
+function NewPasskeyForm({ added }: NewPasskeyFormProps) {
   return (
     <NameForm
       label="Name of a new passkey"
@@ -229,7 +229,7 @@ interface PasskeyRowProps {
   readonly removed: () => Promise<void>;
 }
 
-export function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
+function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
   const [isRenaming, setRenaming] = useState(false);
   const id = useId();
   return (

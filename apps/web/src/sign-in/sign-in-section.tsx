@@ -26,7 +26,7 @@ export function SignInSection({ overview, reload }: SignInSectionProps) {
 }
 
 /** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
-export function IdentityList({ overview }: { readonly overview: Overview }) {
+function IdentityList({ overview }: { readonly overview: Overview }) {
   const { provider_name: providerName } = overview;
   const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
   if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
@@ -119,7 +119,7 @@ interface PasswordCardProps {
 }
 
 /** Changes the password, or sets the first one. All other sessions end with it. */
-export function PasswordCard({ overview, reload }: PasswordCardProps) {
+function PasswordCard({ overview, reload }: PasswordCardProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, setFault, run } = useAction();
@@ -190,7 +190,7 @@ function PasswordField({ label, name, kind, minLength = 1 }: PasswordFieldProps)
 }
 
 /** The sessions of the person. */
-export function SessionList() {
+function SessionList() {
   const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions');
   const ended = async (said: string): Promise<void> => {
     await sessions.reload();

@@ -22,7 +22,7 @@ export interface Range {
 export const USUAL_DAYS = 31;
 
 /** The days up to today. */
-export function lastDays(count: number): Range {
+function lastDays(count: number): Range {
   return { from: dayAt(Date.now() - (count - 1) * DAY_MS), to: dayAt(Date.now()) };
 }
 
@@ -41,12 +41,12 @@ const PAGE = 100;
 /** The maximum number of pages to read. A year of days has fewer rows; models and keys are cut off there. */
 const MAX_PAGES = 10;
 
-export function usagePath(appId: string, by: UsageBy, { from, to }: Range): string {
+function usagePath(appId: string, by: UsageBy, { from, to }: Range): string {
   return inApp(appId, `/usage?${new URLSearchParams({ by, from, to }).toString()}`);
 }
 
 /** All rows of the use in a range. */
-export function useUsage(appId: string, by: UsageBy, range: Range): Data<Usage> {
+function useUsage(appId: string, by: UsageBy, range: Range): Data<Usage> {
   const path = usagePath(appId, by, range);
   const [known, setKnown] = useState<{ readonly path: string; readonly usage: Usage }>();
   const [fault, setFault] = useState<string>();

@@ -42,7 +42,7 @@ interface BalanceCardProps {
 }
 
 /** The available, reserved and charged credits of the account. */
-export function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
+function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
   const again = async (): Promise<void> => {
     await reload();
     announce('The credits are up to date.');
@@ -83,7 +83,7 @@ interface EntriesCardProps {
 }
 
 /** Every movement of credits, newest first, with the generation that it belongs to. */
-export function EntriesCard({ appId, currency }: EntriesCardProps) {
+function EntriesCard({ appId, currency }: EntriesCardProps) {
   const [statement, setStatement] = useState<Statement>();
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);

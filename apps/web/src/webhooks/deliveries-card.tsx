@@ -159,7 +159,7 @@ interface ReplayRangeProps {
 }
 
 /** Sends again what was not delivered in a time. */
-export function ReplayRange({ path, reload }: ReplayRangeProps) {
+function ReplayRange({ path, reload }: ReplayRangeProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { isBusy, fault, setFault, run } = useAction();
   const id = useId();
@@ -259,7 +259,7 @@ interface ListedDeliveries {
 }
 
 /** The deliveries to a webhook, newest first. The list stays the one that was asked for first. */
-export function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
+function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
   const [path] = useState(() => inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}/deliveries`));
   const [wanted] = useState(state);
   const [listed, setListed] = useState<ListedDeliveries>();

@@ -107,7 +107,7 @@ interface NewWebhookCardProps {
 }
 
 /** Makes a webhook, and shows its secret until the person has it. */
-export function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
+function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
   const [secret, setSecret] = useShownSecret();
   const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
     const asked = { url, events, ...(description === '' ? {} : { description }) };
@@ -145,7 +145,7 @@ interface SingleAddressesCardProps {
 }
 
 /** The App's own secret, which signs what is sent to addresses of single generations. */
-export function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
+function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
   const [secret, setSecret] = useShownSecret();
   const close = (): void => {
     setSecret(undefined);

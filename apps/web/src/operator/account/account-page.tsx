@@ -21,7 +21,7 @@ import { hrefOfPlace, MoreButton, usePages } from '../use-pages.js';
 import { BooksCard, CreditsForm, Ledger } from './books-card.js';
 
 /** The storage that the account uses, and its Apps with the storage of each. */
-export function AppList({ path }: { readonly path: string }) {
+function AppList({ path }: { readonly path: string }) {
   const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
   return (
     <Card id="apps" title="Apps and storage">
@@ -150,7 +150,7 @@ interface PeopleCardProps {
 }
 
 /** The people who sign in for the account. A link is shown once, and is stored only in this component. */
-export function PeopleCard({ path, self, refused }: PeopleCardProps) {
+function PeopleCard({ path, self, refused }: PeopleCardProps) {
   const people = usePages<'people', Person>(`${path}/people`, 'people');
   const [link, setLink] = useState<WithLink>();
   useEffect(() => {

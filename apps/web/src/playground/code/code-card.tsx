@@ -21,7 +21,7 @@ const BASE = '/api/v1/developer';
 const AUTHORIZATION = '-H "Authorization: Bearer $DARKROOM_API_KEY"';
 
 /** The request for a shell with curl. Reference files are uploaded first. */
-export function curlText(shown: ShownRequest): string {
+function curlText(shown: ShownRequest): string {
   const { baseUrl, request, references } = shown;
   const ids = references.map((_, index) => `$upload${index + 1}`);
   const body = ids.length === 0 ? request : { ...request, reference_upload_ids: ids };
@@ -76,7 +76,7 @@ function command(lines: readonly string[]): string {
 }
 
 /** The request as a program with the client library `darkroom-client`. */
-export function pythonText({ baseUrl, request, references, isVideo }: ShownRequest): string {
+function pythonText({ baseUrl, request, references, isVideo }: ShownRequest): string {
   const { operation: _operation, ...input } = request;
   const files = references.map(
     ({ filename, role }) => `            Reference(${JSON.stringify(filename)}, role=${JSON.stringify(role)}),`,
@@ -109,7 +109,7 @@ function literalPython(value: Json, indent: string): string {
 }
 
 /** The request as a program with the client library `@darkroom/client`. */
-export function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest): string {
+function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest): string {
   const { operation: _operation, ...input } = request;
   const files = references.map(
     ({ filename, role }) => `    { file: await openAsBlob(${JSON.stringify(filename)}), role: '${role}' },`,

@@ -28,7 +28,7 @@ export interface ControlAttributes {
 }
 
 /** A control with its label, what is said of it and what is wrong with it. */
-export function FieldFrame({ id, label, note, fault, isRequired, children }: FieldFrameProps) {
+function FieldFrame({ id, label, note, fault, isRequired, children }: FieldFrameProps) {
   const described = [note === '' ? '' : `${id}-note`, fault === undefined ? '' : `${id}-fault`].join(' ').trim();
   return (
     <div class="field">
@@ -78,7 +78,7 @@ export interface ParameterField {
 const LONG = 120;
 
 /** The parameters of a model in the order of its schema; undefined for a schema that does not list them. */
-export function parameterFields({ input_schema }: Pick<Model, 'input_schema'>): ParameterField[] | undefined {
+function parameterFields({ input_schema }: Pick<Model, 'input_schema'>): ParameterField[] | undefined {
   const schema = input_schema as JsonObject;
   const properties = objectOf(schema['properties']);
   if (properties === undefined) return undefined;
@@ -146,7 +146,7 @@ interface ParameterInputProps {
 }
 
 /** One parameter of a model, with what is said of it and what is wrong with it. */
-export function ParameterInput({ field, text, fault, changed }: ParameterInputProps) {
+function ParameterInput({ field, text, fault, changed }: ParameterInputProps) {
   const id = useId();
   const { label, note, isRequired } = field;
   return (
@@ -232,7 +232,7 @@ function shown(value: Json): string {
 export type FieldTexts = Readonly<Record<string, string>>;
 
 /** The name under which parameters are kept as one text, where the schema does not list them. No parameter is called so. */
-export const ALL_PARAMETERS = '';
+const ALL_PARAMETERS = '';
 
 export interface ReadParameters {
   readonly parameters: JsonObject;
