@@ -52,6 +52,8 @@ export class RenderThreads {
       worker.removeAllListeners().ref();
       worker.on('message', (message: RenderMessage) => {
         if (typeof message === 'number') return onProgress(message);
+        // The thread is being ended: it must not get the next job.
+        if (signal.aborted) return;
         signal.removeEventListener('abort', stop);
         worker.unref();
         this.idle.add(worker);
