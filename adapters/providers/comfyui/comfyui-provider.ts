@@ -10,8 +10,8 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { RecentReferences } from '../shared/recent-references.js';
 import { failure } from '../shared/sentences.js';
-import { CancelledTasks } from './cancelled-tasks.js';
 import { checkServers } from './check-servers.js';
 import { comfyUiCapabilities } from './comfyui-capabilities.js';
 import type { ComfyUiServer } from './comfyui-server.js';
@@ -36,7 +36,11 @@ interface TaskAt {
  */
 export class ComfyUiProvider implements Provider {
   readonly #options: ComfyUiInstance;
-  readonly #cancelled = new CancelledTasks();
+  /**
+   * Tasks that this process has asked a server to stop. One that waited is forgotten by the server at once, and then reads
+   * like one that was never there.
+   */
+  readonly #cancelled = new RecentReferences(5_000);
 
   constructor(options: ComfyUiInstance) {
     this.#options = options;

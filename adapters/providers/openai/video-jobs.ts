@@ -1,10 +1,10 @@
 import type { ProviderCall, ProviderReport, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { isObject, memberOf } from '../shared/json-members.js';
+import { RecentReferences } from '../shared/recent-references.js';
 import { fileBytes, MAX_FILE_REDIRECTS } from '../shared/result-files.js';
 import { knownCode, refusalInSuccess, serverErrorOf } from './error-answer.js';
 import type { OpenAiInstance } from './openai-instance.js';
-import { RecentReferences } from './recent-references.js';
 import { refusedTask, sendTask, type Task } from './task.js';
 import { hasFailed, isAbout, isJobId, isOpen, jobOf, reportOf, type VideoJob } from './video-job.js';
 
