@@ -115,10 +115,10 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
 
 /** The state of a request that passed the checks of its route. */
 export interface ApiState extends HttpState {
-  readonly api: Api;
-  readonly context: Context;
-  readonly caller: Caller;
-  readonly admission: Admission;
+  api: Api;
+  context: Context;
+  caller: Caller;
+  admission: Admission;
 }
 
 export type ApiContext = RoutedContext & { readonly state: ApiState };
@@ -127,14 +127,17 @@ export type ApiContext = RoutedContext & { readonly state: ApiState };
 export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: Api): HttpHandler {
   const { context, access, rates } = api;
   const rules = { access, clock: context.clock, rateLimit: rates[rate], maxBodyBytes: MAX_BODY_BYTES };
-  return async (ctx) => {
+  return async (routed) => {
+    const ctx = routed as ApiContext;
     const { req, state, params } = ctx;
     state.ids = { generationId: params['generation_id'], uploadId: params['upload_id'] };
     const admission = await admitRequest(ctx, rules);
     requireScope(admission.caller, scope);
     requireOwnApp(req, admission.caller);
-    Object.assign(state, { api, context, admission });
-    await operation.serve(ctx as ApiContext);
+    state.api = api;
+    state.context = context;
+    state.admission = admission;
+    await operation.serve(ctx);
   };
 }
 
