@@ -30,7 +30,7 @@ import {
 } from './elicitation.js';
 import { IDENTITY, REVISIONS } from './discovery.js';
 import { asksPeople, type Exchange, objectOf } from './exchange.js';
-import { cancelTask, getTask, takesTasks, TASKS_EXTENSION, updateTask } from './tasks.js';
+import { takesTasks, TASK_METHODS, TASKS_EXTENSION } from './tasks.js';
 import { findTool, listed, refusalResult, type Tool, type ToolAnswer, TOOLS } from './tools.js';
 
 export interface McpServerOptions {
@@ -206,11 +206,9 @@ const PARAMS = fromJsonSchema<{ readonly taskId: string }>({
   properties: { taskId: { type: 'string' } },
 });
 
-const METHODS = { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask } as const;
-
 /** The methods of the tasks extension, for clients that named it. The library has no help for them. */
 function serveTasks(server: Server, { context, caller, state }: Exchange, logger: Logger): void {
-  for (const [method, answer] of Object.entries(METHODS))
+  for (const [method, { answer }] of TASK_METHODS)
     server.setRequestHandler(method, { params: PARAMS }, async ({ taskId }, ctx) => {
       if (!takesTasks(capabilitiesOf(ctx)))
         throw new MissingRequiredClientCapabilityError({

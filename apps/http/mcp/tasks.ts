@@ -25,11 +25,17 @@ export function takesTasks(capabilities: unknown): boolean {
   return typeof extensions === 'object' && extensions !== null && TASKS_EXTENSION in extensions;
 }
 
-/** The scope and the rate limit of each method of the extension. */
-export const TASK_METHODS: ReadonlyMap<string, { readonly scope: Scope; readonly rate: 'reads' | 'writes' }> = new Map([
-  ['tasks/get', { scope: 'generations:read', rate: 'reads' }],
-  ['tasks/update', { scope: 'generations:write', rate: 'writes' }],
-  ['tasks/cancel', { scope: 'generations:write', rate: 'writes' }],
+interface TaskMethod {
+  readonly scope: Scope;
+  readonly rate: 'reads' | 'writes';
+  readonly answer: (context: Context, caller: Caller, taskId: string) => Promise<Record<string, unknown>>;
+}
+
+/** The methods of the extension, each with its scope and its rate limit. */
+export const TASK_METHODS: ReadonlyMap<string, TaskMethod> = new Map([
+  ['tasks/get', { scope: 'generations:read', rate: 'reads', answer: getTask }],
+  ['tasks/update', { scope: 'generations:write', rate: 'writes', answer: updateTask }],
+  ['tasks/cancel', { scope: 'generations:write', rate: 'writes', answer: cancelTask }],
 ]);
 
 /** A handle instead of a result. The generation is the task, and their ids are the same. */
@@ -41,7 +47,7 @@ export function taskHandle({ settings }: Pick<Context, 'settings'>, generation: 
  * A task as returned by `tasks/get`, with the result of the call once there is one. A failed generation is a
  * completed call. Throws TASK_NOT_FOUND and GENERATION_JOB_NOT_FOUND.
  */
-export async function getTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function getTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
   const generation = await getGeneration(context, caller, taskId);
   const handle = handleOf(context, generation);
   if (handle.status !== 'completed') return { ...handle };
@@ -49,13 +55,13 @@ export async function getTask(context: Context, caller: Caller, taskId: string):
 }
 
 /** No task waits for input: a task that there is takes any and does nothing. Throws as `getTask` does. */
-export async function updateTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function updateTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
   await getGeneration(context, caller, taskId);
   return {};
 }
 
 /** Throws TASK_NOT_FOUND. */
-export async function cancelTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function cancelTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
   await cancelGeneration(context, caller, taskId);
   return {};
 }
