@@ -45,7 +45,7 @@ export interface ConsoleOperation {
   readonly path: string;
   /** If absent, the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
-  /** Whether the person may use the operation at all, checked before the body is read. Throws `ServiceError`. */
+  /** Whether the person may use the operation at all, checked before the body. Throws `ServiceError`. */
   readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
   /** The data of the envelope, or a stream instead. Throws `ServiceError`. */
   answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;

@@ -20,7 +20,7 @@ function renderPasskey({ credentialId, name, createdAt, lastUsedAt }: Passkey) {
     name,
     created_at: shownTime(createdAt),
     /** The UTC day. */
-    last_used_on: lastUsedAt === undefined ? null : shownTime(lastUsedAt),
+    last_used_on: shownTime(lastUsedAt),
   };
 }
 
