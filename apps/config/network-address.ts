@@ -54,6 +54,11 @@ export function isLoopback(host: string): boolean {
   return isIPv6(host) ? LOOPBACK.check(host, 'ipv6') : host === 'localhost';
 }
 
+/** `host:port` as in a URL: an IPv6 address stands in brackets. */
+export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** Without the zone of a link-local address; as IPv4 if it is an IPv4-mapped address. */
 function unmapped(address: string): string {
   const [plain = ''] = address.split('%', 1);

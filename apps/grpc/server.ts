@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
+import { hostAndPort } from '../config/network-address.js';
 import { MAX_BODY_BYTES } from '../http/host/http-context.js';
 import { ACCESS_METHODS } from './access.js';
 import { ActingFor, CallerRates, type ServiceCallers } from './callers.js';
@@ -157,7 +158,7 @@ function implementation(service: DescService, parts: ServingCalls): UntypedServi
 
 function listen(server: Server, credentials: ServerCredentials, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, bound) => {
+    server.bindAsync(hostAndPort({ host, port }), credentials, (error, bound) => {
       if (error)
         reject(
           new Error(

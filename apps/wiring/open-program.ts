@@ -21,6 +21,7 @@ import type { GenerationChanges } from '../../core/ports/stores.js';
 import { DATABASE_PORTS, type DatabasePort, pickPorts, type Ports, TOKENS } from '../../core/ports/ports.js';
 import { takesBytes } from '../../core/uploads/manage-uploads.js';
 import { type Config, runsWorker } from '../config/config.js';
+import { hostAndPort } from '../config/network-address.js';
 import { renderWebhookMessage } from '../http/render/webhook.js';
 import { type Metrics, observedPorts } from '../metrics/metrics.js';
 import { type Outages, StoreGate } from '../outages/outages.js';
@@ -274,10 +275,6 @@ class Opened {
 /** The address a client uses when the operator names none. */
 export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
   return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
-}
-
-export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
