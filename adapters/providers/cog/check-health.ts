@@ -1,6 +1,7 @@
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
+import { memberOf } from '../shared/json-members.js';
 
 const FAULTS: Readonly<Record<string, string>> = {
   STARTING: 'The model is still being set up.',
@@ -22,17 +23,14 @@ export async function checkHealth(connection: Connection, { signal }: ProviderCa
         return { faults: [keyFault(connection, `The key is refused at ${base}; check api_key.`)] };
       return { faults: [`${base} is no container of Cog (status ${code}); check base_url.`] };
     }
-    const { status, version } = objectOf(await jsonOfCheck(answer));
+    const health = await jsonOfCheck(answer);
+    const status = memberOf(health, 'status');
     if (typeof status !== 'string') return { faults: [`${base} is no container of Cog; check base_url.`] };
-    const { coglet } = objectOf(version);
+    const coglet = memberOf(memberOf(health, 'version'), 'coglet');
     const fault = Object.hasOwn(FAULTS, status) ? FAULTS[status] : undefined;
     const about = typeof coglet === 'string' && /^[\w.+-]{1,40}$/.test(coglet) ? `Cog ${coglet}` : 'Cog';
     return { about, faults: fault === undefined ? [] : [fault] };
   } catch (error) {
     return { faults: [connectionFault(error, base)] };
   }
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

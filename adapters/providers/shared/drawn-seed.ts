@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { AjvJsonSchemas } from '../../system/ajv-json-schemas.js';
+import { isObject } from './json-members.js';
 
 /**
  * If neither the schema nor a target says more, these hold: every node that takes seeds takes these, also those of 32
@@ -182,8 +183,4 @@ function commonStep(step: number, multipleOf: number): number {
 
 function divisor(one: number, other: number): number {
   return other === 0 ? one : divisor(other, one % other);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
