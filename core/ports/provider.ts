@@ -25,7 +25,7 @@ export interface ProviderReference {
   readonly byteSize: number;
   /**
    * Whether the picture has transparent areas: they are to be generated anew, and the opaque ones kept. No submission has more
-   * such references than `maxMaskedReferences` of the provider's promises, and only of the role `reference_image`.
+   * such references than `maxMaskedReferences` of the provider's capabilities, and only of the role `reference_image`.
    */
   readonly isMasked?: boolean;
   /** Opens the bytes; may be called again, also once the task was taken. Throws once its submission has failed. */

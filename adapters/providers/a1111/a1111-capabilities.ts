@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 
 /** The capabilities of a web UI, which are the same for every task. */
-const A1111_PROMISES: ProviderCapabilities = {
+const A1111_CAPABILITIES: ProviderCapabilities = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -14,5 +14,5 @@ const A1111_PROMISES: ProviderCapabilities = {
 
 /** A start image may have a mask. */
 export function a1111Capabilities({ references }: JsonObject): ProviderCapabilities {
-  return references === undefined ? A1111_PROMISES : { ...A1111_PROMISES, maxMaskedReferences: 1 };
+  return references === undefined ? A1111_CAPABILITIES : { ...A1111_CAPABILITIES, maxMaskedReferences: 1 };
 }

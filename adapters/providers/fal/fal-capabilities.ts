@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
-import { maskPromise } from '../shared/task-input.js';
+import { maskCapability } from '../shared/task-input.js';
 import type { FalOptions } from './platform-headers.js';
 
 /** Without stored payloads, a response of 10 kB or more is kept for the shorter time. */
@@ -20,6 +20,6 @@ export function falCapabilities(
     cancels: 'queued',
     keepsResultsMs: keepsPayloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS,
     isPaid: true,
-    ...maskPromise(settings),
+    ...maskCapability(settings),
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
-import { maskPromise } from '../shared/task-input.js';
+import { maskCapability } from '../shared/task-input.js';
 
 const OF_EVERY_TASK: ProviderCapabilities = {
   answersWithOutputs: false,
@@ -14,5 +14,5 @@ const OF_EVERY_TASK: ProviderCapabilities = {
 
 /** The capabilities of Replicate for a model. */
 export function replicateCapabilities(settings: JsonObject): ProviderCapabilities {
-  return { ...OF_EVERY_TASK, ...maskPromise(settings) };
+  return { ...OF_EVERY_TASK, ...maskCapability(settings) };
 }

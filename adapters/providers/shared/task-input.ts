@@ -103,7 +103,7 @@ function maskFault({ references, mask }: InputSettings): string | undefined {
 }
 
 /** The mask capabilities of a model, from its `provider_settings`. */
-export function maskPromise(given: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences'> {
+export function maskCapability(given: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences'> {
   return given['mask'] === undefined ? {} : { maxMaskedReferences: 1 };
 }
 
