@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../apps/config/load-config.js';
-import { messageJson } from '../../../apps/operator/message-json.js';
+import { capabilitiesJson, messageJson } from '../../../apps/operator/message-json.js';
 import { operatorInProcess } from '../../../apps/operator/operator-client.js';
 import { checkProviders } from '../../../apps/wiring/check-providers.js';
 import { ROOT } from '../../docs/pages.js';
@@ -171,7 +171,17 @@ describe('darkroom providers list', () => {
     const listed = await operatorInProcess(grpc.harness.context).operations.listProviders({});
     const { stdout } = await grpc.operate(['providers', 'list', '--json']);
     expect(JSON.parse(stdout)).to.deep.equal(messageJson(listed));
-    expect(messageJson(listed.providers[0])).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
+    const first = messageJson(listed.providers[0]);
+    expect(first).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
+    expect(first).to.have.nested.property('models[0].promises').that.deep.equals(capabilitiesJson(PROMISES));
+    expect(capabilitiesJson(PROMISES)).to.deep.equal({
+      answers_with_outputs: false,
+      is_asked_by: 'token',
+      takes_token_once: true,
+      settle_ms: 0,
+      cancels: 'running',
+      is_paid: false,
+    });
   });
 
   it('shows state, limits, promises and the last error as text, on one line each', async () => {

@@ -36,7 +36,7 @@ describe('what drivers promise without being opened', () => {
   });
 
   for (const example of [...EXAMPLE_NAMES, undefined]) {
-    it(`is what the open provider capabilities, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
+    it(`is what the open provider promises, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
       const file = example === undefined ? {} : { file: `${example}.yaml` };
       const config = await loadConfig({ ...file, folder: example === undefined ? ROOT : EXAMPLES, environment: {} });
       const catalog = await loadCatalog(config.catalog, catalogTools(config));
