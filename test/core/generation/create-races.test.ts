@@ -1,16 +1,111 @@
 import { expect } from 'chai';
 import type { Context } from '../../../core/context.js';
 import { grantCredits } from '../../../core/credits/operate.js';
-import { ServiceError } from '../../../core/errors.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
-import { Gate } from '../../fixtures/intercepted.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, cutting } from '../../harness/core-harness.js';
 
-// Goal: a process that pauses in a create, and resumes after another process took over, changes nothing.
-// Method: the first process pauses at a chosen store call until its claim lapses; a second one answers the key. Every
-// other interleaving and crash of a create is in `test/simulation/exhaustive`.
+// Goal: wherever a create is interrupted, a retry of its key leads to one generation and one hold, and nothing stays
+// stuck.
+// Method: every store call of a create fails once, before and after its effect, with the process dying or surviving;
+// the key is retried until it is answered, the clock is moved on and recovery runs; then everything is counted.
+
+async function untilAnswered(harness: CoreHarness, context = harness.context): Promise<Created> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    try {
+      return await createGeneration(context, harness.caller, 'k', harness.body({ count: 2 }));
+    } catch (error) {
+      const mayRetry =
+        error instanceof StoreUnavailable ||
+        (error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS');
+      if (!mayRetry) throw error;
+      await harness.clock.advance(2_000);
+    }
+  }
+  throw new Error('The key was not answered.');
+}
+
+async function callsOfOneCreate(): Promise<string[]> {
+  const harness = await CoreHarness.open();
+  const names: string[] = [];
+  await createGeneration(
+    harness.process(cutting(Infinity, 'before', { dies: false, names })),
+    harness.caller,
+    'k',
+    harness.body({ count: 2 }),
+  );
+  return names;
+}
+
+describe('createGeneration, interrupted at any store call', () => {
+  for (const cut of ['before', 'after'] as const) {
+    for (const dies of [true, false]) {
+      it(`${cut} the call, the process ${dies ? 'dying' : 'surviving'}: leaves one generation, one hold, nothing stuck`, async () => {
+        const names = await callsOfOneCreate();
+        expect(names).to.include.members([
+          'claims.insert',
+          'accounts.read',
+          'accounts.apply',
+          'generations.insert',
+          'wakeUps.schedule',
+        ]);
+        for (let index = 0; index < names.length; index += 1) {
+          const harness = await CoreHarness.open();
+          const broken = harness.process(cutting(index, cut, { dies }));
+          await createGeneration(broken, harness.caller, 'k', harness.body({ count: 2 })).catch(() => undefined);
+          const answered = await untilAnswered(harness, dies ? harness.context : broken);
+          await recoverAll(harness);
+          await expectAtRest(harness, 1);
+          expect((await harness.generations())[0]?.generationId, `${cut} ${names[index]}`).to.equal(
+            answered.generation.generationId,
+          );
+          expect((await harness.account()).available).to.equal(980);
+        }
+      });
+    }
+  }
+
+  it('and never retried: leaves one generation with its hold, or neither', async () => {
+    const names = await callsOfOneCreate();
+    for (const cut of ['before', 'after'] as const) {
+      for (let index = 0; index < names.length; index += 1) {
+        const harness = await CoreHarness.open();
+        await createGeneration(
+          harness.process(cutting(index, cut, { dies: true })),
+          harness.caller,
+          'k',
+          harness.body({ count: 2 }),
+        ).catch(() => undefined);
+        await recoverAll(harness);
+        const { length } = await harness.generations();
+        await expectAtRest(harness, length);
+        expect((await harness.account()).available).to.equal(1_000 - 20 * length);
+      }
+    }
+  });
+});
+
+// Goal: a process that pauses anywhere in a create, and resumes after another process took over, changes nothing.
+// Method: the first process pauses before or after each of its store calls in turn, until its claim lapses; a second
+// process answers the key, or recovery cleans up, or both; then the first resumes and finishes, and everything is
+// counted.
+
+const MAX_CALLS = 12;
+
+function sleeping(index: number, side: 'before' | 'after', gate: Gate): Interceptor {
+  let calls = 0;
+  return async (call) => {
+    const isIt = calls === index;
+    calls += 1;
+    if (isIt && side === 'before') await gate.wait();
+    const answer = await call.proceed();
+    if (isIt && side === 'after') await gate.wait();
+    return answer;
+  };
+}
 
 function create(context: Context, harness: CoreHarness): Promise<Created | ServiceError> {
   return createGeneration(context, harness.caller, 'k', harness.body()).catch((error: unknown) => {
@@ -19,7 +114,39 @@ function create(context: Context, harness: CoreHarness): Promise<Created | Servi
   });
 }
 
-describe('createGeneration, paused at a store call', () => {
+async function sleepThrough(
+  index: number,
+  side: 'before' | 'after',
+  meanwhile: readonly ('retry' | 'recover')[],
+): Promise<boolean> {
+  const harness = await CoreHarness.open();
+  const gate = new Gate();
+  const first = create(harness.process(sleeping(index, side, gate)), harness);
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+  const answers: (Created | ServiceError)[] = [];
+  for (const act of meanwhile) {
+    if (act === 'retry') answers.push(await harness.clock.run(create(harness.process(), harness)));
+    else await recoverAll(harness);
+  }
+  gate.open();
+  answers.push(await harness.clock.run(first));
+  // A client that was asked to wait retries once.
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+  answers.push(await harness.clock.run(create(harness.process(), harness)));
+  await recoverAll(harness);
+  const ids = new Set(
+    answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])),
+  );
+  expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property(
+    'size',
+    1,
+  );
+  await expectAtRest(harness, 1);
+  expect((await harness.generations())[0]?.generationId).to.equal([...ids][0]);
+  return gate.reached;
+}
+
+describe('createGeneration, paused at any store call', () => {
   it('and resumed after its retry was refused: creates nothing and charges nothing that was refused to the client', async () => {
     for (const sleepsAt of ['accounts.apply', 'generations.insert']) {
       const harness = await CoreHarness.open({ credits: 20 });
@@ -84,6 +211,16 @@ describe('createGeneration, paused at a store call', () => {
     await recoverAll(harness);
     await expectAtRest(harness, 1);
   });
+
+  for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {
+    it(`while others ${meanwhile.join(' and ')}: leaves one generation, one hold`, async () => {
+      let reached = 0;
+      for (let index = 0; index < MAX_CALLS; index += 1) {
+        for (const side of ['before', 'after'] as const) reached += Number(await sleepThrough(index, side, meanwhile));
+      }
+      expect(reached, 'the create was held at its calls').to.be.at.least(10);
+    });
+  }
 });
 
 // Goal: of requests that come at the same time under one key, one is accepted and the others are answered from it, all
