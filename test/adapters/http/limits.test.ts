@@ -9,20 +9,26 @@ import { errorOf, get, localClient, post, UNABORTED } from './client.js';
 import { LimitTimers } from './limit-timers.js';
 import { answering, BodyServers, RawServer } from './raw-server.js';
 
+const servers = new BodyServers();
+let client: HttpClient;
+
+/** A client that takes 1,000 bytes, and servers that are closed after the test. */
+function openForEachTest(): void {
+  beforeEach(() => {
+    client = servers.keep(localClient({ limits: { maxBodyBytes: 1_000 } }));
+  });
+  afterEach(() => servers.close());
+}
+
+const bodyOf = async (url: string, limits = {}) => (await get(client, url, { limits })).bytes();
+
 /*
  * Goal: an answer takes no more memory than its limits say: headers, body, and what the body decompresses to.
  * Method: real servers that send too much, too fast, or compressed beyond reason.
  */
 
 describe('the limits of an answer', () => {
-  const servers = new BodyServers();
-  let client: HttpClient;
-  beforeEach(() => {
-    client = servers.keep(localClient({ limits: { maxBodyBytes: 1_000 } }));
-  });
-  afterEach(() => servers.close());
-
-  const bodyOf = async (url: string, limits = {}) => (await get(client, url, { limits })).bytes();
+  openForEachTest();
 
   it('accept a body of exactly the allowed size, and refuse one byte more', async () => {
     const [fits, exceeds] = [
@@ -304,14 +310,7 @@ class Received {
 }
 
 describe('the time limits of a call', () => {
-  const servers = new BodyServers();
-  let client: HttpClient;
-  beforeEach(() => {
-    client = servers.keep(localClient({ limits: { maxBodyBytes: 1_000 } }));
-  });
-  afterEach(() => servers.close());
-
-  const bodyOf = async (url: string, limits = {}) => (await get(client, url, { limits })).bytes();
+  openForEachTest();
 
   it('end the wait for a name, with nothing sent', async () => {
     const named = servers.keep(localClient({ resolve: never }));

@@ -11,13 +11,29 @@ import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { referenceOf } from '../vendor-subject.js';
 import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
 
+const KEY = 'studio-test-key';
+
+let fake: StudioFake;
+let provider: HttpJsonProvider;
+
+/** A fake of the studio, and a provider of it. */
+function openForEachTest(): void {
+  beforeEach(async () => {
+    fake = await StudioFake.open(KEY);
+    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+}
+
 /*
  * Goal: users' input changes values of a request and nothing else: no path, no header, no member, no type; and a task
  * that the settings cannot map is not sent.
  * Method: arbitrary prompts and parameters against fakes that keep what they received; single tasks with files.
  */
 
-const KEY = 'studio-test-key';
 const STUDIO = studioMapping();
 const SUBMIT = STUDIO['submit'] as JsonObject;
 const FREE_TEXT: JsonObject = {
@@ -47,16 +63,7 @@ const text = fc.oneof(
 );
 
 describe('requests by a mapping', () => {
-  let fake: StudioFake;
-  let provider: HttpJsonProvider;
-  beforeEach(async () => {
-    fake = await StudioFake.open(KEY);
-    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  openForEachTest();
 
   const sent = async (wish: Partial<Submission> & { readonly settings: JsonObject }): Promise<LoggedRequest> => {
     const before = fake.server.requests.length;
@@ -189,16 +196,7 @@ function membersOf(value: unknown): unknown {
  */
 
 describe('items of a list in a body', () => {
-  let fake: StudioFake;
-  let provider: HttpJsonProvider;
-  beforeEach(async () => {
-    fake = await StudioFake.open(KEY);
-    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  openForEachTest();
 
   const START = referenceOf(Buffer.from('start'), 'start_frame');
   const END = { ...referenceOf(Buffer.from('end'), 'end_frame'), mediaType: 'image/webp' };
@@ -318,20 +316,11 @@ describe('items of a list in a body', () => {
 });
 
 describe('masks in a body', () => {
-  let fake: StudioFake;
-  let provider: HttpJsonProvider;
   let png: Uint8Array;
   before(async () => {
     png = await maskedPicture().png().toBuffer();
   });
-  beforeEach(async () => {
-    fake = await StudioFake.open(KEY);
-    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  openForEachTest();
 
   const plain = referenceOf(Buffer.from('opaque'));
   const settingsOf = (body: JsonObject): JsonObject => ({ ...STUDIO, parameters: {}, submit: { ...SUBMIT, body } });

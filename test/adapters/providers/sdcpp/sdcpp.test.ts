@@ -17,6 +17,21 @@ import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { referenceOf } from '../vendor-subject.js';
 import { sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
+let fake: SdcppFake;
+let provider: SdcppProvider;
+
+/** A fake of sd-server, and a provider of it. */
+function openForEachTest(): void {
+  beforeEach(async () => {
+    fake = await SdcppFake.open();
+    provider = sdcppAt(fake.url);
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+}
+
 /*
  * Goal: settings that sd-server would take and silently change are refused in one sentence when the catalog is read,
  * and a connection check reports what the server lacks.
@@ -106,16 +121,15 @@ describe('settings of a model of sd-server', () => {
 });
 
 describe('a try of the connection to sd-server', () => {
-  let fake: SdcppFake;
   before(async () => void (fake = await SdcppFake.open()));
   after(() => fake.close());
 
   const check = async (settings: JsonObject, base = fake.url) => {
-    const provider = sdcppAt(base);
+    const tried = sdcppAt(base);
     try {
-      return await provider.check([settings], WANTED);
+      return await tried.check([settings], WANTED);
     } finally {
-      await provider.close();
+      await tried.close();
     }
   };
 
@@ -149,16 +163,7 @@ describe('a try of the connection to sd-server', () => {
  */
 
 describe('requests to sd-server', () => {
-  let fake: SdcppFake;
-  let provider: SdcppProvider;
-  beforeEach(async () => {
-    fake = await SdcppFake.open();
-    provider = sdcppAt(fake.url);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  openForEachTest();
 
   const submit = (wish: Partial<Submission>) => provider.submit(task(wish), WANTED);
   const sent = async (wish: Partial<Submission> = {}): Promise<JsonObject> => {
@@ -323,16 +328,7 @@ const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
 const MEBIBYTE = 1024 * 1024;
 
 describe('jobs of sd-server', () => {
-  let fake: SdcppFake;
-  let provider: SdcppProvider;
-  beforeEach(async () => {
-    fake = await SdcppFake.open();
-    provider = sdcppAt(fake.url);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  openForEachTest();
 
   const poll = (reference: string) => provider.poll(reference, SETTINGS, WANTED);
   const ended = async (wish = {}): Promise<{ reference: string; last: ProviderReport | undefined }> => {
@@ -471,7 +467,7 @@ describe('large answers of sd-server', () => {
         handle: () => ({ headers: JSON_TYPE, body: largeJob(pieceText) }),
       },
     ]);
-    const provider = sdcppAt(server.url);
+    const reader = sdcppAt(server.url);
     try {
       const before = heldBytes();
       let most = 0;
@@ -482,19 +478,19 @@ describe('large answers of sd-server', () => {
           await sleep(2);
         }
       })();
-      const report = await provider.poll('job_1_00000000', SETTINGS, WANTED);
+      const report = await reader.poll('job_1_00000000', SETTINGS, WANTED);
       expect(report).to.have.deep.property(
         'outputs',
         Array.from({ length: 4 }, () => PICTURE),
       );
       let read = 0;
-      for await (const piece of await provider.output('job_1_00000000', 3, SETTINGS, WANTED)) read += piece.byteLength;
+      for await (const piece of await reader.output('job_1_00000000', 3, SETTINGS, WANTED)) read += piece.byteLength;
       expect(read).to.equal((64 * MEBIBYTE * 3) / 4);
       watch.abort();
       await watching;
       expect(most).to.be.below(64 * MEBIBYTE);
     } finally {
-      await provider.close();
+      await reader.close();
       await server.close();
     }
   });

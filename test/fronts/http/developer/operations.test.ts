@@ -17,6 +17,22 @@ import { OAuthHarness } from '../../oauth/oauth-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { BASE, type RunningServer, sendHttp, serve } from '../host/rest-client.js';
 
+let harness: ServiceHarness;
+let fixture: RequestFixture;
+let running: RunningServer;
+
+/** Serves a new harness in which the accounts and generations of the fixture are. */
+async function open(options?: Parameters<typeof serve>[1]): Promise<void> {
+  harness = await openServiceHarness();
+  fixture = await createRequestFixture(harness.context);
+  running = await serve(harness, options);
+}
+
+async function close(): Promise<void> {
+  await running.server.close(100);
+  await harness.close();
+}
+
 /*
  * Goal: a refused client learns from the answer where it gets a token and what it lacks, and is not sent in circles.
  * Method: requests to the API of a whole service in this process, with credentials that are refused for each reason.
@@ -85,19 +101,8 @@ describe('WWW-Authenticate of the API', () => {
 
 /** A refusal shows the balance to a client that may read it, which saves a request, and to no other client. */
 describe('a refusal for lack of credits', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
-
-  before(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
-  });
-  after(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  before(() => open());
+  after(close);
 
   for (const operation of ['createGeneration', 'estimateGeneration'] as const)
     for (const [as, told] of [
@@ -121,21 +126,13 @@ describe('a refusal for lack of credits', () => {
 // clients go away.
 
 describe('a request that prefers to wait', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
   let caller: Caller;
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { limits: { idleTimeoutMs: 500, keepAliveTimeoutMs: 500 } });
+    await open({ limits: { idleTimeoutMs: 500, keepAliveTimeoutMs: 500 } });
     caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
   });
-  afterEach(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  afterEach(close);
 
   const headers = (prefer: string, more: Record<string, string> = {}) => ({
     'Authorization': `Bearer ${fixture.secrets.get('owner') ?? ''}`,
@@ -279,19 +276,8 @@ describe('the text of a task', () => {
 const NAMES = 'generations,failed,reserved_credits,charged_credits,released_credits';
 
 describe('GET /usage as CSV', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
-
-  before(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
-  });
-  after(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  before(() => open());
+  after(close);
 
   const ask = (query: string, accept: string, method = 'GET') =>
     fetch(`${running.origin}/api/v1/developer/usage${query}`, {
