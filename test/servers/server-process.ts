@@ -184,7 +184,7 @@ export class ServerProcess {
     ).start({
       program: kind.command?.(this.found) ?? this.found.path,
       args: kind.args(this.settings, this.found),
-      // None of the developer's own settings, and a home folder without configuration.
+      // Leaves out the developer's own settings, and has a home folder without configuration.
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings, this.found) },
       folder,
       logFile: this.logFile,

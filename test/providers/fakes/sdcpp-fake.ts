@@ -164,8 +164,8 @@ export const HELD_STEPS = 100;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Plays the native routes of sd-server: answers in the shapes of `sdcpp-exchanges.ts`, which the real server is compared
- * with as well, including what it takes without a complaint. Its pictures are black.
+ * Plays the native routes of sd-server: its answers have the recorded shapes of this file, with which the real server is
+ * compared as well, including what it accepts without a complaint. Its pictures are black.
  */
 export class SdcppFake {
   readonly jobs = new SdcppJobs();
