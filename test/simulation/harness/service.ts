@@ -15,7 +15,7 @@ import { brief, type Chance } from './scheduler.js';
 import { SIMULATED_MODELS } from './settings.js';
 import { type Role, SimulatedProcess } from './simulated-process.js';
 
-/** The others serve sign-in, which does not happen during a run. */
+/** The store ports without those of sign-in, which does not happen during a run. */
 const STORES = STORE_PORTS.filter((name) => name !== 'people' && name !== 'artefacts');
 /** Address signing is arithmetic: it makes no calls. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
