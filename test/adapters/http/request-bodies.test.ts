@@ -6,15 +6,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { HttpClient } from '../../../../adapters/http/http-client.js';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
 import {
   Base64File,
   type BodyFile,
   formRequest,
   jsonRequest,
   type SizedRequest,
-} from '../../../../adapters/http/http-request.js';
-import { errorOf, localClient, post } from '../client.js';
+} from '../../../adapters/http/http-request.js';
+import { errorOf, localClient, post } from './client.js';
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
