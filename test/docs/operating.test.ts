@@ -63,6 +63,7 @@ describe('docs/operating.md', () => {
 
   it('gives retentions as they are by default', () => {
     const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Kept')?.rows ?? [];
+    expect(rows).to.not.have.length(0);
     for (const [what, kept = '', key] of rows) {
       const days = /(\d+) (day|hour)s/.exec(kept);
       if (days) expect(CONFIG_KEYS.get(plain(key))?.['default'], what).to.equal(Number(days[1]));

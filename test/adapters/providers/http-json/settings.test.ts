@@ -412,6 +412,7 @@ describe('the key of an HTTP API', () => {
     const hosts = [`two.example:${second.port}`];
     const elsewhere = [`two.example:${first.port}`, 'two.example', 'elsewhere.example'];
     await made(opened({ answer_hosts: hosts, output_hosts: hosts, send_credentials: elsewhere }));
+    expect(second.asked).to.not.have.length(0);
     for (const { headers } of second.asked) expect(headers).to.not.have.property('x-api-key');
   });
 
