@@ -43,8 +43,8 @@ export interface EndedCall {
 
 /** Receives the events of the gRPC front. Must not throw. */
 export interface CallObserver {
-  begun(): void;
-  /** Called once for every `begun`. */
+  started(): void;
+  /** Called once for every `started`. */
   ended(call: EndedCall): void;
 }
 
@@ -202,7 +202,7 @@ async function around(
   const startedAt = performance.now();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
   const scope = new ServedCancellation(call);
-  observer?.begun();
+  observer?.started();
   const about: AboutCall = { scope, caller: undefined, accountId: undefined, createdId: undefined };
   let code: EndedCall['code'];
   let refused: LoggedRefusal | undefined;
@@ -482,9 +482,9 @@ export class CallsUnderWay implements CallObserver {
 
   constructor(private readonly next: CallObserver | undefined) {}
 
-  begun(): void {
+  started(): void {
     this.count += 1;
-    this.next?.begun();
+    this.next?.started();
   }
 
   ended(call: EndedCall): void {

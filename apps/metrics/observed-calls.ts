@@ -2,7 +2,7 @@ import { type Ports, STORE_PORTS, type StorePort } from '../../core/ports/ports.
 
 /** Observes the calls of one method. Its errors are dropped: measuring changes no outcome. */
 export interface CallObserver {
-  begun?(): void;
+  started?(): void;
   answered?(answer: unknown, args: readonly unknown[]): void;
   failed?(error: unknown): void;
   ended?(seconds: number): void;
@@ -54,13 +54,13 @@ function methodsOf(port: object): ReadonlySet<string> {
 }
 
 function observedCall(port: object, call: Call, observers: readonly CallObserver[]): Call {
-  const begun = allOf(observers.map((observer) => observer.begun?.bind(observer)));
+  const started = allOf(observers.map((observer) => observer.started?.bind(observer)));
   const answered = allOf(observers.map((observer) => observer.answered?.bind(observer)));
   const failed = allOf(observers.map((observer) => observer.failed?.bind(observer)));
   const ended = allOf(observers.map((observer) => observer.ended?.bind(observer)));
   return (...args) => {
     const beganAt = performance.now();
-    begun();
+    started();
     const outcome = called(port, call, args);
     outcome.then(
       (answer) => {

@@ -113,7 +113,7 @@ export class ProviderCalls {
       const observe = this.durations.prepare(labels);
       return [
         {
-          begun: () => underWay.inc(),
+          started: () => underWay.inc(),
           answered: (answer) => this.countAnswer(name, answer as Answer),
           failed: (error) => {
             this.failures.inc(labels);

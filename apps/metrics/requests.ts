@@ -96,7 +96,7 @@ export class HttpRequests implements HttpObserver {
     for (const reason of REFUSALS) this.connectionsRefused.inc({ reason }, 0);
   }
 
-  begun(): void {
+  started(): void {
     this.underWay.inc();
   }
 
@@ -169,7 +169,7 @@ export class GrpcCalls implements CallObserver {
     });
   }
 
-  begun(): void {
+  started(): void {
     this.underWay.inc();
   }
 

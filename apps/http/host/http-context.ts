@@ -83,8 +83,8 @@ export interface AnsweredRequest {
 
 /** Receives the events of the front. Must not throw. */
 export interface HttpObserver {
-  begun(): void;
-  /** Called once for each `begun`. */
+  started(): void;
+  /** Called once for each `started`. */
   ended(request: AnsweredRequest): void;
   refused(reason: ConnectionRefusal): void;
 }

@@ -165,7 +165,7 @@ function handleRequest(parts: HandlingParts): HttpMiddleware {
   const { ids, logger, observer } = parts;
   return async (ctx, next) => {
     const startedAt = performance.now();
-    observer?.begun();
+    observer?.started();
     const { req, res, state } = ctx;
     state.requestId = safeRequestId(req.headers['x-request-id']) ?? ids.uuid();
     res.setHeader('X-Request-Id', state.requestId);

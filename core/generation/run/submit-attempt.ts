@@ -12,7 +12,7 @@ import { CallGivenUp, type ProviderCalls } from './provider-calls.js';
 import type { UndoneBecause } from './run-state.js';
 
 /**
- * Submits an attempt. `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the
+ * Submits an attempt. `not-started`: something changed first, and the next step must be decided again. `no-room`: the
  * provider has no slot or no submission for it now; those that the run started with may have lapsed. `unknown`: the
  * provider may have accepted it.
  */
@@ -21,11 +21,11 @@ export async function submitAttempt(
   run: SubmittingRun,
   g: Generation,
   { attempt, recordedAt, timeLeftMs, onBegun, onEnded }: OneSubmission,
-): Promise<Submitted | 'not-begun' | 'no-room' | 'unknown'> {
+): Promise<Submitted | 'not-started' | 'no-room' | 'unknown'> {
   const { of, holder, calls, outputs, retryBudget, rules } = run;
   if (rules.answersWithOutputs && outputs.hasUsedKeys(g)) {
     await outputs.renewKeys(g);
-    return 'not-begun';
+    return 'not-started';
   }
   const { clock } = context;
   const [wall, monotonic] = [clock.now(), clock.monotonic()];
@@ -33,7 +33,7 @@ export async function submitAttempt(
     wall: Math.min(wall + timeLeftMs, attempt.startedAt + rules.longestSubmitMs),
     monotonic: Math.min(monotonic + timeLeftMs, recordedAt + rules.longestSubmitMs),
   };
-  if (endsAt.wall <= wall || endsAt.monotonic <= monotonic || holder.leaseHeldUntil <= monotonic) return 'not-begun';
+  if (endsAt.wall <= wall || endsAt.monotonic <= monotonic || holder.leaseHeldUntil <= monotonic) return 'not-started';
   if (!of.entry.maySubmit()) return 'no-room';
   if (rules.answersWithOutputs) outputs.useKeys(g);
   onBegun();

@@ -66,7 +66,7 @@ class StoppedStage {
       ports,
       around: (all) => ({ ...all, ...interceptedStores(all, guarded) }),
       observer: {
-        begun: () => undefined,
+        started: () => undefined,
         ended: (call) => {
           ended.push(call);
           ends.emit('ended');
@@ -429,7 +429,7 @@ describe('calls that are checked before they are read', () => {
 
   it('are refused with a code and an id, and counted, if their message is malformed', async () => {
     const ended: unknown[] = [];
-    await open({ observer: { begun: () => undefined, ended: ({ method, code }) => ended.push([method, code]) } });
+    await open({ observer: { started: () => undefined, ended: ({ method, code }) => ended.push([method, code]) } });
     const deep = Buffer.concat(Array.from({ length: 200 }, (_, level) => Buffer.from([0x0a, 199 - level])));
     for (const bytes of [Buffer.from([0x0a, 0x05]), Buffer.from([0x0a, 0x02, 0xff, 0xff]), deep]) {
       const call = new RawCall(session, GET, headersOf('all'));

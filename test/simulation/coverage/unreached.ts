@@ -227,7 +227,7 @@ export const UNREACHED: Readonly<Record<string, readonly Unreached[]>> = {
     ['who asks about an attempt has one', ['return begunAt;']],
   ],
   'core/generation/run/submit-attempt.ts': [
-    ['the time of a submission passes between two looks at it', ["return 'not-begun';"]],
+    ['the time of a submission passes between two looks at it', ["return 'not-started';"]],
     [
       'the last byte of a reference comes at the moment when the time is over',
       ["throw new Error('The time of the submission is over.')"],

@@ -28,7 +28,7 @@ describe('REST serves the requests of one connection in turn', () => {
   let fixture: RequestFixture;
   let running: RunningServer;
   let answered: AnsweredRequest[];
-  let begun: number;
+  let started: number;
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('REST serves the requests of one connection in turn', () => {
     fixture = await createRequestFixture(harness.context);
     running = await serve(harness, {
       observer: {
-        begun: () => {
+        started: () => {
           begun += 1;
         },
         ended: (one) => {

@@ -330,7 +330,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
     running = await serve(harness, {
       ...options,
       observer: {
-        begun: () => undefined,
+        started: () => undefined,
         ended: () => undefined,
         refused: (reason) => {
           refused.push(reason);
