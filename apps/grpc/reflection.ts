@@ -47,9 +47,22 @@ export function addReflection(server: Server): void {
         reflection ??= reflectionOf(loadDescriptors());
         const serve = reflection[index]?.methods[name] as handleBidiStreamingCall<unknown, unknown> | undefined;
         serve?.(call);
+        boundResponses(call);
       },
     ]);
     server.addService(service, Object.fromEntries(loading) as UntypedServiceImplementation);
+  });
+}
+
+/**
+ * Stops reading requests while the client does not take the responses. The library writes each response at once, so a client that
+ * reads none would make the process keep all of them.
+ */
+function boundResponses(call: ServerDuplexStream<unknown, unknown>): void {
+  call.on('data', () => {
+    if (!call.writableNeedDrain) return;
+    call.pause();
+    call.once('drain', () => call.resume());
   });
 }
 

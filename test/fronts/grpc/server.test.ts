@@ -15,6 +15,8 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
 import { HealthImplementation, service as healthService, service } from 'grpc-health-check';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
@@ -31,6 +33,7 @@ import { newOwner } from '../../fixtures/memory-stores.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
+import { frame, openSession, RawCall } from './raw-call.js';
 
 // Goal: the gRPC server itself: unavailable stores, stopping, texts and messages beyond bounds, ports that are taken.
 // Method: a server over its own harness, whose stores fail or wait, and the library's own client.
@@ -252,6 +255,20 @@ async function streamed(stream: AsyncIterable<unknown>): Promise<Record<string, 
   return messages;
 }
 
+/** Reads the messages of a stream, each of which begins with a flag and its length. */
+function countMessages(stream: Readable): () => number {
+  let count = 0;
+  let rest = Buffer.alloc(0);
+  stream.on('data', (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes]);
+    while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
+      rest = rest.subarray(5 + rest.readUInt32BE(1));
+      count += 1;
+    }
+  });
+  return () => count;
+}
+
 describe('the gRPC front for an unknown client', () => {
   let harness: ServiceHarness;
   let server: GrpcServer;
@@ -270,13 +287,16 @@ describe('the gRPC front for an unknown client', () => {
     await harness.close();
   });
 
-  it('lists its services, and the file of each with all its imports', async () => {
-    const client = clientOf(
+  const reflectionClient = () =>
+    clientOf(
       'grpc/reflection/v1/reflection.proto',
       `${ROOT}node_modules/@grpc/reflection/build/proto`,
       'grpc.reflection.v1.ServerReflection',
       port,
     );
+
+  it('lists its services, and the file of each with all its imports', async () => {
+    const client = reflectionClient();
     const ask = async (request: object) => {
       const stream = client['ServerReflectionInfo']?.() as unknown as AsyncIterable<unknown> & {
         write(message: object): void;
@@ -301,6 +321,33 @@ describe('the gRPC front for an unknown client', () => {
       expect((found as { file_descriptor_proto: Buffer[] }).file_descriptor_proto.length, name).to.be.at.least(1);
     }
     client.close();
+  });
+
+  it('reads no more reflection requests than the client takes responses to, and answers all', async () => {
+    const session = await openSession(port);
+    const { stream, status } = new RawCall(session, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
+    stream.pause();
+    // The fields `host`, which is ignored, and `file_containing_symbol`, whose response has several kilobytes.
+    const host = Buffer.alloc(100, 'h');
+    const symbol = Buffer.from('darkroom.v1.Generations');
+    const request = frame(
+      Buffer.concat([Buffer.from([0x0a, host.length]), host, Buffer.from([0x22, symbol.length]), symbol]),
+    );
+    const requests = 5_000;
+    for (let index = 0; index < requests; index += 1) stream.write(request);
+    let unsent = -1;
+    while (unsent !== stream.writableLength) {
+      unsent = stream.writableLength;
+      await sleep(500);
+    }
+    expect(unsent, 'bytes that the server does not take').to.be.above(0);
+
+    const responses = countMessages(stream);
+    stream.resume();
+    stream.end();
+    expect(Number((await status)['grpc-status'])).to.equal(Status.OK);
+    expect(responses()).to.equal(requests);
+    session.close();
   });
 
   it('reports itself and each service as serving', async () => {

@@ -33,13 +33,13 @@ describe('REST serves the requests of one connection in turn', () => {
 
   beforeEach(async () => {
     answered = [];
-    begun = 0;
+    started = 0;
     harness = await openServiceHarness();
     fixture = await createRequestFixture(harness.context);
     running = await serve(harness, {
       observer: {
         started: () => {
-          begun += 1;
+          started += 1;
         },
         ended: (one) => {
           answered.push(one);
@@ -99,8 +99,8 @@ describe('REST serves the requests of one connection in turn', () => {
       other.write(request('/healthz'));
       await once(other, 'data');
     }
-    const ofBurst = begun - 50;
-    expect(ofBurst, 'requests of the burst that were begun').to.be.below(25);
+    const ofBurst = started - 50;
+    expect(ofBurst, 'requests of the burst that were started').to.be.below(25);
     expect([sent < 300, isTaken], 'what was sent is not taken').to.deep.equal([true, false]);
   });
 
