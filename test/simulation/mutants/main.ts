@@ -1,21 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import { sizeOf } from '../../harness/run-sizes.js';
 import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
 import { findMutant, seedsOf, type Seeds, type Verdict } from './find-mutant.js';
-import { FOUND_AT } from './found-at.js';
 import { MUTANTS } from './list/all.js';
-import type { Mutant } from './mutant.js';
+import { MUTANT_LINE, type Mutant } from './mutant.js';
 import { MutantThread, type Outcome } from './play-mutant.js';
-import { record } from './record.js';
-import { heading, line } from './report.js';
 import { CONTROL } from './switch.js';
 
 const DEFAULT_SEEDS = 500;
 
 const USAGE = `Breaks core in one place at a time, and plays seeds until the simulation finds it.
 
-Each mutant is played at its recorded seed first (found-at.ts), and searched for when it is not found there.
+Each mutant is played at its recorded seed first, and searched for when it is not found there.
 
   --search        searches for every mutant from the first seed, whatever is recorded
   --record        writes down the seed at which each mutant was found
@@ -102,7 +101,7 @@ async function main(): Promise<number> {
   const sample = wholeNumber('sample', values.sample);
   const chosen = spread(choose(values.only), sample);
   const isSearch = values.search ?? (sample === undefined && sizeOf('mutantSearches') > 0);
-  const recordedOf = ({ name }: Mutant) => (isSearch ? undefined : FOUND_AT[name]);
+  const recordedOf = ({ seed }: Mutant) => (isSearch ? undefined : seed);
   const passed = wholeNumber('passed', values.passed) ?? 0;
   const pool = new Pool(seedsOf({ seeds: passed, from: 1 }));
   const controlSeeds = isSearch ? seedsOf(seeds) : chosen.flatMap((mutant) => recordedOf(mutant) ?? seeds.from);
@@ -124,7 +123,7 @@ async function main(): Promise<number> {
   );
   if (!isSound(await pool.control([...found.values()]))) return 1;
   console.log(`${found.size} of ${chosen.length} mutants found`);
-  if (values.record) record({ ...FOUND_AT, ...Object.fromEntries(found) });
+  if (values.record) record(found);
   else warnOfStale(judged, isSearch);
   return found.size === chosen.length ? 0 : 1;
 }
@@ -137,8 +136,8 @@ function isSound(failed: readonly Outcome[]): boolean {
 }
 
 function warnOfStale(judged: readonly Judged[], isSearch: boolean): void {
-  const stale = judged.flatMap(({ mutant: { name }, verdict }) =>
-    verdict.isStale || (!isSearch && FOUND_AT[name] === undefined) ? [name] : [],
+  const stale = judged.flatMap(({ mutant: { name, seed }, verdict }) =>
+    verdict.isStale || (!isSearch && seed === undefined) ? [name] : [],
   );
   if (stale.length === 0) return;
   console.log(
@@ -157,6 +156,59 @@ function spread<T>(all: readonly T[], count = all.length): readonly T[] {
   return all.filter(
     (_, index) => Math.floor((index * count) / all.length) !== Math.floor(((index - 1) * count) / all.length),
   );
+}
+
+/** The tables and their compiled files, so that the record counts without another build. */
+const TABLES = new URL('../../../../test/simulation/mutants/list/', import.meta.url);
+const COMPILED = new URL('./list/', import.meta.url);
+
+/** Writes down the seed at which each mutant was found. */
+function record(found: ReadonlyMap<string, number>): void {
+  for (const name of ['credits', 'runs', 'clients', 'found'])
+    for (const file of [new URL(`${name}.ts`, TABLES), new URL(`${name}.js`, COMPILED)]) {
+      const table = readFileSync(file, 'utf8').replaceAll(MUTANT_LINE, (first: string, mutant: string) => {
+        const seed = found.get(mutant);
+        return seed === undefined ? first : first.replace(/(?:, seed \d+)?$/u, `, seed ${seed}`);
+      });
+      writeFileSync(file, table);
+    }
+  console.log(`Recorded in ${fileURLToPath(TABLES)}`);
+}
+
+const WIDTHS = [45, 10, 10, 6, 6] as const;
+const MAX_SHOWN = 100;
+
+function heading(): string {
+  return row('mutant', 'breaks', 'caught by', 'seed', 'played', 'violation');
+}
+
+/** One line of the table: the seed at which a mutant was found, and how many were played for it. */
+function line({ name, breaks }: Mutant, { outcome, seedsPlayed }: Verdict): string {
+  const expected = breaks.join(', ');
+  switch (outcome.kind) {
+    case 'found': {
+      const { invariant, seed, message } = outcome.found;
+      return row(name, expected, String(invariant), String(seed), String(seedsPlayed), short(message));
+    }
+    case 'survived':
+      return row(name, expected, '-', '-', String(seedsPlayed), 'nothing found');
+    case 'hangs':
+      return row(name, expected, 'hangs', '-', '-', 'no verdict in the time a seed may take');
+    case 'error':
+      return row(name, expected, 'error', '-', '-', short(outcome.message));
+  }
+}
+
+function row(...cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))
+    .join(' ')
+    .trimEnd();
+}
+
+function short(message: string): string {
+  const first = (message.split('\n')[0] ?? '').replace(/^Invariant \d+: /u, '');
+  return first.length > MAX_SHOWN ? `${first.slice(0, MAX_SHOWN)}…` : first;
 }
 
 await runProgram(USAGE, main);

@@ -17,6 +17,36 @@ export interface Mutant {
   readonly replace: string;
   /** One sentence: the mistake. */
   readonly why: string;
+  /** The seed at which it was last found, as `npm run test:mutants -- --record` wrote it down. */
+  readonly seed?: number;
+}
+
+/** The first line of a mutant in a table: name, invariants, file and seed. */
+export const MUTANT_LINE = /^([a-z-]+): ([\d ]+), ([^\s,]+)(?:, seed (\d+))?$/gmu;
+
+/**
+ * The mutants of a table. Each has its first line, why, the text to find behind minus signs and its replacement behind
+ * plus signs; lines of one sign are one text. An empty line separates two mutants.
+ */
+export function mutantsIn(table: string): Mutant[] {
+  return table
+    .trim()
+    .split('\n\n')
+    .map((entry) => {
+      const [, why = '', ...change] = entry.split('\n');
+      const [[, name = '', breaks = '', file = '', seed] = []] = entry.matchAll(MUTANT_LINE);
+      const behind = (sign: string) =>
+        change.flatMap((line) => (line.startsWith(sign) ? [line.slice(2)] : [])).join(' ');
+      return {
+        name,
+        breaks: breaks.split(' ').map(Number),
+        file,
+        find: behind('-'),
+        replace: behind('+'),
+        why,
+        ...(seed === undefined ? {} : { seed: Number(seed) }),
+      };
+    });
 }
 
 /** The file's text with the mutant in it. Throws, with the mutant's name, unless `find` occurs in it exactly once. */

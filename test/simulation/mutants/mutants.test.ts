@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { MUTANTS } from './list/all.js';
-import { mutated, type Mutant } from './mutant.js';
+import { mutated, type Mutant, mutantsIn } from './mutant.js';
 
 /** Their numbers in docs/correctness.md; number 22 has no mutant yet. */
 const INVARIANTS = [...Array.from({ length: 21 }, (_, index) => index + 1), 23, 24, 25, 26, 27, 28];
@@ -34,14 +34,8 @@ describe('mutants of core', () => {
   }
 
   it('are refused by name if their text is found nowhere or twice', () => {
-    const mutant: Mutant = {
-      name: 'sample',
-      breaks: [1],
-      file: 'core/sample.js',
-      find: 'a + b',
-      replace: 'a - b',
-      why: 'A sample.',
-    };
+    const [mutant] = mutantsIn('sample: 1, core/sample.js\nA sample.\n- a +\n- b\n+ a - b') as [Mutant];
+    expect(mutant).to.deep.include({ name: 'sample', breaks: [1], file: 'core/sample.js', why: 'A sample.' });
     expect(mutated('f(a\n  + b);', mutant)).to.equal('f(a - b);');
     expect(() => mutated('f(a - b);', mutant))
       .to.throw('Mutant sample')
