@@ -1,12 +1,13 @@
 import { Registry } from 'prom-client';
 import type { Ports } from '../../core/ports/ports.js';
-import { RecoveryPasses, WakeUpDeliveries, WorkerLoad } from './background-work.js';
+import { recoveryPasses, wakeUpDeliveries, workerLoad } from './background-work.js';
+import { instrumentsOf } from './instruments.js';
 import { observedStores, type StoreObserver } from './observed-calls.js';
-import { ProcessUse, Warnings } from './process-use.js';
-import { ProviderCalls, ProviderGateUse } from './provider-calls.js';
-import { BoundRefusals, GrpcCalls, HttpRequests } from './requests.js';
-import { ObjectBytes, StoreCalls } from './store-calls.js';
-import { GenerationWrites, LedgerWrites } from './writes.js';
+import { processUse, warnings } from './process-use.js';
+import { providerCalls, providerGateUse } from './provider-calls.js';
+import { boundRefusals, grpcCalls, httpRequests } from './requests.js';
+import { objectBytes, storeCalls } from './store-calls.js';
+import { generationWrites, ledgerWrites } from './writes.js';
 
 /**
  * Everything one process measures of itself, in its own registry. Labels come from bounded sets: no id of an account,
@@ -14,20 +15,21 @@ import { GenerationWrites, LedgerWrites } from './writes.js';
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly bounds = new BoundRefusals(this.registry);
-  readonly http = new HttpRequests(this.registry, this.bounds);
-  readonly grpc = new GrpcCalls(this.registry, this.bounds);
-  readonly stores = new StoreCalls(this.registry);
-  readonly ledgers = new LedgerWrites(this.registry);
-  readonly generations = new GenerationWrites(this.registry);
-  readonly objects = new ObjectBytes(this.registry);
-  readonly providers = new ProviderCalls(this.registry);
-  readonly gates = new ProviderGateUse(this.registry);
-  readonly wakeUps = new WakeUpDeliveries(this.registry);
-  readonly worker = new WorkerLoad(this.registry);
-  readonly recovery = new RecoveryPasses(this.registry);
-  readonly warnings = new Warnings(this.registry);
-  readonly process = new ProcessUse(this.registry);
+  private readonly instruments = instrumentsOf(this.registry);
+  private readonly noteBound = boundRefusals(this.instruments);
+  readonly http = httpRequests(this.instruments, this.noteBound);
+  readonly grpc = grpcCalls(this.instruments, this.noteBound);
+  readonly stores = storeCalls(this.instruments);
+  readonly ledgers = ledgerWrites(this.instruments);
+  readonly generations = generationWrites(this.instruments);
+  readonly objects = objectBytes(this.instruments);
+  readonly providers = providerCalls(this.instruments);
+  readonly gates = providerGateUse(this.instruments);
+  readonly wakeUps = wakeUpDeliveries(this.instruments);
+  readonly worker = workerLoad(this.instruments);
+  readonly recovery = recoveryPasses(this.instruments);
+  readonly warnings = warnings(this.instruments);
+  readonly process = processUse(this.instruments);
 
   get contentType(): string {
     return this.registry.contentType;

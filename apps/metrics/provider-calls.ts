@@ -1,16 +1,9 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Context } from '../../core/context.js';
 import { TASK_ERRORS } from '../../core/generation/generation.js';
-import {
-  hintsOf,
-  type Provider,
-  type ProviderFailure,
-  type ProviderReport,
-  type Providers,
-} from '../../core/ports/provider.js';
+import { hintsOf, type Provider, type ProviderFailure, type Providers } from '../../core/ports/provider.js';
 import type { SeenProvider } from '../../core/providers/provider-gates.js';
+import type { Instruments } from './instruments.js';
 import { observedCalls } from './observed-calls.js';
-import { PreparedHistogram } from './prepared-histogram.js';
 
 /** `capabilities` calls no server, and only an operator calls `check`. */
 const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
@@ -25,117 +18,100 @@ const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** How the connected providers answer. */
-export class ProviderCalls {
-  private readonly durations: PreparedHistogram<'provider' | 'method'>;
-  private readonly failures: Counter<'provider' | 'method'>;
-  private readonly refusals: Counter<'provider' | 'code'>;
-  private readonly capacityRefusals: Counter<'provider'>;
-  private readonly unknownStatuses: Counter<'provider'>;
-  private readonly accessRefusals: Counter<'provider' | 'method'>;
-  private readonly underWay: Gauge<'provider'>;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.durations = new PreparedHistogram({
-      name: 'darkroom_provider_call_duration_seconds',
-      help: 'Time of calls to the providers, failed ones included.',
-      labelNames: ['provider', 'method'],
-      buckets: SECONDS,
-      registers,
-    });
-    this.failures = new Counter({
-      name: 'darkroom_provider_failures_total',
-      help: 'Calls that a provider did not answer: their outcome is unknown.',
-      labelNames: ['provider', 'method'],
-      registers,
-    });
-    this.refusals = new Counter({
-      name: 'darkroom_provider_refusals_total',
-      help: 'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
-      labelNames: ['provider', 'code'],
-      registers,
-    });
-    this.capacityRefusals = new Counter({
-      name: 'darkroom_provider_capacity_refusals_total',
-      help: 'Tasks that a provider refused because it is full, limits the rate or is down; they wait.',
-      labelNames: ['provider'],
-      registers,
-    });
-    this.unknownStatuses = new Counter({
-      name: 'darkroom_provider_unknown_statuses_total',
-      help: 'Reports of tasks with a status that is not known; the tasks count as running.',
-      labelNames: ['provider'],
-      registers,
-    });
-    this.accessRefusals = new Counter({
-      name: 'darkroom_provider_access_refusals_total',
-      help: 'Calls about tasks for which the provider refused the credential; they are repeated.',
-      labelNames: ['provider', 'method'],
-      registers,
-    });
-    this.underWay = new Gauge({
-      name: 'darkroom_provider_calls_in_flight',
-      help: 'Calls that a provider has not answered yet, abandoned ones included.',
-      labelNames: ['provider'],
-      registers,
-    });
-  }
-
-  /** The same providers, each one's calls measured. Only names that are connected become labels. */
-  measured(providers: Providers): Providers {
-    const known = new Map<string, { readonly provider: Provider; readonly measured: Provider }>();
-    return {
-      kind: (name) => providers.kind(name),
-      limits: (name) => providers.limits(name),
-      names: () => providers.names(),
-      find: (name) => {
-        const provider = providers.find(name);
-        if (provider === undefined) return undefined;
-        const before = known.get(name);
-        if (before?.provider === provider) return before.measured;
-        const measured = this.measuredProvider(name, provider);
-        known.set(name, { provider, measured });
-        return measured;
-      },
-    };
-  }
-
-  private measuredProvider(name: string, provider: Provider): Provider {
-    const underWay = this.underWay.labels(name);
-    underWay.set(0);
-    this.capacityRefusals.inc({ provider: name }, 0);
-    this.unknownStatuses.inc({ provider: name }, 0);
+export function providerCalls({ counter, gauge, preparedHistogram }: Instruments) {
+  const durations = preparedHistogram(
+    'darkroom_provider_call_duration_seconds',
+    'Time of calls to the providers, failed ones included.',
+    SECONDS,
+    ['provider', 'method'],
+  );
+  const failures = counter(
+    'darkroom_provider_failures_total',
+    'Calls that a provider did not answer: their outcome is unknown.',
+    ['provider', 'method'],
+  );
+  const refusals = counter(
+    'darkroom_provider_refusals_total',
+    'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
+    ['provider', 'code'],
+  );
+  const capacityRefusals = counter(
+    'darkroom_provider_capacity_refusals_total',
+    'Tasks that a provider refused because it is full, limits the rate or is down; they wait.',
+    ['provider'],
+  );
+  const unknownStatuses = counter(
+    'darkroom_provider_unknown_statuses_total',
+    'Reports of tasks with a status that is not known; the tasks count as running.',
+    ['provider'],
+  );
+  const accessRefusals = counter(
+    'darkroom_provider_access_refusals_total',
+    'Calls about tasks for which the provider refused the credential; they are repeated.',
+    ['provider', 'method'],
+  );
+  const underWay = gauge(
+    'darkroom_provider_calls_in_flight',
+    'Calls that a provider has not answered yet, abandoned ones included.',
+    ['provider'],
+  );
+  /** An adapter from elsewhere may give codes that the catalogue does not have. */
+  const countAnswer = (provider: string, answer: Answer): void => {
+    if (hasUnknownStatus(answer)) unknownStatuses.inc({ provider });
+    if (isForCapacity(answer)) capacityRefusals.inc({ provider });
+    const failure = failureIn(answer);
+    if (failure) refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
+  };
+  const measuredProvider = (name: string, provider: Provider): Provider => {
+    const ownUnderWay = underWay.labels(name);
+    ownUnderWay.set(0);
+    capacityRefusals.inc({ provider: name }, 0);
+    unknownStatuses.inc({ provider: name }, 0);
     return observedCalls(provider, (method) => {
       if (!IS_MEASURED[method as keyof Provider]) return [];
       const labels = { provider: name, method };
-      this.failures.inc(labels, 0);
-      this.accessRefusals.inc(labels, 0);
-      const observe = this.durations.prepare(labels);
+      failures.inc(labels, 0);
+      accessRefusals.inc(labels, 0);
+      const observe = durations.prepare(labels);
       return [
         {
-          started: () => underWay.inc(),
-          answered: (answer) => this.countAnswer(name, answer as Answer),
+          started: () => ownUnderWay.inc(),
+          answered: (answer) => countAnswer(name, answer as Answer),
           failed: (error) => {
-            this.failures.inc(labels);
-            if (hintsOf(error).isAccessRefused === true) this.accessRefusals.inc(labels);
+            failures.inc(labels);
+            if (hintsOf(error).isAccessRefused === true) accessRefusals.inc(labels);
           },
           ended: (seconds) => {
-            underWay.dec();
+            ownUnderWay.dec();
             observe(seconds);
           },
         },
       ];
     });
-  }
+  };
+  return { measured: (providers: Providers) => measuredProviders(providers, measuredProvider) };
+}
 
-  /** An adapter from elsewhere may give codes that the catalogue does not have. */
-  private countAnswer(provider: string, answer: Answer): void {
-    if (hasUnknownStatus(answer)) this.unknownStatuses.inc({ provider });
-    if (isForCapacity(answer)) this.capacityRefusals.inc({ provider });
-    const failure = failureIn(answer);
-    if (failure)
-      this.refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
-  }
+/** The same providers, each one's calls measured. Only names that are connected become labels. */
+function measuredProviders(
+  providers: Providers,
+  measuredProvider: (name: string, provider: Provider) => Provider,
+): Providers {
+  const known = new Map<string, { readonly provider: Provider; readonly measured: Provider }>();
+  return {
+    kind: (name) => providers.kind(name),
+    limits: (name) => providers.limits(name),
+    names: () => providers.names(),
+    find: (name) => {
+      const provider = providers.find(name);
+      if (provider === undefined) return undefined;
+      const before = known.get(name);
+      if (before?.provider === provider) return before.measured;
+      const measured = measuredProvider(name, provider);
+      known.set(name, { provider, measured });
+      return measured;
+    },
+  };
 }
 
 type Answer = Awaited<ReturnType<Provider['submit' | 'poll' | 'output' | 'cancel' | 'recover']>>;
@@ -153,58 +129,37 @@ function isForCapacity(answer: Answer): boolean {
 function failureIn(answer: Answer): ProviderFailure | undefined {
   if (typeof answer !== 'object') return undefined;
   if ('accepted' in answer) return answer.accepted ? undefined : answer.failure;
-  return 'state' in answer ? failureOf(answer) : undefined;
-}
-
-function failureOf(report: ProviderReport): ProviderFailure | undefined {
-  return report.state === 'failed' ? report.failure : undefined;
+  return 'state' in answer && answer.state === 'failed' ? answer.failure : undefined;
 }
 
 const CIRCUITS: Readonly<Record<SeenProvider['circuit'], number>> = { closed: 0, trying: 1, paused: 2 };
 
 /** The tasks that the worker of this process has at each connected provider, and whether it submits there. */
-export class ProviderGateUse {
-  private readonly circuits: Gauge<'provider'>;
-  private readonly tasks: Gauge<'provider'>;
-  private readonly waiting: Gauge<'provider'>;
-  private readonly slots: Gauge<'provider'>;
-  private readonly limits: Gauge<'provider'>;
-  private context: Pick<Context, 'providers' | 'providerGates'> | undefined;
-
-  constructor(registry: Registry) {
-    const gauge = (name: string, help: string, collect?: () => void) =>
-      new Gauge({
-        name: `darkroom_provider_${name}`,
-        help,
-        labelNames: ['provider'],
-        registers: [registry],
-        ...(collect ? { collect } : {}),
-      });
-    this.circuits = gauge('circuit', '0 closed, 1 trying one task, 2 paused.', () => this.collect());
-    this.tasks = gauge('tasks', 'Tasks that this process has at the provider.');
-    this.waiting = gauge('waiting', 'Generations that wait in this process for the provider.');
-    this.slots = gauge('slots', 'Tasks that this process may have at a provider with a limit.');
-    this.limits = gauge('slots_limit', 'Tasks that all processes together may have at the provider.');
-  }
-
-  /** Asked at every scrape from now on. */
-  watch(context: Pick<Context, 'providers' | 'providerGates'>): void {
-    this.context = context;
-  }
-
-  private collect(): void {
-    const { providers, providerGates } = this.context ?? {};
+export function providerGateUse(instruments: Instruments) {
+  let watched: Pick<Context, 'providers' | 'providerGates'> | undefined;
+  const gauge = (name: string, help: string, collect?: () => void) =>
+    instruments.gauge(`darkroom_provider_${name}`, help, ['provider'], collect);
+  const circuits = gauge('circuit', '0 closed, 1 trying one task, 2 paused.', () => {
+    const { providers, providerGates } = watched ?? {};
     const connected = providers?.names() ?? [];
     for (const { provider, circuit, tasks, waiting, slots } of providerGates?.seen ?? []) {
       // A task may be at a provider that is no longer configured: no name of that kind becomes a label.
       if (!connected.includes(provider)) continue;
       const maxConcurrent = providers?.limits(provider).maxConcurrent;
       const labels = { provider };
-      this.circuits.set(labels, CIRCUITS[circuit]);
-      this.tasks.set(labels, tasks);
-      this.waiting.set(labels, waiting);
-      if (slots !== undefined) this.slots.set(labels, slots);
-      if (maxConcurrent !== undefined) this.limits.set(labels, maxConcurrent);
+      circuits.set(labels, CIRCUITS[circuit]);
+      tasksThere.set(labels, tasks);
+      waitingFor.set(labels, waiting);
+      if (slots !== undefined) slotsHeld.set(labels, slots);
+      if (maxConcurrent !== undefined) limits.set(labels, maxConcurrent);
     }
-  }
+  });
+  const tasksThere = gauge('tasks', 'Tasks that this process has at the provider.');
+  const waitingFor = gauge('waiting', 'Generations that wait in this process for the provider.');
+  const slotsHeld = gauge('slots', 'Tasks that this process may have at a provider with a limit.');
+  const limits = gauge('slots_limit', 'Tasks that all processes together may have at the provider.');
+  return {
+    /** Asked at every scrape from now on. */
+    watch: (context: Pick<Context, 'providers' | 'providerGates'>): void => void (watched = context),
+  };
 }
