@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import { canonical, textOf } from './values.js';
 
 export type KeyedOperation = 'create' | 'prepare' | 'complete';
@@ -34,24 +34,15 @@ export interface KeyedSuccess {
 export function* checkEffect(first: KeyedSuccess, next: KeyedSuccess): Iterable<Finding> {
   const { told, key } = next;
   if (next.effect !== first.effect)
-    yield {
-      invariant: 11,
-      sentence: `key ${key} was answered with ${next.effect}, and before with ${first.effect}: ${told}; ${first.told}`,
-    };
+    yield finding`11: key ${key} was answered with ${next.effect}, and before with ${first.effect}: ${told}; ${first.told}`;
   if (next.payload !== first.payload)
-    yield {
-      invariant: 11,
-      sentence: `key ${key} was answered for another request than the one it was first used with: ${told}; ${first.told}`,
-    };
+    yield finding`11: key ${key} was answered for another request than the one it was first used with: ${told}; ${first.told}`;
 }
 
 /** Invariant 11: a request is refused for another payload only if another one was sent. */
 export function* checkMismatch(told: string, key: string, payloads: ReadonlySet<string>): Iterable<Finding> {
   if (payloads.size > 1) return;
-  yield {
-    invariant: 11,
-    sentence: `${told} was refused as another request than key ${key} was used with, and there was only ever this one`,
-  };
+  yield finding`11: ${told} was refused as another request than key ${key} was used with, and there was only ever this one`;
 }
 
 /** A request under a key that may have created something. */
@@ -68,10 +59,9 @@ export interface PossibleOrigin {
  * nothing.
  */
 export function* checkOrigin(what: string, key: string, requests: readonly PossibleOrigin[]): Iterable<Finding> {
-  if (requests.length === 0)
-    yield { invariant: 11, sentence: `${what} was made under key ${key}, which no client sent` };
+  if (requests.length === 0) yield finding`11: ${what} was made under key ${key}, which no client sent`;
   else if (requests.every(({ madeNothing }) => madeNothing))
-    yield { invariant: 13, sentence: `${what} was made under key ${key}, and every request under it was refused` };
+    yield finding`13: ${what} was made under key ${key}, and every request under it was refused`;
 }
 
 const REACHES_ALL_WITHIN_MS = 5_000;
@@ -106,13 +96,10 @@ export function* checkKeyUsed(used: KeyUsed, revocation: Revocation | undefined)
   const { told, arrivedAt, answeredAt, verdict, answer } = used;
   const mayBeRevoked = revocation !== undefined && revocation.askedAt <= answeredAt;
   if (verdict === 'refused' || (verdict === 'revoked' && !mayBeRevoked))
-    yield { invariant: 18, sentence: `${told} was answered with ${answer}, and its key was good` };
+    yield finding`18: ${told} was answered with ${answer}, and its key was good`;
   const lateMs = arrivedAt - (revocation?.doneAt ?? Infinity);
   if (verdict === 'taken' && lateMs > REACHES_ALL_WITHIN_MS)
-    yield {
-      invariant: 18,
-      sentence: `${told} arrived ${Math.round(lateMs)} ms after its key was revoked, and was answered with ${answer}`,
-    };
+    yield finding`18: ${told} arrived ${Math.round(lateMs)} ms after its key was revoked, and was answered with ${answer}`;
 }
 
 /** A request about an id that does not belong to the sending App, and an answer about that id. */
@@ -143,19 +130,16 @@ export class ForeignAnswers {
   /** Call this for the answers in sequence. */
   *check({ told, operation, id, owner, isSuccess, status, code, message }: ForeignAnswer): Iterable<Finding> {
     if (isSuccess) {
-      yield { invariant: 17, sentence: `${told} succeeded, and it belongs to ${textOf(owner)}` };
+      yield finding`17: ${told} succeeded, and it belongs to ${textOf(owner)}`;
       return;
     }
     if (code !== REFUSED_WITH[operation])
-      yield {
-        invariant: 17,
-        sentence: `${told} was refused with ${textOf(code)}, and it belongs to ${textOf(owner)}`,
-      };
+      yield finding`17: ${told} was refused with ${textOf(code)}, and it belongs to ${textOf(owner)}`;
     const text = canonical([status, code, message?.replaceAll(id, 'ID')]);
     const first = this.first.get(operation);
     if (!first) this.first.set(operation, { text, told });
     else if (first.text !== text)
-      yield { invariant: 17, sentence: `${told} was answered with ${text}, and ${first.told} with ${first.text}` };
+      yield finding`17: ${told} was answered with ${text}, and ${first.told} with ${first.text}`;
   }
 }
 
@@ -167,16 +151,12 @@ export function* checkReference(
   owner: string | undefined,
 ): Iterable<Finding> {
   if (owner === appId) return;
-  yield {
-    invariant: 17,
-    sentence: `${user} of App ${appId} uses upload ${uploadId}, which belongs to ${textOf(owner)}`,
-  };
+  yield finding`17: ${user} of App ${appId} uses upload ${uploadId}, which belongs to ${textOf(owner)}`;
 }
 
 /** Invariant 17: an answer is about the requested id. */
 export function* checkSubject(told: string, asked: string, answered: string): Iterable<Finding> {
-  if (answered !== asked)
-    yield { invariant: 17, sentence: `${told} for generation ${asked} was answered with ${answered}` };
+  if (answered !== asked) yield finding`17: ${told} for generation ${asked} was answered with ${answered}`;
 }
 
 /** Invariant 12: a generation that existed before the request was sent is not reported to its App as missing. */
@@ -186,9 +166,5 @@ export function* checkDenial(
   generationId: string,
   stoodBefore: boolean,
 ): Iterable<Finding> {
-  if (stoodBefore)
-    yield {
-      invariant: 12,
-      sentence: `${told} was answered with ${textOf(code)}, and generation ${generationId} stands`,
-    };
+  if (stoodBefore) yield finding`12: ${told} was answered with ${textOf(code)}, and generation ${generationId} stands`;
 }

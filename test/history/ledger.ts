@@ -1,6 +1,6 @@
 import type { Attribution, Book, CapUse, Entry, EntryKind } from '../../core/credits/account.js';
 import type { JsonObject } from '../../core/json.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import { canonical, textOf } from './values.js';
 
 const MOVES: Readonly<Record<EntryKind, readonly `${Book} ${Book}`[]>> = {
@@ -38,46 +38,33 @@ export class AccountLedger {
 
   /** Adds the next entry. Returns its errors, in order of importance. */
   add(entry: Entry): Finding[] {
-    const name = `entry ${entry.sequence} of account ${this.accountId} (${entry.kind} of ${entry.credits})`;
-    const findings: Finding[] = [];
-    const demand = (holds: boolean, invariant: number, what: () => string) => {
-      if (!holds) findings.push({ invariant, sentence: what() });
-    };
-    demand(
-      entry.accountId === this.accountId && entry.sequence === this.sequence + 1,
-      1,
-      () => `${name} comes after entry ${this.sequence}`,
-    );
-    this.sequence = entry.sequence;
-    if (!isAmount(entry.credits))
-      return [...findings, { invariant: 2, sentence: `${name} does not move whole credits` }];
-    demand(
-      (MOVES[entry.kind] ?? []).includes(`${entry.from} ${entry.to}`),
-      1,
-      () => `${name} moves from ${entry.from} to ${entry.to}`,
-    );
+    return [...this.enter(entry)];
+  }
+
+  private *enter(entry: Entry): Iterable<Finding> {
     const { credits } = this;
+    const { kind, from, to, availableAfter } = entry;
+    const name = `entry ${entry.sequence} of account ${this.accountId} (${kind} of ${entry.credits})`;
+    if (entry.accountId !== this.accountId || entry.sequence !== this.sequence + 1)
+      yield finding`1: ${name} comes after entry ${this.sequence}`;
+    this.sequence = entry.sequence;
+    if (!isAmount(entry.credits)) {
+      yield finding`2: ${name} does not move whole credits`;
+      return;
+    }
+    if (!(MOVES[kind] ?? []).includes(`${from} ${to}`)) yield finding`1: ${name} moves from ${from} to ${to}`;
     const amount = BigInt(entry.credits);
-    credits[entry.from] += entry.from === 'issued' ? amount : -amount;
-    credits[entry.to] += entry.to === 'issued' ? -amount : amount;
-    const isSound = Object.values(credits).every((total) => total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER));
-    demand(
-      isSound,
-      2,
-      () =>
-        `${name} leaves ${Object.entries(credits)
-          .map(([book, total]) => `${book} ${total}`)
-          .join(', ')}`,
-    );
-    demand(
-      credits.issued === credits.available + credits.reserved + credits.spent,
-      1,
-      () => `the books do not sum to zero after ${name}`,
-    );
-    const isRight = isAmount(entry.availableAfter) && BigInt(entry.availableAfter) === credits.available;
-    demand(isRight, 1, () => `${name} says ${entry.availableAfter} available after it, and ${credits.available} are`);
+    credits[from] += from === 'issued' ? amount : -amount;
+    credits[to] += to === 'issued' ? -amount : amount;
+    const totals = Object.entries(credits);
+    if (totals.some(([, total]) => total < 0n || total > BigInt(Number.MAX_SAFE_INTEGER)))
+      yield finding`2: ${name} leaves ${totals.map(([book, total]) => `${book} ${total}`).join(', ')}`;
+    if (credits.issued !== credits.available + credits.reserved + credits.spent)
+      yield finding`1: the books do not sum to zero after ${name}`;
+    if (!isAmount(availableAfter) || BigInt(availableAfter) !== credits.available)
+      yield finding`1: ${name} says ${availableAfter} available after it, and ${credits.available} are`;
     const fault = this.addToGeneration(entry, amount, name);
-    return fault ? [...findings, fault] : findings;
+    if (fault) yield fault;
   }
 
   private addToGeneration(
@@ -86,33 +73,25 @@ export class AccountLedger {
     name: string,
   ): Finding | undefined {
     if (kind === 'grant' || kind === 'adjustment') {
-      return generationId === undefined
-        ? undefined
-        : { invariant: 1, sentence: `${name} is about generation ${generationId}` };
+      return generationId === undefined ? undefined : finding`1: ${name} is about generation ${generationId}`;
     }
-    if (generationId === undefined || operationId !== undefined)
-      return { invariant: 1, sentence: `${name} is about no generation` };
+    if (generationId === undefined || operationId !== undefined) return finding`1: ${name} is about no generation`;
     const known = this.byGeneration.get(generationId);
     if (kind === 'hold') {
-      if (known) return { invariant: 4, sentence: `${name} holds for generation ${generationId} a second time` };
-      this.byGeneration.set(generationId, {
-        accountId: this.accountId,
-        held: amount,
-        charged: 0n,
-        released: 0n,
-      });
+      if (known) return finding`4: ${name} holds for generation ${generationId} a second time`;
+      this.byGeneration.set(generationId, { accountId: this.accountId, held: amount, charged: 0n, released: 0n });
       this.holds.set(generationId, amount);
       return undefined;
     }
     if (known?.accountId !== this.accountId)
-      return { invariant: 4, sentence: `${name} ends a hold of generation ${generationId}, which has none` };
+      return finding`4: ${name} ends a hold of generation ${generationId}, which has none`;
     if (kind === 'charge') {
       if (amount === 0n || known.charged !== 0n)
-        return { invariant: 5, sentence: `${name} charges generation ${generationId} for the second time` };
+        return finding`5: ${name} charges generation ${generationId} for the second time`;
       known.charged = amount;
     } else {
       if (known.released !== 0n)
-        return { invariant: 4, sentence: `${name} releases the hold of generation ${generationId} a second time` };
+        return finding`4: ${name} releases the hold of generation ${generationId} a second time`;
       known.released += amount;
     }
     this.holds.delete(generationId);
@@ -120,10 +99,7 @@ export class AccountLedger {
     known.endedAt = at;
     return isSameEnd && known.charged + known.released <= known.held
       ? undefined
-      : {
-          invariant: 4,
-          sentence: `${name} ends the hold of generation ${generationId} again, or by more than the ${known.held} it was`,
-        };
+      : finding`4: ${name} ends the hold of generation ${generationId} again, or by more than the ${known.held} it was`;
   }
 }
 
@@ -149,10 +125,7 @@ export function* checkShortage(
   cost: number | undefined,
 ): Iterable<Finding> {
   if (cost !== undefined && available.some((amount) => amount < cost)) return;
-  yield {
-    invariant: 13,
-    sentence: `${told} for ${cost} credits was refused, and account ${accountId} had as many all the time`,
-  };
+  yield finding`13: ${told} for ${cost} credits was refused, and account ${accountId} had as many all the time`;
 }
 
 /** Invariant 1: a balance in an answer is the available one, in all members that contain it. */
@@ -163,10 +136,7 @@ export function* checkBalance(
   const members = [shown['balance_credits'], shown['available_credits'], shown['remaining_credits']];
   const [first] = members;
   if (members.every((member) => member === first) && available.some((amount) => amount === first)) return;
-  yield {
-    invariant: 1,
-    sentence: `${told} was shown ${textOf(members)} credits, and account ${accountId} never had so many meanwhile`,
-  };
+  yield finding`1: ${told} was shown ${textOf(members)} credits, and account ${accountId} never had so many meanwhile`;
 }
 
 /** Concurrent creates of one cost, on an account that pays for nothing else meanwhile. */
@@ -187,10 +157,7 @@ export function* checkAccepted(burst: ObservedBurst): Iterable<Finding> {
   const { told, creates, accepted, cost, balance, returned, isExact } = burst;
   const payable = Math.min(creates, Math.floor((balance + (isExact ? 0 : returned)) / cost));
   if (isExact ? accepted === payable : accepted <= payable) return;
-  yield {
-    invariant: 13,
-    sentence: `of ${creates} creates of ${cost} ${told} with ${balance} credits ${accepted} were accepted, where ${isExact ? '' : 'at most '}${payable} can be paid`,
-  };
+  yield finding`13: of ${creates} creates of ${cost} ${told} with ${balance} credits ${accepted} were accepted, where ${isExact ? '' : 'at most '}${payable} can be paid`;
 }
 
 /** The credits that a key may spend in each month, or a grant in its lifetime. */
@@ -216,26 +183,21 @@ export class CapUses {
     if ((cap === undefined) !== (capPeriod === undefined)) {
       const has = cap === undefined ? 'no cap' : `a cap of ${cap.credits}`;
       return [
-        {
-          invariant: 24,
-          sentence: `generation ${generationId} counts for ${capPeriod ?? 'no period'} of key ${credentialId}, which has ${has}`,
-        },
+        finding`24: generation ${generationId} counts for ${capPeriod ?? 'no period'} of key ${credentialId}, which has ${has}`,
       ];
     }
     if (cap === undefined || capPeriod === undefined) return [];
     if ((capPeriod === 'life') !== (cap.per === 'life')) {
-      const sentence = `generation ${generationId} counts for ${capPeriod} of key ${credentialId}, whose cap is per ${cap.per}`;
-      return [{ invariant: 24, sentence }];
+      return [
+        finding`24: generation ${generationId} counts for ${capPeriod} of key ${credentialId}, whose cap is per ${cap.per}`,
+      ];
     }
     const byMonth = this.used.get(credentialId) ?? new Map<string, number>();
     const used = (byMonth.get(capPeriod) ?? 0) + (kind === 'hold' ? credits : -credits);
     this.used.set(credentialId, byMonth.set(capPeriod, used));
     if (used <= cap.credits) return [];
     return [
-      {
-        invariant: 24,
-        sentence: `key ${credentialId} holds and has spent ${used} credits in ${capPeriod}, and its cap is ${cap.credits}`,
-      },
+      finding`24: key ${credentialId} holds and has spent ${used} credits in ${capPeriod}, and its cap is ${cap.credits}`,
     ];
   }
 
@@ -249,10 +211,7 @@ export class CapUses {
     for (const { credentialId, period, used } of stored) {
       const newest = this.newestOf(credentialId);
       if (newest?.period === period && newest.used === used) continue;
-      yield {
-        invariant: 24,
-        sentence: `account ${accountId} counts ${used} credits of key ${credentialId} in ${period}, and its entries ${newest ? `${newest.used} in ${newest.period}` : 'none'}`,
-      };
+      yield finding`24: account ${accountId} counts ${used} credits of key ${credentialId} in ${period}, and its entries ${newest ? `${newest.used} in ${newest.period}` : 'none'}`;
     }
   }
 
@@ -280,8 +239,5 @@ export function* checkAttribution(
 ): Iterable<Finding> {
   const attribution = canonical({ credentialId, modelKey, clientTraceId });
   if (requests.some((request) => canonical(request) === attribution)) return;
-  yield {
-    invariant: 1,
-    sentence: `${what} is attributed to ${attribution}, and its requests were ${requests.map(canonical).join(', ')}`,
-  };
+  yield finding`1: ${what} is attributed to ${attribution}, and its requests were ${requests.map(canonical).join(', ')}`;
 }

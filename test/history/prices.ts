@@ -1,7 +1,7 @@
 import type { PriceTerms } from '../../core/catalog/price.js';
 import type { Generation } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import type { GenerationMoney } from './ledger.js';
 import { asObject, textOf } from './values.js';
 
@@ -117,15 +117,9 @@ export function* checkReserved(
 ): Iterable<Finding> {
   const { generationId, accountId, estimatedCredits, reservedCredits } = generation;
   if (estimatedCredits !== price || reservedCredits !== price)
-    yield {
-      invariant: 3,
-      sentence: `generation ${generationId} is estimated at ${estimatedCredits} and reserves ${reservedCredits}; its price is ${price}`,
-    };
+    yield finding`3: generation ${generationId} is estimated at ${estimatedCredits} and reserves ${reservedCredits}; its price is ${price}`;
   if (money?.accountId !== accountId || Number(money.held) !== reservedCredits)
-    yield {
-      invariant: 4,
-      sentence: `generation ${generationId} of account ${accountId} reserves ${reservedCredits}, and ${money ? `${money.held} were held on account ${money.accountId}` : 'nothing was held'}`,
-    };
+    yield finding`4: generation ${generationId} of account ${accountId} reserves ${reservedCredits}, and ${money ? `${money.held} were held on account ${money.accountId}` : 'nothing was held'}`;
 }
 
 /**
@@ -141,24 +135,15 @@ export function* checkCharge(
   const { generationId, status, reservedCredits, chargedCredits, outputs } = generation;
   const due = status === 'cancelled' ? dueAfterCancel : [status === 'failed' ? 0 : delivered];
   if (!due.includes(chargedCredits))
-    yield {
-      invariant: 3,
-      sentence: `generation ${generationId} is ${status} with ${outputs.length} outputs and charged ${chargedCredits}, where ${due.join(' or ')} is due`,
-    };
+    yield finding`3: generation ${generationId} is ${status} with ${outputs.length} outputs and charged ${chargedCredits}, where ${due.join(' or ')} is due`;
   if (chargedCredits < 0 || chargedCredits > reservedCredits)
-    yield {
-      invariant: 3,
-      sentence: `generation ${generationId} reserves ${reservedCredits} and is charged ${chargedCredits}`,
-    };
+    yield finding`3: generation ${generationId} reserves ${reservedCredits} and is charged ${chargedCredits}`;
 }
 
 /** Invariant 4: a hold ends completely. */
 export function* checkEndedHold(generationId: string, { held, charged, released }: GenerationMoney): Iterable<Finding> {
   if (charged + released !== held)
-    yield {
-      invariant: 4,
-      sentence: `of the ${held} held for generation ${generationId} ${charged} were charged and ${released} released`,
-    };
+    yield finding`4: of the ${held} held for generation ${generationId} ${charged} were charged and ${released} released`;
 }
 
 /** Invariant 5: the ledger charges the amount on record, and nothing when there is no generation. */
@@ -168,13 +153,10 @@ export function* checkLedgerCharge(
   generation: Pick<Generation, 'chargedCredits'> | undefined,
 ): Iterable<Finding> {
   if (Number(charged) === (generation?.chargedCredits ?? 0)) return;
-  yield {
-    invariant: 5,
-    sentence: `${charged} were charged for ${generationId}, ${generation ? `whose record says ${generation.chargedCredits}` : 'where no generation stands'}`,
-  };
+  yield finding`5: ${charged} were charged for ${generationId}, ${generation ? `whose record says ${generation.chargedCredits}` : 'where no generation stands'}`;
 }
 
 /** Invariant 6: at rest nothing is held. `standing` is the record at the id. */
 export function* checkHeldAtRest(generationId: string, standing: string): Iterable<Finding> {
-  yield { invariant: 6, sentence: `at rest credits are still held for ${generationId} (${standing})` };
+  yield finding`6: at rest credits are still held for ${generationId} (${standing})`;
 }

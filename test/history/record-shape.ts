@@ -1,5 +1,5 @@
 import type { Generation } from '../../core/generation/generation.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import { ENDED_RANK, rankOf } from './task.js';
 
 function contentOf({ prompt, negativePrompt, parameters, references }: Generation): string {
@@ -10,15 +10,9 @@ function contentOf({ prompt, negativePrompt, parameters, references }: Generatio
 export function* checkShape(g: Generation): Iterable<Finding> {
   const ended = rankOf(g.status) === ENDED_RANK;
   if (g.lease !== undefined && g.status !== 'running')
-    yield {
-      invariant: 7,
-      sentence: `generation ${g.generationId}, version ${g.version}, is ${g.status} and leased to ${g.lease.worker}`,
-    };
+    yield finding`7: generation ${g.generationId}, version ${g.version}, is ${g.status} and leased to ${g.lease.worker}`;
   for (const fault of faultsOf(g, ended))
-    yield {
-      invariant: 9,
-      sentence: `generation ${g.generationId}, version ${g.version}, is ${g.status} and ${fault}`,
-    };
+    yield finding`9: generation ${g.generationId}, version ${g.version}, is ${g.status} and ${fault}`;
 }
 
 function faultsOf(g: Generation, ended: boolean): string[] {

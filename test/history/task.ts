@@ -1,6 +1,6 @@
 import type { Generation } from '../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import { asObject, canonical, textOf } from './values.js';
 
 const RANK: ReadonlyMap<unknown, number> = new Map([
@@ -82,15 +82,11 @@ function timestamp(at: number): string {
  */
 export function* checkShown(told: string, shown: Shown, record: Shown): Iterable<Finding> {
   if (shown.constant !== record.constant)
-    yield { invariant: 3, sentence: `${told} showed ${shown.constant}, and ${record.constant} is on record` };
+    yield finding`3: ${told} showed ${shown.constant}, and ${record.constant} is on record`;
   if (shown.rank !== ENDED_RANK) return;
-  if (shown.end !== record.end)
-    yield { invariant: 15, sentence: `${told} showed the end ${shown.end}, and ${record.end} is on record` };
+  if (shown.end !== record.end) yield finding`15: ${told} showed the end ${shown.end}, and ${record.end} is on record`;
   if (hasOtherOutputs(shown, record))
-    yield {
-      invariant: 15,
-      sentence: `${told} showed outputs ${shown.delivered}, and ${record.delivered} are on record`,
-    };
+    yield finding`15: ${told} showed outputs ${shown.delivered}, and ${record.delivered} are on record`;
 }
 
 /**
@@ -211,27 +207,17 @@ export function* checkEnd(
   const { generationId, status } = generation;
   const deadline = deadlineOf(generation);
   if (rankOf(status) !== ENDED_RANK || endedAt === undefined) {
-    yield {
-      invariant: 20,
-      sentence: `at rest generation ${generationId} is ${status}, and its deadline was ${deadline}`,
-    };
+    yield finding`20: at rest generation ${generationId} is ${status}, and its deadline was ${deadline}`;
     return;
   }
-  if (settledAt === undefined)
-    yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
+  if (settledAt === undefined) yield finding`6: at rest generation ${generationId} is ${status} and not settled`;
   if (!calm) return;
   const lateMs = endedAt - Math.max(deadline, calm.from);
   if (lateMs > calm.slackMs)
-    yield {
-      invariant: 20,
-      sentence: `generation ${generationId} ended at ${endedAt}, ${Math.round(lateMs)} ms after its deadline ${deadline} and the end of faults`,
-    };
+    yield finding`20: generation ${generationId} ended at ${endedAt}, ${Math.round(lateMs)} ms after its deadline ${deadline} and the end of faults`;
   const unsettledMs = (settledAt ?? endedAt) - Math.max(endedAt, calm.from);
   if (unsettledMs > calm.slackMs)
-    yield {
-      invariant: 6,
-      sentence: `the hold of generation ${generationId} was ended ${Math.round(unsettledMs)} ms after it was ${status}`,
-    };
+    yield finding`6: the hold of generation ${generationId} was ended ${Math.round(unsettledMs)} ms after it was ${status}`;
 }
 
 /** The time by which it must have ended: the queue deadline if it never started, otherwise the run deadline. */
@@ -261,13 +247,9 @@ export function* checkOutputs(
   { count, size, durationSeconds, isExact = true }: AskedOutputs,
 ): Iterable<Finding> {
   if (outputs.length > count)
-    yield {
-      invariant: 3,
-      sentence: `generation ${generationId} has ${outputs.length} outputs, and ${count} to deliver`,
-    };
+    yield finding`3: generation ${generationId} has ${outputs.length} outputs, and ${count} to deliver`;
   const distinct = new Set(outputs.flatMap(({ mediaId, objectKey }) => [mediaId, objectKey]));
-  if (distinct.size !== 2 * outputs.length)
-    yield { invariant: 16, sentence: `generation ${generationId} delivers one output twice` };
+  if (distinct.size !== 2 * outputs.length) yield finding`16: generation ${generationId} delivers one output twice`;
   for (const { kind, widthPx, heightPx, durationMs = 0 } of outputs) {
     const isAsked =
       kind === modality &&
@@ -278,9 +260,6 @@ export function* checkOutputs(
         typeof durationSeconds !== 'number' ||
         Math.abs(durationSeconds * 1_000 - durationMs) <= DURATION_OFF_MS);
     if (!isAsked)
-      yield {
-        invariant: 9,
-        sentence: `generation ${generationId} delivers a ${kind} of ${widthPx}x${heightPx} and ${durationMs} ms, and should a ${modality} of ${textOf(size)} and ${textOf(durationSeconds)} s`,
-      };
+      yield finding`9: generation ${generationId} delivers a ${kind} of ${widthPx}x${heightPx} and ${durationMs} ms, and should a ${modality} of ${textOf(size)} and ${textOf(durationSeconds)} s`;
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.js';
 import type { Upload } from '../../core/uploads/upload.js';
-import type { Finding } from './finding.js';
+import { type Finding, finding } from './finding.js';
 import { textOf } from './values.js';
 
 /** Bytes as they were sent, or as they are stored. */
@@ -34,47 +34,34 @@ export function* checkCompletion(
   const { ready, byteSize, status = 'not on record' } = upload === 'retired' || !upload ? {} : upload;
   const isOnRecord = ready !== undefined && data['media_id'] === ready.mediaId && data['byte_size'] === byteSize;
   if (!isOfUpload || !isOnRecord)
-    yield {
-      invariant: 16,
-      sentence: `${told} was answered with ${textOf(data)}, and upload ${uploadId} is ${status} as ${ready?.mediaId} of ${byteSize} bytes`,
-    };
+    yield finding`16: ${told} was answered with ${textOf(data)}, and upload ${uploadId} is ${status} as ${ready?.mediaId} of ${byteSize} bytes`;
   if (ready && typeof declared === 'string' && declared.toLowerCase() !== ready.sha256)
-    yield { invariant: 16, sentence: `${told} declared ${declared}, and upload ${uploadId} has ${ready.sha256}` };
+    yield finding`16: ${told} declared ${declared}, and upload ${uploadId} has ${ready.sha256}`;
 }
 
 /** Invariant 16: a ready upload matches its declaration and the sent bytes, at a key of its own. */
 export function* checkReady(upload: Upload, sent: readonly ObservedBytes[]): Iterable<Finding> {
   const { uploadId, objectKey, stagingKey, ready, declaredSha256, byteSize } = upload;
   if (ready === undefined || objectKey === undefined) {
-    yield { invariant: 16, sentence: `upload ${uploadId} is ready with nothing to show for it` };
+    yield finding`16: upload ${uploadId} is ready with nothing to show for it`;
     return;
   }
-  if (objectKey === stagingKey)
-    yield { invariant: 16, sentence: `upload ${uploadId} is ready where clients can write` };
+  if (objectKey === stagingKey) yield finding`16: upload ${uploadId} is ready where clients can write`;
   if (declaredSha256 !== undefined && declaredSha256 !== ready.sha256)
-    yield {
-      invariant: 16,
-      sentence: `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`,
-    };
+    yield finding`16: upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`;
   if (!sent.some((bytes) => bytes.sha256 === ready.sha256 && bytes.byteSize === byteSize))
-    yield {
-      invariant: 16,
-      sentence: `upload ${uploadId} is ready as ${ready.sha256} of ${byteSize} bytes, which nobody sent to it`,
-    };
+    yield finding`16: upload ${uploadId} is ready as ${ready.sha256} of ${byteSize} bytes, which nobody sent to it`;
 }
 
 /** Invariant 16: bytes are stored as promised. `of` names the owner of the bytes. */
 export function* checkBytes(of: string, promised: ObservedBytes, stored: ObservedBytes | undefined): Iterable<Finding> {
   if (!stored) {
-    yield { invariant: 16, sentence: `the bytes of ${of} are gone` };
+    yield finding`16: the bytes of ${of} are gone`;
     return;
   }
   const isSame =
     stored.byteSize === promised.byteSize &&
     (stored.sha256 === undefined || promised.sha256 === undefined || stored.sha256 === promised.sha256);
   if (!isSame)
-    yield {
-      invariant: 16,
-      sentence: `the bytes of ${of} are ${stored.byteSize} with ${stored.sha256}, and should be ${promised.byteSize} with ${promised.sha256}`,
-    };
+    yield finding`16: the bytes of ${of} are ${stored.byteSize} with ${stored.sha256}, and should be ${promised.byteSize} with ${promised.sha256}`;
 }

@@ -8,6 +8,7 @@ import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { UsageBy } from '../../core/usage/read-usage.js';
 import type { Stores } from '../fixtures/memory-stores.js';
+import { finding } from '../history/finding.js';
 import type { KnownCap } from '../history/ledger.js';
 
 /**
@@ -158,4 +159,10 @@ export class Violation extends Error {
     super(`Invariant ${invariant}: ${what}`);
     this.name = 'Violation';
   }
+}
+
+/** A violation from a text that begins with the number of its invariant, as in `7: generation 1 skipped a version`. */
+export function violation(...text: Parameters<typeof finding>): Violation {
+  const { invariant, sentence } = finding(...text);
+  return new Violation(invariant, sentence);
 }

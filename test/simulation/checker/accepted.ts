@@ -6,11 +6,11 @@ import type { Upload } from '../../../core/uploads/upload.js';
 import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from '../../history/access.js';
 import { checkShortage } from '../../history/ledger.js';
 import { same, textOf } from '../../history/values.js';
-import type { Answer, Asked, Durable, Party } from '../observed.js';
+import { type Answer, type Asked, type Durable, type Party, violation } from '../observed.js';
 import type { Books } from './books.js';
 import type { Caps } from './caps.js';
 import type { Claims } from './claims.js';
-import { demand, demandNone, type EventOrder } from './event-order.js';
+import { demandNone, type EventOrder } from './event-order.js';
 import type { GenerationListener, Generations } from './generations.js';
 import { isKeyed, type KeyedRequest, keyFor, type Keys } from './keys.js';
 import type { Prices } from './prices.js';
@@ -47,11 +47,8 @@ export class Accepted implements GenerationListener {
     const { generationId } = g;
     const key = this.requireClaimed('create', generationId, g, `generation ${generationId}`);
     const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
-    demand(
-      fitting.length > 0,
-      11,
-      () => `generation ${generationId} is not what anybody asked for under key ${key.key}`,
-    );
+    if (fitting.length <= 0)
+      throw violation`11: generation ${generationId} is not what anybody asked for under key ${key.key}`;
   }
 
   /** Called by the part that follows uploads. */
@@ -68,7 +65,7 @@ export class Accepted implements GenerationListener {
         (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256
       );
     });
-    demand(fitting.length > 0, 11, () => `upload ${uploadId} is not what anybody asked for under key ${key.key}`);
+    if (fitting.length <= 0) throw violation`11: upload ${uploadId} is not what anybody asked for under key ${key.key}`;
   }
 
   /** A new record is claimed for its own App, its claim names it, and a request under that key may have made it. */
@@ -79,13 +76,11 @@ export class Accepted implements GenerationListener {
     what: string,
   ): ClaimKey {
     const key = this.known.claims.keyOf(operation, id);
-    demand(
-      key?.accountId === accountId && key.appId === appId,
-      11,
-      () => `${what} of App ${appId} was inserted, and no claim of it ever named it`,
-    );
+    if (key?.accountId !== accountId || key.appId !== appId)
+      throw violation`11: ${what} of App ${appId} was inserted, and no claim of it ever named it`;
     const claim = this.known.claims.at(key);
-    demand(claim?.subjectId === id, 11, () => `${what} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
+    if (claim?.subjectId !== id)
+      throw violation`11: ${what} was inserted, and key ${key.key} now names ${claim?.subjectId}`;
     demandNone(checkOrigin(what, key.key, this.known.keys.origins(key)));
     return key;
   }
@@ -117,7 +112,8 @@ export class Accepted implements GenerationListener {
     use.shown = success;
     // Completing an upload twice has one effect, and two processes may both have contributed to it.
     if (replayed || operation === 'complete') return;
-    demand(!this.givenAsNew.has(effect), 11, () => `${effect} was given out as new a second time, under key ${key}`);
+    if (this.givenAsNew.has(effect))
+      throw violation`11: ${effect} was given out as new a second time, under key ${key}`;
     this.givenAsNew.add(effect);
   }
 
@@ -129,79 +125,52 @@ export class Accepted implements GenerationListener {
     const claim = this.known.claims.at(key);
     const lateMs =
       this.known.order.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
-    demand(
-      lateMs <= 2 * MAX_SKEW_MS,
-      11,
-      () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`,
-    );
+    if (lateMs > 2 * MAX_SKEW_MS)
+      throw violation`11: request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`;
   }
 
   private async requireDurable(asked: Asked, party: Party, request: KeyedRequest, id: string): Promise<void> {
     const { claims, books, durable } = this.known;
     const key = keyFor(party, request);
     const claim = claims.at(key);
-    demand(
-      claim?.subjectId === id || claims.wasExpired(key),
-      12,
-      () => `${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`,
-    );
+    if (claim?.subjectId !== id && !claims.wasExpired(key))
+      throw violation`12: ${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`;
     const made = claims.keyOf(request.operation, id);
-    demand(
-      made !== undefined && same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]),
-      11,
-      () => `${id} was given to key ${key.key}, and made under ${made?.key}`,
-    );
+    if (made === undefined || !same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]))
+      throw violation`11: ${id} was given to key ${key.key}, and made under ${made?.key}`;
     const record = request.operation === 'create' ? await durable.generations.read(id) : await durable.uploads.read(id);
-    demand(
-      record !== null && record.kind !== 'void',
-      12,
-      () => `${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`,
-    );
-    demand(
-      record.accountId === party.accountId && record.appId === party.appId,
-      17,
-      () => `${id} was given to App ${party.appId}, and belongs to ${record.appId}`,
-    );
+    if (record === null || record.kind === 'void')
+      throw violation`12: ${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`;
+    if (record.accountId !== party.accountId || record.appId !== party.appId)
+      throw violation`17: ${id} was given to App ${party.appId}, and belongs to ${record.appId}`;
     if (record.kind === 'upload') this.requireOpenTarget(asked, record);
     if (record.kind !== 'generation') return;
     const money = books.moneyOf(id);
-    demand(
-      money?.held === BigInt(record.reservedCredits) && (money.endedAt === undefined || hasEnded(record)),
-      12,
-      () => `generation ${id} was accepted, and is ${record.status} without a hold`,
-    );
+    if (money?.held !== BigInt(record.reservedCredits) || (money.endedAt !== undefined && !hasEnded(record)))
+      throw violation`12: generation ${id} was accepted, and is ${record.status} without a hold`;
     // The request may have been for something that its record no longer contains.
     const accepted = this.known.generations.lives.get(id)?.asked ?? record;
     const fitting = this.known.keys.matching(
       key,
       (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(accepted, sent),
     );
-    demand(
-      fitting.length > 0,
-      11,
-      () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`,
-    );
+    if (fitting.length <= 0)
+      throw violation`11: generation ${id} was given to a request that did not ask for it, under key ${key.key}`;
   }
 
   /** The deciding clock is unknown here, too. */
   private requireOpenTarget(asked: Asked, { uploadId, expiresAt }: Upload): void {
     const lateMs = this.known.order.arrivedAt(asked) - expiresAt;
-    demand(
-      lateMs <= 2 * MAX_SKEW_MS,
-      11,
-      () => `request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`,
-    );
+    if (lateMs > 2 * MAX_SKEW_MS)
+      throw violation`11: request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`;
   }
 
   private refused(asked: Asked, { accountId, keyId }: Party, { code, message }: Refused): void {
     const { request } = asked;
     const { caps, claims, keys, books, prices, order, settings } = this.known;
     const since = order.arrivedOrder(asked);
-    demand(
-      code !== 'INTERNAL_ERROR',
-      12,
-      () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`,
-    );
+    if (code === 'INTERNAL_ERROR')
+      throw violation`12: request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`;
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
       const { payloads = new Set<string>() } = keys.at(keyFor(asked.party, request)) ?? {};
       demandNone(checkMismatch(`request ${asked.number}`, request.key, payloads));
@@ -210,12 +179,8 @@ export class Accepted implements GenerationListener {
       const wasFull =
         books.openHoldsOf(accountId)?.wasEver(since, (count) => count >= settings.maxOpenGenerationsPerAccount) ??
         false;
-      demand(
-        wasFull,
-        13,
-        () =>
-          `request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`,
-      );
+      if (!wasFull)
+        throw violation`13: request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`;
     }
     if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
       // The rest of the key's cap is as valid a reason as the account's balance.
@@ -228,12 +193,8 @@ export class Accepted implements GenerationListener {
     }
     if (request.operation === 'create' && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
       const key = keyFor(asked.party, request);
-      demand(
-        !claims.hasStoodSince(key, since),
-        11,
-        () =>
-          `request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`,
-      );
+      if (claims.hasStoodSince(key, since))
+        throw violation`11: request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`;
     }
   }
 

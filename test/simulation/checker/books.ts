@@ -2,9 +2,9 @@ import type { Account, AccountChange, Entry } from '../../../core/credits/accoun
 import type { JsonObject } from '../../../core/json.js';
 import { AccountLedger, checkAttribution, type GenerationMoney, isAmount } from '../../history/ledger.js';
 import { checkEndedHold } from '../../history/prices.js';
-import type { Durable } from '../observed.js';
+import { type Durable, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
+import { demandNone, type EventOrder, ValueHistory } from './event-order.js';
 
 /** One account: its ledger, and the available and held credits over the course of the run. */
 interface AccountBooks {
@@ -87,7 +87,7 @@ export class Books {
       spent === 0 &&
       lastSequence === 0 &&
       holds.size === 0;
-    demand(isEmpty, 1, () => `account ${accountId} began with something in its books`);
+    if (!isEmpty) throw violation`1: account ${accountId} began with something in its books`;
     this.accounts.set(accountId, {
       version: 0,
       ledger: new AccountLedger(accountId, this.byGeneration),
@@ -99,26 +99,18 @@ export class Books {
   private async apply(change: AccountChange, at: number): Promise<void> {
     const { accountId } = change;
     const books = this.accounts.get(accountId);
-    demand(books !== undefined, 1, () => `a change was written to account ${accountId}, which does not exist`);
+    if (books === undefined) throw violation`1: a change was written to account ${accountId}, which does not exist`;
     const isNext = change.expectedVersion === books.version && change.version === books.version + 1;
-    demand(
-      isNext,
-      1,
-      () =>
-        `account ${accountId} went from version ${books.version} to ${change.version}, by a change made for ${change.expectedVersion}`,
-    );
+    if (!isNext)
+      throw violation`1: account ${accountId} went from version ${books.version} to ${change.version}, by a change made for ${change.expectedVersion}`;
     const before = new Set(books.ledger.holds.keys());
     const closed = change.entries.map((entry) => this.add(books, entry, at)).filter((id) => id !== undefined);
     books.version = change.version;
     this.compareHolds(change, books, before);
     for (const generationId of new Set(closed)) this.conclude(generationId);
     for (const name of ['issued', 'available', 'reserved', 'spent'] as const) {
-      demand(
-        isAmount(change[name]) && BigInt(change[name]) === books.ledger.credits[name],
-        1,
-        () =>
-          `account ${accountId} says ${change[name]} ${name} at version ${change.version}, and its entries say ${books.ledger.credits[name]}`,
-      );
+      if (!isAmount(change[name]) || BigInt(change[name]) !== books.ledger.credits[name])
+        throw violation`1: account ${accountId} says ${change[name]} ${name} at version ${change.version}, and its entries say ${books.ledger.credits[name]}`;
     }
     const stored = await this.compareStored(accountId, books);
     for (const listener of this.listeners) listener.applied?.(change, stored);
@@ -156,7 +148,8 @@ export class Books {
     const money = this.byGeneration.get(generationId);
     if (!money) return;
     demandNone(checkEndedHold(generationId, money));
-    demand(!this.concluded.has(generationId), 4, () => `the hold of generation ${generationId} is ended a second time`);
+    if (this.concluded.has(generationId))
+      throw violation`4: the hold of generation ${generationId} is ended a second time`;
     this.concluded.add(generationId);
     for (const listener of this.listeners) listener.closed?.(generationId, money);
   }
@@ -170,21 +163,13 @@ export class Books {
     for (const generationId of holdsClosed) expected.delete(generationId);
     for (const hold of holdsOpened) {
       expected.add(hold.generationId);
-      demand(
-        ledger.holds.get(hold.generationId) === BigInt(hold.credits),
-        4,
-        () =>
-          `account ${accountId} opens a hold of ${hold.credits} for generation ${hold.generationId}, and its entries do not`,
-      );
+      if (ledger.holds.get(hold.generationId) !== BigInt(hold.credits))
+        throw violation`4: account ${accountId} opens a hold of ${hold.credits} for generation ${hold.generationId}, and its entries do not`;
     }
     const isSame =
       expected.size === ledger.holds.size && [...expected].every((generationId) => ledger.holds.has(generationId));
-    demand(
-      isSame,
-      4,
-      () =>
-        `account ${accountId} has holds for ${[...expected].join(', ')}; by its entries for ${[...ledger.holds.keys()].join(', ')}`,
-    );
+    if (!isSame)
+      throw violation`4: account ${accountId} has holds for ${[...expected].join(', ')}; by its entries for ${[...ledger.holds.keys()].join(', ')}`;
   }
 
   private async compareStored(
@@ -192,29 +177,18 @@ export class Books {
     { version, ledger: { sequence, credits, holds } }: AccountBooks,
   ): Promise<Account> {
     const stored = await this.durable.accounts.read(accountId);
-    demand(stored !== null, 1, () => `account ${accountId} is gone`);
+    if (stored === null) throw violation`1: account ${accountId} is gone`;
     const isSame =
       stored.version === version &&
       stored.lastSequence === sequence &&
       (['issued', 'available', 'reserved', 'spent'] as const).every((book) => BigInt(stored[book]) === credits[book]);
-    demand(
-      isSame,
-      1,
-      () =>
-        `account ${accountId} is stored as version ${stored.version}, ${stored.issued} issued, ${stored.available} available, ${stored.reserved} reserved, ${stored.spent} spent; by its entries it is version ${version}, ${credits.issued}, ${credits.available}, ${credits.reserved}, ${credits.spent}`,
-    );
-    demand(
-      stored.holds.size === holds.size,
-      4,
-      () => `account ${accountId} is stored with ${stored.holds.size} holds; by its entries it has ${holds.size}`,
-    );
+    if (!isSame)
+      throw violation`1: account ${accountId} is stored as version ${stored.version}, ${stored.issued} issued, ${stored.available} available, ${stored.reserved} reserved, ${stored.spent} spent; by its entries it is version ${version}, ${credits.issued}, ${credits.available}, ${credits.reserved}, ${credits.spent}`;
+    if (stored.holds.size !== holds.size)
+      throw violation`4: account ${accountId} is stored with ${stored.holds.size} holds; by its entries it has ${holds.size}`;
     for (const hold of stored.holds.values()) {
-      demand(
-        holds.get(hold.generationId) === BigInt(hold.credits),
-        4,
-        () =>
-          `account ${accountId} is stored with a hold of ${hold.credits} for generation ${hold.generationId}; its entries say ${holds.get(hold.generationId)}`,
-      );
+      if (holds.get(hold.generationId) !== BigInt(hold.credits))
+        throw violation`4: account ${accountId} is stored with a hold of ${hold.credits} for generation ${hold.generationId}; its entries say ${holds.get(hold.generationId)}`;
     }
     return stored;
   }

@@ -1,8 +1,8 @@
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
 import { CapUses, type KnownCap } from '../../history/ledger.js';
-import type { Asked } from '../observed.js';
+import { type Asked, violation } from '../observed.js';
 import type { BooksListener } from './books.js';
-import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
+import { demandNone, type EventOrder, ValueHistory } from './event-order.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 
 /** Clocks leap by hours in some runs. */
@@ -35,13 +35,12 @@ export class Caps implements BooksListener {
     const { credentialId, capPeriod } = entry.attribution ?? {};
     if (credentialId === undefined || capPeriod === undefined) return;
     this.left.get(credentialId)?.set(this.order.position, this.uses.leftOf(credentialId));
-    demand(
-      entry.kind !== 'hold' ||
-        capPeriod === 'life' ||
-        (capPeriod >= monthOf(at - FARTHEST_CLOCK_MS) && capPeriod <= monthOf(at + FARTHEST_CLOCK_MS)),
-      24,
-      () => `generation ${entry.generationId} counts for ${capPeriod}, and it is ${monthOf(at)}`,
-    );
+    if (
+      entry.kind === 'hold' &&
+      capPeriod !== 'life' &&
+      (capPeriod < monthOf(at - FARTHEST_CLOCK_MS) || capPeriod > monthOf(at + FARTHEST_CLOCK_MS))
+    )
+      throw violation`24: generation ${entry.generationId} counts for ${capPeriod}, and it is ${monthOf(at)}`;
   }
 
   applied({ accountId, capUses = [] }: AccountChange, stored: Account): void {

@@ -2,9 +2,10 @@ import type { Generation } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
 import { checkAttribution, type GenerationMoney } from '../../history/ledger.js';
 import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/prices.js';
+import { violation } from '../observed.js';
 import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
-import { demand, demandNone } from './event-order.js';
+import { demandNone } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Keys } from './keys.js';
 import type { Prices } from './prices.js';
@@ -38,12 +39,9 @@ export class Charges implements GenerationListener, BooksListener {
     const { prices, books, claims, keys } = this.known;
     const money = books.moneyOf(generationId);
     demandNone(checkReserved(g, prices.of(g.modelKey, g.parameters), money));
-    demand(
-      money !== undefined && money.endedAt === undefined,
-      4,
-      () => `generation ${generationId} was inserted after its hold had ended`,
-    );
-    demand(chargedCredits === 0, 3, () => `generation ${generationId} begins with ${chargedCredits} charged`);
+    if (money === undefined || money.endedAt !== undefined)
+      throw violation`4: generation ${generationId} was inserted after its hold had ended`;
+    if (chargedCredits !== 0) throw violation`3: generation ${generationId} begins with ${chargedCredits} charged`;
     const key = claims.keyOf('create', generationId);
     demandNone(checkAttribution(`generation ${generationId}`, g, key ? keys.attributions(key) : []));
     const model = prices.model(g.modelKey);
@@ -51,21 +49,17 @@ export class Charges implements GenerationListener, BooksListener {
       terms.maxAttempts === model.maxAttempts &&
       terms.queueDeadlineAt === g.createdAt + model.queueTimeoutMs &&
       terms.runTimeoutMs === model.runTimeoutMs;
-    demand(isFrozen, 6, () => `generation ${generationId} does not have the terms of ${g.modelKey}`);
+    if (!isFrozen) throw violation`6: generation ${generationId} does not have the terms of ${g.modelKey}`;
   }
 
   stepped({ before, next, event, by }: Step): void {
     const { generationId, chargedCredits, reservedCredits } = next;
     const isFrozen = next.estimatedCredits === before.estimatedCredits && reservedCredits === before.reservedCredits;
-    demand(
-      isFrozen && chargedCredits >= before.chargedCredits && chargedCredits <= reservedCredits,
-      3,
-      () =>
-        `generation ${generationId} reserves ${reservedCredits} and is charged ${chargedCredits}, after ${before.reservedCredits} and ${before.chargedCredits}`,
-    );
+    if (!isFrozen || chargedCredits < before.chargedCredits || chargedCredits > reservedCredits)
+      throw violation`3: generation ${generationId} reserves ${reservedCredits} and is charged ${chargedCredits}, after ${before.reservedCredits} and ${before.chargedCredits}`;
     if (hasEnded(next) && !hasEnded(before)) this.ended(before, next, by);
-    else
-      demand(chargedCredits === before.chargedCredits, 3, () => `generation ${generationId} was charged by ${event}`);
+    else if (chargedCredits !== before.chargedCredits)
+      throw violation`3: generation ${generationId} was charged by ${event}`;
     if (event === 'cancel') this.cancelledAt.set(generationId, by.at);
     if (event === 'settle') this.settled(next);
   }
@@ -76,51 +70,32 @@ export class Charges implements GenerationListener, BooksListener {
     { accountId }: GenerationMoney,
   ): void {
     const key = this.known.claims.keyOf('create', generationId);
-    demand(
-      key?.accountId === accountId,
-      4,
-      () => `account ${accountId} holds credits for ${generationId}, which no claim of it ever named`,
-    );
+    if (key?.accountId !== accountId)
+      throw violation`4: account ${accountId} holds credits for ${generationId}, which no claim of it ever named`;
     demandNone(checkAttribution(`the hold for ${generationId}`, attribution, this.known.keys.attributions(key)));
     const most = this.known.settings.maxOpenGenerationsPerAccount;
-    demand(
-      this.known.books.openCount(accountId) <= most,
-      20,
-      () => `account ${accountId} holds credits for ${generationId}, and had ${most} open generations already`,
-    );
-    demand(
-      this.known.generations.record(generationId)?.kind !== 'generation',
-      4,
-      () => `credits are held for generation ${generationId} after it was inserted`,
-    );
+    if (this.known.books.openCount(accountId) > most)
+      throw violation`20: account ${accountId} holds credits for ${generationId}, and had ${most} open generations already`;
+    if (this.known.generations.record(generationId)?.kind === 'generation')
+      throw violation`4: credits are held for generation ${generationId} after it was inserted`;
   }
 
   /** A hold is ended when its generation has ended, or can never come to be. */
   closed(generationId: string, money: GenerationMoney): void {
     const record = this.known.generations.record(generationId);
-    demand(
-      record !== undefined,
-      4,
-      () => `the hold for ${generationId} on account ${money.accountId} was ended while it could still come to be`,
-    );
+    if (record === undefined)
+      throw violation`4: the hold for ${generationId} on account ${money.accountId} was ended while it could still come to be`;
     const generation = record.kind === 'generation' ? record : undefined;
-    demand(
-      !generation || hasEnded(generation),
-      4,
-      () => `the hold of generation ${generationId} was ended while it is ${generation?.status}`,
-    );
+    if (generation && !hasEnded(generation))
+      throw violation`4: the hold of generation ${generationId} was ended while it is ${generation?.status}`;
     demandNone(checkLedgerCharge(generationId, money, generation));
   }
 
   private settled({ generationId, chargedCredits }: Generation): void {
     const money = this.known.books.moneyOf(generationId);
     const isSettled = money?.endedAt !== undefined && money.charged === BigInt(chargedCredits);
-    demand(
-      isSettled,
-      4,
-      () =>
-        `generation ${generationId} is marked as settled with ${chargedCredits} charged, and its hold is ${money?.endedAt === undefined ? 'open' : `ended with ${money.charged}`}`,
-    );
+    if (!isSettled)
+      throw violation`4: generation ${generationId} is marked as settled with ${chargedCredits} charged, and its hold is ${money?.endedAt === undefined ? 'open' : `ended with ${money.charged}`}`;
   }
 
   private ended(before: Generation, next: Generation, by: Step['by']): void {
@@ -136,11 +111,8 @@ export class Charges implements GenerationListener, BooksListener {
    * lost: then either may be right.
    */
   private dueAfterCancel(before: Generation, next: Generation, delivered: number, by: Step['by']): number[] {
-    demand(
-      before.status === 'queued' || before.cancelRequestedAt !== undefined,
-      10,
-      () => `generation ${next.generationId} was cancelled, and nobody had asked for it`,
-    );
+    if (before.status !== 'queued' && before.cancelRequestedAt === undefined)
+      throw violation`10: generation ${next.generationId} was cancelled, and nobody had asked for it`;
     const { reservedCredits, modelKey, outputs } = next;
     const reference = before.status === 'running' ? before.attempt?.reference : undefined;
     if (reference === undefined) return [0];

@@ -8,7 +8,7 @@ import {
   type Observer,
   type Premises,
   type Told,
-  Violation,
+  violation,
 } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Books } from './books.js';
@@ -256,7 +256,7 @@ export class SimulationChecker implements Observer {
     const { error } = about;
     if (!(error instanceof Error)) return;
     const isBug = error.message.startsWith('Broken invariant') || OURS.includes(error.name);
-    if (isBug) throw new Violation(12, `${process} logged "${event}": ${error.stack ?? error.message}`);
+    if (isBug) throw violation`12: ${process} logged "${event}": ${error.stack ?? error.message}`;
   }
 
   quiet(at: number): void {

@@ -1,7 +1,8 @@
 import type { Claim, ClaimedOperation, ClaimKey } from '../../../core/idempotency/claim.js';
 import type { Settings } from '../../../core/settings.js';
+import { violation } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
-import { demand, type EventOrder } from './event-order.js';
+import type { EventOrder } from './event-order.js';
 import { canBeDue, MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
 /** The record at a subject's id: an effect, a note that none can come, or nothing. */
@@ -31,20 +32,14 @@ export class Claims {
   readonly handlers: Handlers = {
     'claims.insert': ({ args: [claim], result, process }) => {
       const known = this.standing.get(keyName(claim));
-      demand(
-        result.inserted === (known === undefined),
-        11,
-        () => `key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`,
-      );
+      if (result.inserted !== (known === undefined))
+        throw violation`11: key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`;
       if (result.inserted) this.keep(claim, process);
     },
     'claims.read': ({ args: [key], result }) => {
       const known = this.standing.get(keyName(key));
-      demand(
-        result?.version === known?.version,
-        11,
-        () => `the claim of ${key.key} was read at version ${result?.version}, and has ${known?.version}`,
-      );
+      if (result?.version !== known?.version)
+        throw violation`11: the claim of ${key.key} was read at version ${result?.version}, and has ${known?.version}`;
       if (result === null) this.freeAt.set(keyName(key), this.order.position);
     },
     'claims.replace': ({ args: [next], result, process }) => {
@@ -87,16 +82,10 @@ export class Claims {
     const named = `${operation} ${subjectId}`;
     const { claimLeaseMs, claimRetentionMs } = this.settings;
     const isTimed = leaseExpiresAt === createdAt + claimLeaseMs && removeAt === createdAt + claimRetentionMs;
-    demand(
-      isTimed,
-      11,
-      () => `the claim of ${key} made at ${createdAt} is leased until ${leaseExpiresAt} and kept until ${removeAt}`,
-    );
-    demand(
-      operation === 'complete' || !this.namedBy.has(named),
-      11,
-      () => `id ${subjectId} was claimed under a second time, for ${key}`,
-    );
+    if (!isTimed)
+      throw violation`11: the claim of ${key} made at ${createdAt} is leased until ${leaseExpiresAt} and kept until ${removeAt}`;
+    if (operation !== 'complete' && this.namedBy.has(named))
+      throw violation`11: id ${subjectId} was claimed under a second time, for ${key}`;
     this.namedBy.set(named, claim);
     this.standing.set(keyName(claim), claim);
     this.madeBy.set(keyName(claim), process);
@@ -108,28 +97,19 @@ export class Claims {
    */
   private takeOver(next: Claim, process: string): void {
     const before = this.standing.get(keyName(next));
-    demand(before !== undefined, 11, () => `a claim of ${next.key} was taken over, and none stood`);
+    if (before === undefined) throw violation`11: a claim of ${next.key} was taken over, and none stood`;
     const { claimLeaseMs } = this.settings;
     const hasLapsed =
       before.leaseExpiresAt <= next.createdAt || before.leaseExpiresAt > next.createdAt + claimLeaseMs + MAX_SKEW_MS;
     const isOfTheDead = this.isExclusive && this.madeBy.get(keyName(next)) !== process;
-    demand(
-      hasLapsed || isOfTheDead,
-      11,
-      () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`,
-    );
-    demand(
-      next.version === before.version + 1 && next.digest === before.digest,
-      11,
-      () => `the claim of ${next.key} was taken over by another request, or out of turn`,
-    );
+    if (!hasLapsed && !isOfTheDead)
+      throw violation`11: the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`;
+    if (next.version !== before.version + 1 || next.digest !== before.digest)
+      throw violation`11: the claim of ${next.key} was taken over by another request, or out of turn`;
     if (next.operation !== 'complete') {
       const standing = this.standingAt(next.operation, before.subjectId);
-      demand(
-        standing === 'precluded',
-        11,
-        () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`,
-      );
+      if (standing !== 'precluded')
+        throw violation`11: the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`;
     }
     this.keep(next, process);
   }
@@ -146,31 +126,23 @@ export class Claims {
       next.digest === before.digest &&
       next.subjectId === before.subjectId &&
       (next.removeAt === before.removeAt || next.removeAt === before.createdAt + this.settings.replayWindowMs);
-    demand(
-      next.operation === 'complete' && isSame,
-      11,
-      () => `the claim of ${next.key} was marked as finished by another request`,
-    );
+    if (next.operation !== 'complete' || !isSame)
+      throw violation`11: the claim of ${next.key} was marked as finished by another request`;
     this.standing.set(keyName(next), next);
   }
 
   /** Only a refusal frees a key, and the refused request has no effect. */
   private free(key: ClaimKey, expectedVersion: number): void {
     const before = this.standing.get(keyName(key));
-    demand(
-      before?.version === expectedVersion,
-      11,
-      () => `the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`,
-    );
+    if (before?.version !== expectedVersion)
+      throw violation`11: the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`;
     if (key.operation !== 'complete') {
       const standing = this.standingAt(key.operation, before.subjectId);
-      demand(standing !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
+      if (standing === 'effect')
+        throw violation`11: key ${key.key} was freed, and ${before.subjectId} was made under it`;
       // Credits without any reference to them would be missing until recovery finds them.
-      demand(
-        standing === 'precluded' || !this.isHeld(before.subjectId),
-        12,
-        () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`,
-      );
+      if (standing !== 'precluded' && this.isHeld(before.subjectId))
+        throw violation`12: key ${key.key} was freed, and credits are held for ${before.subjectId}`;
     }
     this.standing.delete(keyName(key));
     this.freeAt.set(keyName(key), this.order.position);
@@ -178,16 +150,13 @@ export class Claims {
 
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {
     if (result === 0) return;
-    demand(canBeDue(now, at), 11, () => `${process} removed claims as of ${now}, which is ${now - at} ms ahead`);
-    demand(
-      now <= processNow || !this.clocks.isSteady(process, at),
-      11,
-      () => `${process} removed claims as of ${now}, at ${processNow} by its clock`,
-    );
+    if (!canBeDue(now, at)) throw violation`11: ${process} removed claims as of ${now}, which is ${now - at} ms ahead`;
+    if (now > processNow && this.clocks.isSteady(process, at))
+      throw violation`11: ${process} removed claims as of ${now}, at ${processNow} by its clock`;
     const due = [...this.standing]
       .filter(([, { removeAt }]) => removeAt <= now)
       .sort(([a, { removeAt: atA }], [b, { removeAt: atB }]) => atA - atB || (a < b ? -1 : 1));
-    demand(result <= due.length, 11, () => `${result} claims were removed as expired, and ${due.length} were`);
+    if (result > due.length) throw violation`11: ${result} claims were removed as expired, and ${due.length} were`;
     for (const [name] of due.slice(0, result)) {
       this.standing.delete(name);
       this.expired.add(name);

@@ -66,15 +66,7 @@ export class ValueHistory {
   }
 }
 
-/**
- * Throws a violation when the condition does not hold. The sentence is built only then, because most checks run after
- * every call.
- */
-export function demand(holds: boolean, invariant: number, what: () => string): asserts holds {
-  if (!holds) throw new Violation(invariant, what());
-}
-
-/** The same for a rule of `test/history`: its first finding is the violation. */
+/** Throws the first finding of a rule of `test/history`. */
 export function demandNone(findings: Iterable<Finding>): void {
   for (const { invariant, sentence } of findings) throw new Violation(invariant, sentence);
 }

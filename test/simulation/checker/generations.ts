@@ -2,10 +2,10 @@ import type { Generation, GenerationRecord, Tombstone } from '../../../core/gene
 import type { Settings } from '../../../core/settings.js';
 import { checkShape } from '../../history/record-shape.js';
 import { checkOutputs } from '../../history/task.js';
-import type { Answer, Asked, Durable, Effect } from '../observed.js';
+import { type Answer, type Asked, type Durable, type Effect, violation } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { demand, demandNone } from './event-order.js';
+import { demandNone } from './event-order.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import type { Prices } from './prices.js';
 import { canBeDue } from './process-clocks.js';
@@ -61,12 +61,8 @@ export class Generations {
         result,
       } = effect;
       const known = this.records.get(record.generationId);
-      demand(
-        result.inserted === (known === undefined),
-        7,
-        () =>
-          `generation ${record.generationId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`,
-      );
+      if (result.inserted !== (known === undefined))
+        throw violation`7: generation ${record.generationId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`;
       if (result.inserted) await this.inserted(record, effect);
     },
     'generations.replace': async (effect) => {
@@ -94,18 +90,16 @@ export class Generations {
   private async inserted(record: GenerationRecord, by: Step['by']): Promise<void> {
     const { generationId } = record;
     this.records.set(generationId, record);
-    demand(record.version === 1, 7, () => `${generationId} was inserted as version ${record.version}`);
-    if (record.kind !== 'generation')
-      return demand(record.kind === 'void', 7, () => `${generationId} was inserted as ${record.kind}`);
+    if (record.version !== 1) throw violation`7: ${generationId} was inserted as version ${record.version}`;
+    if (record.kind !== 'generation') {
+      if (record.kind !== 'void') throw violation`7: ${generationId} was inserted as ${record.kind}`;
+      return;
+    }
     const { accountId, appId, updatedAt, createdAt, fence, attemptsMade } = record;
-    demand(
-      record.status === 'queued' && fence === 0 && attemptsMade === 0 && updatedAt === createdAt,
-      7,
-      () =>
-        `generation ${generationId} was inserted ${record.status}, with fence ${fence} and ${attemptsMade} attempts`,
-    );
+    if (record.status !== 'queued' || fence !== 0 || attemptsMade !== 0 || updatedAt !== createdAt)
+      throw violation`7: generation ${generationId} was inserted ${record.status}, with fence ${fence} and ${attemptsMade} attempts`;
     const known = this.lives.get(generationId);
-    demand(known === undefined, 7, () => `generation ${generationId} was inserted a second time`);
+    if (known !== undefined) throw violation`7: generation ${generationId} was inserted a second time`;
     this.lives.set(generationId, {
       generationId,
       accountId,
@@ -127,26 +121,18 @@ export class Generations {
     const { generationId } = next;
     const before = this.records.get(generationId);
     const isNext = before?.version === expectedVersion && next.version === expectedVersion + 1;
-    demand(
-      isNext,
-      7,
-      () =>
-        `generation ${generationId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
-    );
+    if (!isNext)
+      throw violation`7: generation ${generationId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`;
     this.records.set(generationId, next);
     if (before.kind === 'expired' && next.kind === 'expired') return this.sweptAgain(before, next, effect);
-    demand(before.kind === 'generation', 7, () => `generation ${generationId} came back from ${before.kind}`);
+    if (before.kind !== 'generation') throw violation`7: generation ${generationId} came back from ${before.kind}`;
     if (next.kind !== 'generation') return this.retired(before, next, effect);
 
     const event = classify(before, next, effect.process);
     const fault = faultOf(before, event, next);
-    demand(fault === undefined, 7, () => `generation ${generationId}, version ${next.version}: ${fault}`);
-    demand(
-      next.updatedAt >= before.updatedAt && next.chargedCredits >= before.chargedCredits,
-      8,
-      () =>
-        `generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`,
-    );
+    if (fault !== undefined) throw violation`7: generation ${generationId}, version ${next.version}: ${fault}`;
+    if (next.updatedAt < before.updatedAt || next.chargedCredits < before.chargedCredits)
+      throw violation`8: generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`;
     if (event === 'content-removed') this.contentRemoved(before, effect);
     this.note(before, next, event, effect.at);
     demandNone(checkShape(next));
@@ -170,47 +156,29 @@ export class Generations {
     { at, process, processNow }: Step['by'],
   ): void {
     const isDue = canBeDue(completedAt + this.settings.unchargedContentRetentionMs, at);
-    demand(
-      isDue,
-      7,
-      () =>
-        `generation ${generationId} ended at ${completedAt}, and its content was removed at ${processNow} by the clock of ${process}`,
-    );
+    if (!isDue)
+      throw violation`7: generation ${generationId} ended at ${completedAt}, and its content was removed at ${processNow} by the clock of ${process}`;
   }
 
   /** Only a settled generation is removed, and only when its retention is over. */
   private retired(before: Generation, next: Tombstone, { at, process, processNow }: Step['by']): void {
     const { generationId, completedAt = Infinity } = before;
-    demand(
-      next.kind === 'expired' && before.settledAt !== undefined,
-      7,
-      () =>
-        `generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`,
-    );
-    demand(
-      next.accountId === before.accountId && next.appId === before.appId && next.createdAt === before.createdAt,
-      7,
-      () => `what remains of generation ${generationId} belongs to somebody else`,
-    );
+    if (next.kind !== 'expired' || before.settledAt === undefined)
+      throw violation`7: generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`;
+    if (next.accountId !== before.accountId || next.appId !== before.appId || next.createdAt !== before.createdAt)
+      throw violation`7: what remains of generation ${generationId} belongs to somebody else`;
     if (before.deletedAt !== undefined) return;
-    demand(
-      canBeDue(completedAt + this.settings.taskRetentionMs, at),
-      7,
-      () =>
-        `generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`,
-    );
+    if (!canBeDue(completedAt + this.settings.taskRetentionMs, at))
+      throw violation`7: generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`;
     const hasFiles = before.outputs.length > 0 && before.outputsRemovedAt === undefined;
-    demand(!hasFiles, 7, () => `generation ${generationId} was retired before its outputs were`);
+    if (hasFiles) throw violation`7: generation ${generationId} was retired before its outputs were`;
   }
 
   /** The tombstone of a deleted generation is due once before its own retention ends. */
   private sweptAgain(before: Tombstone, next: Tombstone, { at }: Step['by']): void {
     const { generationId, written, dueAt } = before;
-    demand(
-      written !== undefined && next.written === undefined && canBeDue(dueAt, at),
-      7,
-      () => `what remained of generation ${generationId} was written again before ${dueAt}`,
-    );
+    if (written === undefined || next.written !== undefined || !canBeDue(dueAt, at))
+      throw violation`7: what remained of generation ${generationId} was written again before ${dueAt}`;
   }
 
   private removed({
@@ -220,29 +188,18 @@ export class Generations {
     processNow,
   }: EffectOf<'generations.remove'>): void {
     const before = this.records.get(generationId);
-    demand(
-      before?.version === expectedVersion,
-      7,
-      () => `generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`,
-    );
-    demand(before.kind !== 'generation', 7, () => `generation ${generationId} was removed, and not retired`);
-    demand(
-      canBeDue(before.dueAt, at),
-      7,
-      () =>
-        `what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`,
-    );
+    if (before?.version !== expectedVersion)
+      throw violation`7: generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`;
+    if (before.kind === 'generation') throw violation`7: generation ${generationId} was removed, and not retired`;
+    if (!canBeDue(before.dueAt, at))
+      throw violation`7: what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`;
     this.records.delete(generationId);
   }
 
   private async requireStored({ generationId, version }: Generation): Promise<void> {
     const stored = await this.durable.generations.read(generationId);
-    demand(
-      stored?.kind === 'generation' && stored.version === version,
-      7,
-      () =>
-        `generation ${generationId} was written as version ${version}, and is stored as ${stored?.kind} ${stored?.version}`,
-    );
+    if (stored?.kind !== 'generation' || stored.version !== version)
+      throw violation`7: generation ${generationId} was written as version ${version}, and is stored as ${stored?.kind} ${stored?.version}`;
   }
 }
 
@@ -290,16 +247,14 @@ export class Deletions implements GenerationListener {
   stepped({ before, next, event }: Pick<Step, 'before' | 'next' | 'event'>): void {
     if (event !== 'delete') return;
     const { generationId } = next;
-    demand(this.wanted.has(generationId), 26, () => `generation ${generationId} was deleted, and nobody asked for it`);
-    demand(
-      before.settledAt !== undefined,
-      26,
-      () => `generation ${generationId} was deleted as ${before.status}, before it was settled`,
-    );
+    if (!this.wanted.has(generationId))
+      throw violation`26: generation ${generationId} was deleted, and nobody asked for it`;
+    if (before.settledAt === undefined)
+      throw violation`26: generation ${generationId} was deleted as ${before.status}, before it was settled`;
     const { prompt, negativePrompt, parameters, references } = next;
     const isEmpty =
       prompt === '' && negativePrompt === undefined && Object.keys(parameters).length === 0 && references.length === 0;
-    demand(isEmpty, 26, () => `generation ${generationId} was deleted, and still has what was asked for`);
+    if (!isEmpty) throw violation`26: generation ${generationId} was deleted, and still has what was asked for`;
   }
 
   /** Everything is gone by the time of the answer. */
@@ -307,11 +262,8 @@ export class Deletions implements GenerationListener {
     if (request.operation !== 'delete' || answer.outcome !== 'success') return;
     const id = request.generationId.toLowerCase();
     const record = this.generations.record(id);
-    demand(
-      record?.kind !== 'generation' || isCounted(record),
-      26,
-      () => `request ${number} was told that generation ${id} is deleted, and its record stands`,
-    );
+    if (record?.kind === 'generation' && !isCounted(record))
+      throw violation`26: request ${number} was told that generation ${id} is deleted, and its record stands`;
     const life = this.generations.lives.get(id);
     if (life) await this.requireNoOutputs(life.newest, `the answer to request ${number}`);
   }
@@ -322,7 +274,7 @@ export class Deletions implements GenerationListener {
       const deleted = this.deletedLife(id);
       if (deleted === undefined) continue;
       const isHalfDone = this.generations.record(id)?.kind === 'generation' && !isCounted(deleted);
-      demand(!isHalfDone, 26, () => `at rest generation ${id} is marked as deleted, and its record stands`);
+      if (isHalfDone) throw violation`26: at rest generation ${id} is marked as deleted, and its record stands`;
       await this.requireNoOutputs(deleted, 'the run');
     }
   }
@@ -335,7 +287,7 @@ export class Deletions implements GenerationListener {
   private async requireNoOutputs({ generationId, outputs }: Generation, what: string): Promise<void> {
     for (const { objectKey } of outputs) {
       const isThere = await this.objects.isThere(objectKey);
-      demand(!isThere, 26, () => `generation ${generationId} was deleted, and ${objectKey} outlived ${what}`);
+      if (isThere) throw violation`26: generation ${generationId} was deleted, and ${objectKey} outlived ${what}`;
     }
   }
 }
@@ -363,12 +315,8 @@ export class Outputs implements GenerationListener {
     const { generationId, outputs, modelKey, parameters, completedAt = 0 } = next;
     const goesAt = completedAt + this.settings.outputRetentionMs;
     if (event === 'outputs-removed') {
-      demand(
-        canBeDue(goesAt, by.at),
-        16,
-        () =>
-          `the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`,
-      );
+      if (!canBeDue(goesAt, by.at))
+        throw violation`16: the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`;
     }
     if (!hasEnded(next) || hasEnded(before)) return;
     const { modality, price, onOtherSize } = this.prices.model(modelKey);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { checkBytes, type ObservedBytes } from '../../history/uploads.js';
-import type { Durable } from '../observed.js';
+import { type Durable, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand, demandNone } from './event-order.js';
+import { demandNone } from './event-order.js';
 
 interface Guarded {
   readonly objectKey: string;
@@ -31,11 +31,8 @@ export class GuardedObjects {
     'objects.remove': ({ args: [key], process, at, processNow }) => {
       const guarded = this.guarded.get(key);
       if (!guarded) return;
-      demand(
-        guarded.mayGo?.(at) ?? false,
-        16,
-        () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`,
-      );
+      if (!(guarded.mayGo?.(at) ?? false))
+        throw violation`16: ${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`;
       this.guarded.delete(key);
     },
   };
@@ -80,7 +77,7 @@ export class GuardedObjects {
     const guarded = this.guarded.get(key);
     if (!guarded) return;
     this.spoiledKeys.delete(key);
-    demand(!guarded.of.startsWith('upload'), 16, () => `${process} wrote to ${key}, of ${guarded.of}`);
+    if (guarded.of.startsWith('upload')) throw violation`16: ${process} wrote to ${key}, of ${guarded.of}`;
     await this.requireStanding(key);
   }
 }

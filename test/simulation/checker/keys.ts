@@ -11,10 +11,10 @@ import {
   type Revocation,
 } from '../../history/access.js';
 import { attributionOf } from '../../history/ledger.js';
-import type { Answer, Asked, Party, Request } from '../observed.js';
+import { type Answer, type Asked, type Party, type Request, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { keyName } from './claims.js';
-import { demand, demandNone, type EventOrder, ValueHistory } from './event-order.js';
+import { demandNone, type EventOrder, ValueHistory } from './event-order.js';
 import type { Generations } from './generations.js';
 import type { Uploads } from './uploads.js';
 
@@ -202,7 +202,7 @@ export class Secrets {
   private lookAt(text: string, where: () => string): void {
     for (const secret of this.secrets()) {
       const body = secret.slice(PREFIX.length, PREFIX.length + BODY_LENGTH);
-      demand(!text.includes(body), 18, () => `${where()} contains an API key's secret`);
+      if (text.includes(body)) throw violation`18: ${where()} contains an API key's secret`;
     }
   }
 }
@@ -297,12 +297,8 @@ export class Suspensions {
       const span = spans.at(-1);
       const wasSuspended = span?.to === Infinity;
       // Commands are written in batches: one that resumes may open holds after that.
-      demand(
-        !wasSuspended || profile !== undefined || holdsOpened.length === 0,
-        18,
-        () =>
-          `account ${accountId} opened a hold for ${holdsOpened[0]?.generationId} at version ${version}, and is suspended`,
-      );
+      if (wasSuspended && profile === undefined && holdsOpened.length !== 0)
+        throw violation`18: account ${accountId} opened a hold for ${holdsOpened[0]?.generationId} at version ${version}, and is suspended`;
       if (profile === undefined) return;
       const isSuspended = profile.suspendedAt !== undefined;
       // A batch is decided command by command: the account may have been suspended, or not, between two of them.
@@ -332,16 +328,13 @@ export class Suspensions {
     const arrivedAt = this.order.arrivedAt(asked);
     if (answer.outcome === 'refused' && answer.message === SUSPENDED) {
       const mayBe = spans.some(({ from, to }) => from <= at && to >= arrivedAt - REACHES_ALL_WITHIN_MS);
-      demand(mayBe, 18, () => `request ${asked.number} was refused for a suspended account, and ${accountId} was none`);
+      if (!mayBe)
+        throw violation`18: request ${asked.number} was refused for a suspended account, and ${accountId} was none`;
     }
     if (answer.outcome !== 'success') return;
     const lasting = spans.find(({ from, to }) => from < arrivedAt - REACHES_ALL_WITHIN_MS && to > at);
-    demand(
-      lasting === undefined,
-      18,
-      () =>
-        `request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`,
-    );
+    if (lasting !== undefined)
+      throw violation`18: request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`;
   }
 
   private ofOperator(asked: Asked): void {
@@ -349,11 +342,8 @@ export class Suspensions {
     if (request.operation !== 'suspend' && request.operation !== 'resume') return;
     const said = request.operation === 'suspend' ? 1 : 0;
     const was = this.of(request.accountId).history.wasEver(this.order.arrivedOrder(asked), (value) => value === said);
-    demand(
-      was,
-      18,
-      () => `an operator was told that ${request.operation} of account ${request.accountId} is done, and it was not`,
-    );
+    if (!was)
+      throw violation`18: an operator was told that ${request.operation} of account ${request.accountId} is done, and it was not`;
   }
 
   private of(accountId: string): Suspended {

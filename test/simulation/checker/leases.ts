@@ -1,7 +1,6 @@
 import type { Submission } from '../../../core/ports/provider.js';
 import type { Settings } from '../../../core/settings.js';
-import type { Effect } from '../observed.js';
-import { demand } from './event-order.js';
+import { type Effect, violation } from '../observed.js';
 import type { GenerationListener, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
@@ -43,12 +42,8 @@ export class Leases implements GenerationListener {
   stepped(step: Step): void {
     const { before, next, event } = step;
     if (GIVES_LEASE.has(event)) this.given(step);
-    else
-      demand(
-        next.fence === before.fence,
-        14,
-        () => `generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`,
-      );
+    else if (next.fence !== before.fence)
+      throw violation`14: generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`;
     if (BY_HOLDER.has(event)) this.byHolder(step);
     if (event === 'fail') this.requireLastPoll(step);
     if (GIVES_LEASE.has(event) || event === 'renew') this.noteHeld(step);
@@ -60,11 +55,8 @@ export class Leases implements GenerationListener {
     if (call !== 'provider.submit') return;
     const { generationId } = args[0] as Submission;
     const until = this.heldUntil.get(`${generationId} ${process}`);
-    demand(
-      until !== undefined && at <= until,
-      14,
-      () => `${process} submits generation ${generationId} at ${at}, and its lease ended at ${until ?? 'no time'}`,
-    );
+    if (until === undefined || at > until)
+      throw violation`14: ${process} submits generation ${generationId} at ${at}, and its lease ended at ${until ?? 'no time'}`;
   }
 
   private noteHeld({ next, by }: Step): void {
@@ -73,21 +65,12 @@ export class Leases implements GenerationListener {
 
   private given({ before, next, event, by }: Step): void {
     const { generationId, lease } = next;
-    demand(
-      next.fence === before.fence + 1,
-      14,
-      () => `generation ${generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`,
-    );
-    demand(
-      lease?.worker === by.process && lease.fence === next.fence,
-      14,
-      () => `generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`,
-    );
-    demand(
-      lease.expiresAt === lease.renewedAt + this.settings.leaseMs,
-      14,
-      () => `generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`,
-    );
+    if (next.fence !== before.fence + 1)
+      throw violation`14: generation ${generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`;
+    if (lease?.worker !== by.process || lease.fence !== next.fence)
+      throw violation`14: generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`;
+    if (lease.expiresAt !== lease.renewedAt + this.settings.leaseMs)
+      throw violation`14: generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`;
     this.requireNotAhead(by, lease.renewedAt, () => `generation ${generationId}: ${event}`);
     this.requireOwnBoot(by, lease.bootId);
     const old = before.lease;
@@ -95,55 +78,31 @@ export class Leases implements GenerationListener {
       old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
     // A submission that a dead process had started may still arrive; everything else it held has no owner.
     const isNobodys = this.isOfTheDead(old, by) && before.attempt?.phase !== 'submitting';
-    demand(
-      hasLapsed || isNobodys || event === 're-lease',
-      14,
-      () =>
-        `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`,
-    );
+    if (!hasLapsed && !isNobodys && event !== 're-lease')
+      throw violation`14: generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`;
     if (event === 'start')
-      demand(
-        lease.renewedAt <= before.terms.queueDeadlineAt,
-        7,
-        () =>
-          `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`,
-      );
+      if (lease.renewedAt > before.terms.queueDeadlineAt)
+        throw violation`7: generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`;
   }
 
   private byHolder({ before, next, event, by }: Step): void {
     const { generationId } = next;
-    demand(
-      before.lease !== undefined,
-      14,
-      () => `generation ${generationId}: ${by.process} wrote ${event}, and nobody had the lease`,
-    );
+    if (before.lease === undefined)
+      throw violation`14: generation ${generationId}: ${by.process} wrote ${event}, and nobody had the lease`;
     const { worker, fence } = before.lease;
-    demand(
-      worker === by.process && fence === before.fence,
-      14,
-      () =>
-        `generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`,
-    );
+    if (worker !== by.process || fence !== before.fence)
+      throw violation`14: generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`;
     if (next.lease) {
-      demand(
-        next.lease.worker === worker && next.lease.fence === fence,
-        14,
-        () => `generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`,
-      );
+      if (next.lease.worker !== worker || next.lease.fence !== fence)
+        throw violation`14: generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`;
       this.requireNotAhead(by, next.lease.renewedAt, () => `generation ${generationId}: ${event}`);
     }
     if (event === 'begin-attempt') {
       const isNext = next.attempt?.number === next.attemptsMade && next.attemptsMade === before.attemptsMade + 1;
-      demand(
-        isNext,
-        7,
-        () => `generation ${generationId} made attempt ${next.attempt?.number} after ${before.attemptsMade}`,
-      );
-      demand(
-        before.cancelRequestedAt === undefined,
-        10,
-        () => `generation ${generationId} began attempt ${next.attempt?.number} after a cancel`,
-      );
+      if (!isNext)
+        throw violation`7: generation ${generationId} made attempt ${next.attempt?.number} after ${before.attemptsMade}`;
+      if (before.cancelRequestedAt !== undefined)
+        throw violation`10: generation ${generationId} began attempt ${next.attempt?.number} after a cancel`;
     }
   }
 
@@ -151,12 +110,8 @@ export class Leases implements GenerationListener {
   private requireLastPoll({ before, next }: Pick<Step, 'before' | 'next'>): void {
     const isLate = next.error?.code === 'TASK_TIMEOUT' || next.error?.code === 'OUTPUT_STORE_FAILED';
     const mayHaveResult = before.attempt?.reference !== undefined || before.attempt?.delivered !== undefined;
-    demand(
-      !isLate || !mayHaveResult || before.lastPollBy !== undefined,
-      20,
-      () =>
-        `generation ${next.generationId} timed out, and nobody looked once more whether its provider has the result`,
-    );
+    if (isLate && mayHaveResult && before.lastPollBy === undefined)
+      throw violation`20: generation ${next.generationId} timed out, and nobody looked once more whether its provider has the result`;
   }
 
   /**
@@ -170,23 +125,16 @@ export class Leases implements GenerationListener {
     if (event === 'expire') this.requireLastPoll({ before, next });
     const deadlineAt =
       event === 'give-up' ? before.terms.queueDeadlineAt : (before.lastPollBy ?? before.runDeadlineAt ?? Infinity);
-    demand(
-      completedAt > deadlineAt,
-      7,
-      () => `generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`,
-    );
+    if (completedAt <= deadlineAt)
+      throw violation`7: generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`;
     const { lease } = before;
     const isLive =
       lease !== undefined &&
       !this.isOfTheDead(lease, by) &&
       lease.expiresAt > Math.max(completedAt, by.processNow) &&
       lease.renewedAt <= by.processNow + MAX_SKEW_MS;
-    demand(
-      !isLive,
-      14,
-      () =>
-        `generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`,
-    );
+    if (isLive)
+      throw violation`14: generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`;
   }
 
   private isOfTheDead(lease: { readonly worker: string } | undefined, by: Step['by']): boolean {
@@ -194,25 +142,19 @@ export class Leases implements GenerationListener {
   }
 
   private requireOwnBoot({ process }: Step['by'], bootId: string | undefined): void {
-    demand(bootId !== undefined, 14, () => `${process} took a lease that does not say of which boot it is`);
+    if (bootId === undefined) throw violation`14: ${process} took a lease that does not say of which boot it is`;
     for (const [one, other] of [
       [process, bootId],
       [bootId, process],
     ] as const) {
-      demand(
-        (this.boots.get(one) ?? other) === other,
-        14,
-        () => `${process} took a lease of boot ${bootId}, and ${one} goes with ${this.boots.get(one)}`,
-      );
+      if ((this.boots.get(one) ?? other) !== other)
+        throw violation`14: ${process} took a lease of boot ${bootId}, and ${one} goes with ${this.boots.get(one)}`;
       this.boots.set(one, other);
     }
   }
 
   private requireNotAhead({ process, at, processNow }: Step['by'], time: number, what: () => string): void {
-    demand(
-      time <= processNow || !this.clocks.isSteady(process, at),
-      14,
-      () => `${what()} by ${process} carries ${time}, and its clock says ${processNow}`,
-    );
+    if (time > processNow && this.clocks.isSteady(process, at))
+      throw violation`14: ${what()} by ${process} carries ${time}, and its clock says ${processNow}`;
   }
 }

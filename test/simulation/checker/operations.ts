@@ -1,8 +1,8 @@
 import type { Entry } from '../../../core/credits/account.js';
 import { checkShortage } from '../../history/ledger.js';
-import type { Answer, Asked, Request } from '../observed.js';
+import { type Answer, type Asked, type Request, violation } from '../observed.js';
 import type { Books } from './books.js';
-import { demand, demandNone, type EventOrder } from './event-order.js';
+import { demandNone, type EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 
@@ -34,12 +34,8 @@ export class Operations {
     const { accountId, operationId, credits } = request;
     if (answer.outcome === 'success') {
       const entry = this.done.get(nameOf(accountId, operationId));
-      demand(
-        entry !== undefined && isOf(entry, request),
-        1,
-        () =>
-          `${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`,
-      );
+      if (entry === undefined || !isOf(entry, request))
+        throw violation`1: ${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`;
     }
     if (answer.outcome === 'refused' && answer.code === 'CREDITS_INSUFFICIENT') {
       const available = this.books.availableOf(accountId)?.valuesSince(this.order.arrivedOrder(asked));
@@ -51,18 +47,11 @@ export class Operations {
   private operated(entry: Entry): void {
     const { accountId, operationId = '' } = entry;
     const name = nameOf(accountId, operationId);
-    demand(
-      !this.done.has(name),
-      1,
-      () => `operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`,
-    );
+    if (this.done.has(name))
+      throw violation`1: operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`;
     const isAsked = this.isSettingUp || (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
-    demand(
-      isAsked,
-      1,
-      () =>
-        `entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`,
-    );
+    if (!isAsked)
+      throw violation`1: entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`;
     this.done.set(name, entry);
   }
 }

@@ -2,7 +2,7 @@ import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { type PricedModel, priceOf, priceOfOutputs, wantedOutputs, withDefaults } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
-import { demand } from './event-order.js';
+import { violation } from '../observed.js';
 
 /**
  * The prices of models, by the terms of the operator's catalog. Parameters include their defaults, except those of a
@@ -17,7 +17,7 @@ export class Prices {
 
   model(modelKey: string): Model {
     const model = this.models.get(modelKey);
-    demand(model !== undefined, 3, () => `there is no model ${modelKey}, and something was made with it`);
+    if (model === undefined) throw violation`3: there is no model ${modelKey}, and something was made with it`;
     return model;
   }
 

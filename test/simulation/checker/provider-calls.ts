@@ -4,9 +4,8 @@ import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import type { Settings } from '../../../core/settings.js';
 import { same, textOf } from '../../history/values.js';
 import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
-import type { Effect } from '../observed.js';
+import { type Effect, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
 import { hasEnded } from './record-events.js';
@@ -119,70 +118,47 @@ export class ProviderCalls implements GenerationListener {
     if (event === 'cancel')
       this.cancelled.set(generationId, { wasQueued: before.status === 'queued', submittedBy: new Set() });
     if (event === 'start' || event === 'begin-attempt') {
-      demand(
-        attempt !== undefined && !this.tokens.has(attempt.token),
-        5,
-        () => `generation ${generationId} began an attempt with the token of another, ${attempt?.token}`,
-      );
+      if (attempt === undefined || this.tokens.has(attempt.token))
+        throw violation`5: generation ${generationId} began an attempt with the token of another, ${attempt?.token}`;
       this.tokens.set(attempt.token, generationId);
       this.maySubmit.add(`${by.process} ${attempt.token}`);
     }
     const ended = before.attempt;
     if (event === 'yield' && ended && !attempt) {
-      demand(
-        !this.handedOver.has(ended.token) || this.refused.has(ended.token),
-        5,
-        () => `generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`,
-      );
+      if (this.handedOver.has(ended.token) && !this.refused.has(ended.token))
+        throw violation`5: generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`;
     }
     if (event === 'attempt-failed' && ended) {
-      demand(
-        !this.undone.has(ended.token),
-        5,
-        () => `generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`,
-      );
+      if (this.undone.has(ended.token))
+        throw violation`5: generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`;
     }
     if (event === 'yield' && ended && !attempt) this.requireCost(next, ended);
     if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
-      demand(
-        this.isKnownToHaveEnded(ended),
-        5,
-        () =>
-          `generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`,
-      );
+      if (!this.isKnownToHaveEnded(ended))
+        throw violation`5: generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`;
     }
     if (event === 'fail' && next.error?.code === 'OUTPUT_INVALID') {
       const usable = (this.stored.get(generationId) ?? []).filter(
         (reference) => this.usable.has(reference) && this.tasks.get(reference)?.states.has('succeeded') === true,
       );
-      demand(
-        usable.length === 0,
-        9,
-        () => `generation ${generationId} fails for its outputs, and what task ${usable.join()} delivers can be used`,
-      );
+      if (usable.length !== 0)
+        throw violation`9: generation ${generationId} fails for its outputs, and what task ${usable.join()} delivers can be used`;
     }
     if (event === 'accepted') {
       if (attempt?.reference !== undefined)
         this.stored.set(generationId, [...(this.stored.get(generationId) ?? []), attempt.reference]);
       const task = this.tasks.get(attempt?.reference ?? '');
       const isGiven = attempt?.delivered !== undefined && this.delivered.has(attempt.token);
-      demand(
-        isGiven || task?.token === attempt?.token,
-        3,
-        () =>
-          `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`,
-      );
+      if (!isGiven && task?.token !== attempt?.token)
+        throw violation`3: generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`;
     }
   }
 
   /** If the provider states a cost for a task it refused, the cost is recorded, although the attempt does not count. */
   private requireCost({ generationId, costs = [] }: Generation, { token, number }: Attempt): void {
     const cost = this.costs.get(token);
-    demand(
-      cost === undefined || costs.some((one) => one.attempt === number && one.computeMs === cost.computeMs),
-      5,
-      () => `generation ${generationId} lost what attempt ${number} has cost at its provider`,
-    );
+    if (cost !== undefined && !costs.some((one) => one.attempt === number && one.computeMs === cost.computeMs))
+      throw violation`5: generation ${generationId} lost what attempt ${number} has cost at its provider`;
   }
 
   /** Whether the provider refused the task, or stated that it ended; silence does not count. */
@@ -210,11 +186,8 @@ export class ProviderCalls implements GenerationListener {
         ([other, task]) => other !== reference && this.tokens.get(task.token) === generationId,
       );
       for (const [other, task] of others) {
-        demand(
-          this.isKnownToHaveEnded({ token: task.token, reference: other }),
-          21,
-          () => `generation ${generationId} is made twice: as ${other} and as ${reference}`,
-        );
+        if (!this.isKnownToHaveEnded({ token: task.token, reference: other }))
+          throw violation`21: generation ${generationId} is made twice: as ${other} and as ${reference}`;
       }
     }
     this.task(reference, token);
@@ -227,11 +200,8 @@ export class ProviderCalls implements GenerationListener {
     const taken = new Set([reference]);
     for (const [other, { token }] of this.tasks) if (this.tokens.get(token) === generationId) taken.add(other);
     const maxAttempts = this.generations.lives.get(generationId)?.newest.terms.maxAttempts ?? Infinity;
-    demand(
-      taken.size <= maxAttempts,
-      21,
-      () => `generation ${generationId} is made ${taken.size} times, and may be ${maxAttempts} times`,
-    );
+    if (taken.size > maxAttempts)
+      throw violation`21: generation ${generationId} is made ${taken.size} times, and may be ${maxAttempts} times`;
   }
 
   /**
@@ -250,11 +220,8 @@ export class ProviderCalls implements GenerationListener {
         states.has('failed') ||
         (isForgotten && model.onUnknownAcceptance === 'resubmit') ||
         (states.has('succeeded') && model.onInvalidOutput === 'resubmit');
-      demand(
-        isAllowed,
-        21,
-        () => `generation ${generationId} is submitted again, and task ${reference} was never stated to have failed`,
-      );
+      if (!isAllowed)
+        throw violation`21: generation ${generationId} is submitted again, and task ${reference} was never stated to have failed`;
     }
   }
 
@@ -274,39 +241,27 @@ export class ProviderCalls implements GenerationListener {
     { at, process }: Pick<Effect, 'at' | 'process'>,
   ): void {
     const cancelled = this.cancelled.get(generationId);
-    demand(
-      cancelled?.wasQueued !== true,
-      10,
-      () => `${process} submits generation ${generationId}, which was cancelled while queued`,
-    );
+    if (cancelled?.wasQueued === true)
+      throw violation`10: ${process} submits generation ${generationId}, which was cancelled while queued`;
     this.requireStatements(generationId, token);
     this.handedOver.add(token);
     this.notFound.delete(token);
     this.submittedAt.set(token, at);
-    demand(
-      this.tokens.get(token) === generationId,
-      5,
-      () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`,
-    );
-    demand(
-      this.maySubmit.delete(`${process} ${token}`),
-      5,
-      () => `${process} submits generation ${generationId} with token ${token}, which the provider may have already`,
-    );
+    if (this.tokens.get(token) !== generationId)
+      throw violation`5: ${process} submits generation ${generationId} with token ${token}, which is on no record of it`;
+    if (!this.maySubmit.delete(`${process} ${token}`))
+      throw violation`5: ${process} submits generation ${generationId} with token ${token}, which the provider may have already`;
     const newest = this.generations.lives.get(generationId)?.newest;
     const isTrue =
       newest?.modelKey === modelKey &&
       newest.prompt === prompt &&
       newest.references.length === references.length &&
       same(newest.parameters, parameters);
-    demand(isTrue, 11, () => `${process} submits generation ${generationId} with another request than it has`);
+    if (!isTrue) throw violation`11: ${process} submits generation ${generationId} with another request than it has`;
     if (!cancelled) return;
     const submitter = `${process} ${newest.fence}`;
-    demand(
-      !cancelled.submittedBy.has(submitter),
-      10,
-      () => `${process} submits generation ${generationId} again, after a cancel`,
-    );
+    if (cancelled.submittedBy.has(submitter))
+      throw violation`10: ${process} submits generation ${generationId} again, after a cancel`;
     cancelled.submittedBy.add(submitter);
   }
 
@@ -405,18 +360,10 @@ export class SharesOfProviders implements GenerationListener {
     this.tasks.delete(token);
     const others = [...this.tasks.values()].filter((task) => task.provider === provider && this.isCounted(task, at));
     this.tasks.set(token, { provider, process });
-    demand(
-      others.length < maxConcurrent,
-      25,
-      () => `${process} submits to ${provider}, which has ${others.length} tasks and may have ${maxConcurrent}`,
-    );
-    demand(
-      lastMinute.length <= maxSubmissionsPerMinute,
-      25,
-      () =>
-        `${process} submits to ${provider}, as submission ${lastMinute.length} of a minute that may have ` +
-        `${maxSubmissionsPerMinute}`,
-    );
+    if (others.length >= maxConcurrent)
+      throw violation`25: ${process} submits to ${provider}, which has ${others.length} tasks and may have ${maxConcurrent}`;
+    if (lastMinute.length > maxSubmissionsPerMinute)
+      throw violation`25: ${process} submits to ${provider}, as submission ${lastMinute.length} of a minute that may have ${maxSubmissionsPerMinute}`;
   }
 
   stepped({ before, next, event, by }: Step): void {

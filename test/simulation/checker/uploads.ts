@@ -5,10 +5,10 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import { checkReference } from '../../history/access.js';
 import { checkCompletion, checkReady, type ObservedBytes } from '../../history/uploads.js';
 import { changedMembers, same } from '../../history/values.js';
-import type { Answer, Asked } from '../observed.js';
+import { type Answer, type Asked, violation } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { demand, demandNone } from './event-order.js';
+import { demandNone } from './event-order.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
@@ -57,20 +57,16 @@ export class Uploads implements GenerationListener {
   readonly handlers: Handlers = {
     'uploads.insert': ({ args: [record], result }) => {
       const isFree = !this.records.has(record.uploadId);
-      demand(
-        result.inserted === isFree,
-        16,
-        () => `upload ${record.uploadId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`,
-      );
+      if (result.inserted !== isFree)
+        throw violation`16: upload ${record.uploadId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`;
       if (!result.inserted) return;
       this.records.set(record.uploadId, record);
-      if (record.kind !== 'upload')
-        return demand(record.kind === 'void', 16, () => `upload ${record.uploadId} was inserted as ${record.kind}`);
-      demand(
-        record.status === 'prepared' && record.ready === undefined && record.objectKey === undefined,
-        16,
-        () => `upload ${record.uploadId} was inserted ${record.status}`,
-      );
+      if (record.kind !== 'upload') {
+        if (record.kind !== 'void') throw violation`16: upload ${record.uploadId} was inserted as ${record.kind}`;
+        return;
+      }
+      if (record.status !== 'prepared' || record.ready !== undefined || record.objectKey !== undefined)
+        throw violation`16: upload ${record.uploadId} was inserted ${record.status}`;
       this.onPrepared(record);
     },
     'uploads.replace': async (effect) => {
@@ -79,11 +75,8 @@ export class Uploads implements GenerationListener {
     'uploads.remove': ({ args: [uploadId], result }) => {
       if (result !== 'applied') return;
       const record = this.records.get(uploadId);
-      demand(
-        record !== undefined && record.kind !== 'upload',
-        16,
-        () => `upload ${uploadId} was removed from the store while it is ${record?.kind}`,
-      );
+      if (record === undefined || record.kind === 'upload')
+        throw violation`16: upload ${uploadId} was removed from the store while it is ${record?.kind}`;
       this.records.delete(uploadId);
     },
   };
@@ -116,7 +109,7 @@ export class Uploads implements GenerationListener {
       const owner = record?.accountId === accountId ? record.appId : undefined;
       demandNone(checkReference(`generation ${generationId}`, appId, uploadId, owner));
       const isDeleted = this.wantedGone.has(uploadId) && (record?.kind === 'expired' || isRemoving(record));
-      demand(!isDeleted, 26, () => `generation ${generationId} uses upload ${uploadId}, which was deleted before`);
+      if (isDeleted) throw violation`26: generation ${generationId} uses upload ${uploadId}, which was deleted before`;
       // An upload whose retention ended between the check and the insert is reported missing when the generation
       // starts.
       if (record?.kind !== 'upload' || record.status === 'removing') continue;
@@ -125,11 +118,8 @@ export class Uploads implements GenerationListener {
         record.objectKey === objectKey &&
         record.ready?.sha256 === sha256 &&
         record.byteSize === byteSize;
-      demand(
-        isSame,
-        16,
-        () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`,
-      );
+      if (!isSame)
+        throw violation`16: generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`;
       await this.objects.requireStanding(objectKey);
       // A mark of use may be lost; without faults the store keeps it.
       if (this.isQuiet) this.usedBy.set(uploadId, (this.usedBy.get(uploadId) ?? new Set()).add(generationId));
@@ -142,7 +132,7 @@ export class Uploads implements GenerationListener {
       for (const { uploadId } of next.references) this.usedBy.get(uploadId)?.delete(next.generationId);
     if (event !== 'give-up' || next.error?.code !== 'INPUT_INVALID') return;
     for (const { objectKey } of next.references) if (!(await this.objects.isThere(objectKey))) return;
-    demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
+    throw violation`16: generation ${next.generationId} was given up for a missing reference, and none is`;
   }
 
   noteAsked({ request }: Asked): void {
@@ -153,14 +143,12 @@ export class Uploads implements GenerationListener {
   async servedDeletion({ request, number }: Asked, answer: Answer): Promise<void> {
     if (request.operation !== 'delete-upload' || answer.outcome !== 'success') return;
     const record = this.records.get(request.uploadId.toLowerCase());
-    demand(
-      record?.kind !== 'upload' || record.status === 'removing',
-      26,
-      () => `request ${number} was told that upload ${request.uploadId} is deleted, and it stands`,
-    );
+    if (record?.kind === 'upload' && record.status !== 'removing')
+      throw violation`26: request ${number} was told that upload ${request.uploadId} is deleted, and it stands`;
     const key = record?.kind === 'upload' ? record.objectKey : undefined;
     const isThere = key !== undefined && (await this.objects.isThere(key));
-    demand(!isThere, 26, () => `upload ${request.uploadId} was deleted, and ${key} outlived the answer to ${number}`);
+    if (isThere)
+      throw violation`26: upload ${request.uploadId} was deleted, and ${key} outlived the answer to ${number}`;
   }
 
   /** The rule about foreign ids checks that it belongs to the party that completed it. */
@@ -182,77 +170,48 @@ export class Uploads implements GenerationListener {
     const { uploadId } = next;
     const before = this.records.get(uploadId);
     const isNext = before?.version === expectedVersion && next.version === expectedVersion + 1;
-    demand(
-      isNext,
-      16,
-      () =>
-        `upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
-    );
+    if (!isNext)
+      throw violation`16: upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`;
     this.records.set(uploadId, next);
     if (before.kind !== 'upload') {
       // A failed removal is retried later.
       const { version: _before, dueAt: dueBefore, ...kept } = before;
       const { version: _next, dueAt, ...stays } = next;
-      return demand(
-        same(kept, stays) && dueAt > dueBefore,
-        16,
-        () => `upload ${uploadId} came back from ${before.kind}, or is due earlier`,
-      );
+      if (!same(kept, stays) || dueAt <= dueBefore)
+        throw violation`16: upload ${uploadId} came back from ${before.kind}, or is due earlier`;
+      return;
     }
-    if (next.kind !== 'upload')
-      return demand(
-        next.kind === 'expired' && before.status === 'removing' && canBeDue(before.expiresAt, at),
-        16,
-        () =>
-          `upload ${uploadId} became ${next.kind} while ${before.status}, and its target ends at ${before.expiresAt}`,
-      );
+    if (next.kind !== 'upload') {
+      if (next.kind !== 'expired' || before.status !== 'removing' || !canBeDue(before.expiresAt, at))
+        throw violation`16: upload ${uploadId} became ${next.kind} while ${before.status}, and its target ends at ${before.expiresAt}`;
+      return;
+    }
 
-    demand(
-      NEXT[before.status].includes(next.status),
-      16,
-      () => `upload ${uploadId} went from ${before.status} to ${next.status}`,
-    );
+    if (!NEXT[before.status].includes(next.status))
+      throw violation`16: upload ${uploadId} went from ${before.status} to ${next.status}`;
     const changed = changedMembers(before, next).filter(
       (name) =>
         !MAY_CHANGE.has(name) ||
         (before.status !== 'prepared' && ['ready', 'objectKey', 'abandonedKeys'].includes(name)),
     );
-    demand(
-      changed.length === 0,
-      16,
-      () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`,
-    );
+    if (changed.length !== 0)
+      throw violation`16: upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`;
     if (next.status === 'removing' && before.status !== 'removing') {
       const isDeletion = this.wantedGone.has(uploadId) && before.lastUsedAt === undefined;
-      demand(
-        isDeletion || canBeDue(before.dueAt, at),
-        16,
-        () =>
-          `upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`,
-      );
+      if (!isDeletion && !canBeDue(before.dueAt, at))
+        throw violation`16: upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`;
       const keptUntil = this.keptUntil(before);
-      demand(
-        isDeletion || canBeDue(keptUntil, at),
-        16,
-        () =>
-          `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`,
-      );
+      if (!isDeletion && !canBeDue(keptUntil, at))
+        throw violation`16: upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`;
       const [user] = this.usedBy.get(uploadId) ?? [];
-      demand(
-        user === undefined || !this.clocks.isSteady(process, at),
-        16,
-        () => `upload ${uploadId} is being removed, and generation ${user} needs it`,
-      );
+      if (user !== undefined && this.clocks.isSteady(process, at))
+        throw violation`16: upload ${uploadId} is being removed, and generation ${user} needs it`;
       if (before.objectKey !== undefined) this.objects.release(before.objectKey);
     }
     if (next.stagingRemovedAt !== before.stagingRemovedAt) {
       const isDue = before.stagingRemovedAt === undefined && canBeDue(before.expiresAt, at);
-      demand(
-        isDue,
-        16,
-        () =>
-          `the target of upload ${uploadId} was swept at ${processNow} by the clock of ${process}, and was good until ${before.expiresAt}`,
-      );
+      if (!isDue)
+        throw violation`16: the target of upload ${uploadId} was swept at ${processNow} by the clock of ${process}, and was good until ${before.expiresAt}`;
     }
     if (next.status === 'ready' && before.status === 'prepared') await this.becomesReady(next);
   }
@@ -268,15 +227,14 @@ export class Uploads implements GenerationListener {
     const sent = this.sentTo.get(uploadId) ?? [];
     demandNone(checkReady(upload, sent));
     if (objectKey === undefined || ready === undefined) return;
-    demand(upload.stagingRemovedAt === undefined, 16, () => `upload ${uploadId} is ready after its target was swept`);
-    demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
+    if (upload.stagingRemovedAt !== undefined)
+      throw violation`16: upload ${uploadId} is ready after its target was swept`;
+    if (byteSize > this.settings.maxUploadBytes)
+      throw violation`16: upload ${uploadId} is ready with ${byteSize} bytes`;
     const { beginning = '' } = sent.find(({ sha256 }) => sha256 === ready.sha256) ?? {};
     // The first bytes of simulated media state their type.
-    demand(
-      beginning.startsWith(`PLAIN ${upload.mediaType} `),
-      16,
-      () => `upload ${uploadId} was declared as ${upload.mediaType}, and is ready as ${beginning}`,
-    );
+    if (!beginning.startsWith(`PLAIN ${upload.mediaType} `))
+      throw violation`16: upload ${uploadId} was declared as ${upload.mediaType}, and is ready as ${beginning}`;
     await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
   }
 }

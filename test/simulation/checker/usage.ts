@@ -1,8 +1,8 @@
 import type { Entry } from '../../../core/credits/account.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import type { Answer, Asked } from '../observed.js';
+import { type Answer, type Asked, violation } from '../observed.js';
 import type { BooksListener } from './books.js';
-import { demand, type EventOrder } from './event-order.js';
+import type { EventOrder } from './event-order.js';
 
 const SUMS = ['generations', 'failed', 'reserved_credits', 'charged_credits', 'released_credits'] as const;
 type Sums = Record<(typeof SUMS)[number], number>;
@@ -50,11 +50,8 @@ export class Usage implements BooksListener {
       const most = sumsOf(wanted);
       for (const sum of SUMS) {
         const value = amount(shown[sum]);
-        demand(
-          value >= least[sum] && value <= most[sum],
-          28,
-          () => `${party.accountId} has ${value} ${sum} ${what}; its entries add up to ${least[sum]} to ${most[sum]}`,
-        );
+        if (value < least[sum] || value > most[sum])
+          throw violation`28: ${party.accountId} has ${value} ${sum} ${what}; its entries add up to ${least[sum]} to ${most[sum]}`;
       }
     };
     compare('in all', total, known);
@@ -68,11 +65,8 @@ export class Usage implements BooksListener {
       );
     }
     const foreign = usage.find((row) => !groups.has((row[name] ?? '') as string));
-    demand(
-      foreign === undefined,
-      28,
-      () => `${party.accountId} has a row that no entry belongs to: ${JSON.stringify(foreign)}`,
-    );
+    if (foreign !== undefined)
+      throw violation`28: ${party.accountId} has a row that no entry belongs to: ${JSON.stringify(foreign)}`;
   }
 }
 

@@ -5,11 +5,11 @@ import { checkBalance } from '../../history/ledger.js';
 import { checkHeldAtRest } from '../../history/prices.js';
 import { brokenBy, checkEnd, checkShown, type Shown, shownRecord, shownTask, taskFault } from '../../history/task.js';
 import { textOf } from '../../history/values.js';
-import type { Answer, Asked, Heard, Premises } from '../observed.js';
+import { type Answer, type Asked, type Heard, type Premises, violation } from '../observed.js';
 import type { Accepted } from './accepted.js';
 import type { Books } from './books.js';
 import type { Claims } from './claims.js';
-import { demand, demandNone, type EventOrder } from './event-order.js';
+import { demandNone, type EventOrder } from './event-order.js';
 import { type Generations, type Life, shownAs } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import type { Keys } from './keys.js';
@@ -73,32 +73,23 @@ export class Views {
   private task(asked: Asked, data: JsonObject): void {
     const id = textOf(data['generation_id']);
     const fault = taskFault(data);
-    demand(
-      fault === undefined,
-      9,
-      () => `request ${asked.number} was answered with generation ${id}, ${textOf(data['status'])}, whose ${fault}`,
-    );
+    if (fault !== undefined)
+      throw violation`9: request ${asked.number} was answered with generation ${id}, ${textOf(data['status'])}, whose ${fault}`;
     const { request, party } = asked;
     const wanted =
       request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
     demandNone(checkSubject(`request ${asked.number}`, wanted, id));
     const life = this.generations.lives.get(id);
-    demand(life !== undefined, 12, () => `request ${asked.number} was answered with generation ${id}, which never was`);
-    demand(
-      life.accountId === party?.accountId && life.appId === party.appId,
-      17,
-      () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`,
-    );
+    if (life === undefined)
+      throw violation`12: request ${asked.number} was answered with generation ${id}, which never was`;
+    if (life.accountId !== party?.accountId || life.appId !== party.appId)
+      throw violation`17: request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`;
     const view = viewOf(data);
     const wasSo = life.shown.has(
       shownAs({ status: view.status, chargedCredits: view.charged, updatedAt: view.updatedAt }),
     );
-    demand(
-      wasSo,
-      8,
-      () =>
-        `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`,
-    );
+    if (!wasSo)
+      throw violation`8: request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`;
     demandNone(checkShown(`request ${asked.number}`, view, shownRecord(life.newest)));
     this.requireNoStepBack(asked, id, view);
   }
@@ -107,12 +98,8 @@ export class Views {
     const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
     if (!before) return;
     const invariant = brokenBy(before, view);
-    demand(
-      invariant === undefined,
-      invariant ?? 8,
-      () =>
-        `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`,
-    );
+    if (invariant !== undefined)
+      throw violation`${invariant ?? 8}: request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`;
   }
 
   /** Knowledge only grows: a view older than the known one adds nothing. */
@@ -150,11 +137,8 @@ export class Views {
   private estimate({ number, request }: Asked, data: JsonObject): void {
     if (request.operation !== 'estimate') return;
     const price = this.prices.ofBody(request.body);
-    demand(
-      data['estimated_credits'] === price,
-      3,
-      () => `request ${number} was estimated at ${textOf(data['estimated_credits'])}, and its price is ${price}`,
-    );
+    if (data['estimated_credits'] !== price)
+      throw violation`3: request ${number} was estimated at ${textOf(data['estimated_credits'])}, and its price is ${price}`;
   }
 }
 
@@ -197,7 +181,7 @@ export class Rest {
     for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, this.standing(id)));
     for (const life of generations.lives.values()) await this.requireEnded(life);
     for (const id of accepted.acknowledged)
-      demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);
+      if (!generations.lives.has(id)) throw violation`12: generation ${id} was accepted, and never was`;
     this.requireRefusedLeftNothing();
     await objects.requireAllStanding();
   }
@@ -206,12 +190,8 @@ export class Rest {
     const { generationId, newest, endedAt, settledAt } = life;
     const record = this.known.generations.record(generationId);
     const stored = await this.known.premises.durable.generations.read(generationId);
-    demand(
-      stored?.kind === record?.kind && stored?.version === record?.version,
-      12,
-      () =>
-        `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`,
-    );
+    if (stored?.kind !== record?.kind || stored?.version !== record?.version)
+      throw violation`12: at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`;
     const calm = this.quietAt === undefined ? undefined : { from: this.quietAt, slackMs: this.slackMs() };
     demandNone(checkEnd(newest, { endedAt, settledAt }, calm));
   }
@@ -280,16 +260,13 @@ export class EventStreams {
     const { generationId, version } = generation;
     const life = this.generations.lives.get(generationId);
     const says = (): string => `${name} hears ${type} of generation ${generationId}`;
-    demand(life?.appId === appId, 23, () => `${says()}, which is of App ${life?.appId}`);
-    demand(hasHappened(life, type), 23, () => `${says()}, which is ${life.newest.status}`);
+    if (life?.appId !== appId) throw violation`23: ${says()}, which is of App ${life?.appId}`;
+    if (!hasHappened(life, type)) throw violation`23: ${says()}, which is ${life.newest.status}`;
     const rank = ORDER.indexOf(type);
     const last = follower.told.get(generationId) ?? { rank: -1, version: 0 };
-    demand(
-      rank > last.rank || (rank === last.rank && type === 'progress'),
-      23,
-      () => `${says()} after ${ORDER[last.rank]}`,
-    );
-    demand(version >= last.version, 23, () => `${says()} in version ${version}, after version ${last.version}`);
+    if (rank <= last.rank && (rank !== last.rank || type !== 'progress'))
+      throw violation`23: ${says()} after ${ORDER[last.rank]}`;
+    if (version < last.version) throw violation`23: ${says()} in version ${version}, after version ${last.version}`;
     follower.told.set(generationId, { rank, version });
     if (type === 'ended') follower.ended.add(generationId);
   }
@@ -307,7 +284,7 @@ export class EventStreams {
         if (owner !== appId || endedAt <= since || ended.has(generationId)) continue;
         const record = this.generations.record(generationId);
         const isKept = record?.kind === 'generation' && record.deletedAt === undefined;
-        demand(!isKept, 23, () => `${name} follows since ${since}, and never heard that ${generationId} ended`);
+        if (isKept) throw violation`23: ${name} follows since ${since}, and never heard that ${generationId} ended`;
       }
   }
 }

@@ -1,9 +1,8 @@
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
-import type { Told } from '../observed.js';
+import { type Told, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
@@ -42,7 +41,7 @@ export class Webhooks implements GenerationListener {
       if (result === 'applied') this.replaced(next);
     },
     'deliveries.remove': ({ args: [deliveryId], result }) => {
-      demand(result !== 'applied', 27, () => `delivery ${deliveryId} was removed long before its time`);
+      if (result === 'applied') throw violation`27: delivery ${deliveryId} was removed long before its time`;
     },
   };
 
@@ -56,12 +55,8 @@ export class Webhooks implements GenerationListener {
     for (const { endpointId, events } of this.endpoints.get(appId) ?? []) {
       if (!events.some((one) => one === `generation.${status}`)) continue;
       const delivery = this.deliveries.get(`${endpointId} ${generationId}`);
-      demand(
-        delivery?.event === `generation.${status}`,
-        27,
-        () =>
-          `generation ${generationId} is settled, and endpoint ${endpointId} has ${delivery?.event} to be told of it`,
-      );
+      if (delivery?.event !== `generation.${status}`)
+        throw violation`27: generation ${generationId} is settled, and endpoint ${endpointId} has ${delivery?.event} to be told of it`;
     }
   }
 
@@ -70,32 +65,23 @@ export class Webhooks implements GenerationListener {
     const life = this.generations.lives.get(generationId);
     const endpoint = [...this.endpoints.values()].flat().find((one) => one.url === url);
     const isOwn = this.endpoints.get(life?.appId ?? '')?.some((one) => one.url === url) === true;
-    demand(isOwn, 27, () => `${url} was told of generation ${generationId}, which is of another App`);
-    demand(
-      endpoint?.events.includes(event) === true,
-      27,
-      () => `${url} was told ${event} of ${generationId}, and does not want that`,
-    );
+    if (!isOwn) throw violation`27: ${url} was told of generation ${generationId}, which is of another App`;
+    if (endpoint?.events.includes(event) !== true)
+      throw violation`27: ${url} was told ${event} of ${generationId}, and does not want that`;
     const isEnd = event !== 'generation.running';
-    demand(
-      !isEnd || (life?.endedAt !== undefined && event === `generation.${life.newest.status}`),
-      27,
-      () => `${url} was told ${event} of generation ${generationId}, which is ${life?.newest.status}`,
-    );
+    if (isEnd && (life?.endedAt === undefined || event !== `generation.${life.newest.status}`))
+      throw violation`27: ${url} was told ${event} of generation ${generationId}, which is ${life?.newest.status}`;
     const place = `${endpoint?.endpointId} ${generationId}`;
     const before = this.newest.get(place);
-    demand(
-      isEnd || before === undefined || before === event || !this.clocks.areSteady(at),
-      27,
-      () => `${url} was told ${event} of generation ${generationId} after ${before}`,
-    );
+    if (!isEnd && before !== undefined && before !== event && this.clocks.areSteady(at))
+      throw violation`27: ${url} was told ${event} of generation ${generationId} after ${before}`;
     if (isEnd || before === undefined) this.newest.set(place, event);
     const name = `${place} ${event}`;
     const known = this.messageIds.get(name) ?? messageId;
-    demand(known === messageId, 27, () => `${name} was sent as ${known} and as ${messageId}`);
+    if (known !== messageId) throw violation`27: ${name} was sent as ${known} and as ${messageId}`;
     this.messageIds.set(name, messageId);
     const named = this.named.get(messageId) ?? name;
-    demand(named === name, 27, () => `${messageId} names ${named} and ${name}`);
+    if (named !== name) throw violation`27: ${messageId} names ${named} and ${name}`;
     this.named.set(messageId, name);
     if (isTaken) this.taken.add(name);
   }
@@ -106,28 +92,20 @@ export class Webhooks implements GenerationListener {
       const { nextAttemptAt } = delivery;
       if (nextAttemptAt === undefined) continue;
       const latest = Math.max(nextAttemptAt, quietAt ?? at) + OVERDUE_MS;
-      demand(at <= latest, 27, () => `at rest delivery ${placeOf(delivery)} waits since ${nextAttemptAt}, at ${at}`);
+      if (at > latest)
+        throw violation`27: at rest delivery ${placeOf(delivery)} waits since ${nextAttemptAt}, at ${at}`;
     }
   }
 
   private replaced(next: Delivery): void {
     const place = placeOf(next);
     const before = this.deliveries.get(place);
-    demand(
-      before === undefined || next.version === before.version + 1,
-      27,
-      () => `delivery ${place} went from version ${before?.version} to ${next.version}`,
-    );
-    demand(
-      before === undefined || before.event === 'generation.running' || next.event === before.event,
-      27,
-      () => `delivery ${place} tells ${next.event} after ${before?.event}`,
-    );
-    demand(
-      next.state !== 'delivered' || this.taken.has(`${place} ${next.event}`),
-      27,
-      () => `delivery ${place} of ${next.event} counts as delivered, and nobody has taken it`,
-    );
+    if (before !== undefined && next.version !== before.version + 1)
+      throw violation`27: delivery ${place} went from version ${before?.version} to ${next.version}`;
+    if (before !== undefined && before.event !== 'generation.running' && next.event !== before.event)
+      throw violation`27: delivery ${place} tells ${next.event} after ${before?.event}`;
+    if (next.state === 'delivered' && !this.taken.has(`${place} ${next.event}`))
+      throw violation`27: delivery ${place} of ${next.event} counts as delivered, and nobody has taken it`;
     this.deliveries.set(place, next);
   }
 }

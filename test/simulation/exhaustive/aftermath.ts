@@ -1,7 +1,7 @@
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { settled } from '../../fixtures/clocks.js';
-import { Violation } from '../observed.js';
+import { violation } from '../observed.js';
 import { type Answer, serve } from './serve.js';
 import type { SmallProcess } from './small-process.js';
 import type { SmallRun } from './small-run.js';
@@ -29,10 +29,7 @@ export async function checkAftermath(run: SmallRun): Promise<void> {
     service.witness.throwViolation();
     const after = await generationOf(service, request.key);
     if (!isInKeeping(answer, before?.generationId, after?.generationId)) {
-      throw new Violation(
-        11,
-        `at rest, with ${before?.generationId ?? 'nothing'} under key ${request.key}, it was answered with ${describe(answer)}, and then there was ${after?.generationId ?? 'nothing'}`,
-      );
+      throw violation`11: at rest, with ${before?.generationId ?? 'nothing'} under key ${request.key}, it was answered with ${describe(answer)}, and then there was ${after?.generationId ?? 'nothing'}`;
     }
     await late.untilRest();
   }
@@ -41,10 +38,7 @@ export async function checkAftermath(run: SmallRun): Promise<void> {
     (generation) => generation !== undefined,
   );
   if (made.length !== setting.accepted)
-    throw new Violation(
-      13,
-      `in the end ${made.length} of ${keys.size} keys have a generation, not ${setting.accepted}`,
-    );
+    throw violation`13: in the end ${made.length} of ${keys.size} keys have a generation, not ${setting.accepted}`;
 }
 
 /** If there is a generation, its replay, or a refusal of another body; otherwise a new generation or a refusal. */
@@ -123,8 +117,7 @@ class Late {
     });
     watched.catch(() => undefined);
     for (await settled(); !progress.isDone; await settled()) {
-      if (!this.fireBefore(Infinity))
-        throw new Violation(20, 'work after the faults waits for something that never comes');
+      if (!this.fireBefore(Infinity)) throw violation`20: work after the faults waits for something that never comes`;
     }
     return watched;
   }

@@ -1,5 +1,5 @@
 import { Misused } from '../command-line.js';
-import { Violation } from '../observed.js';
+import { Violation, violation } from '../observed.js';
 import { checkAftermath } from './aftermath.js';
 import type { Bounds, Case } from './cases.js';
 import { Interned } from './interned.js';
@@ -65,9 +65,9 @@ async function takeNamed(run: SmallRun, name: string): Promise<void> {
 function checkUndisturbed({ isUndisturbed, service: { witness }, setting, spent }: SmallRun): void {
   if (!isUndisturbed || spent.retries > 0) return;
   if (witness.told.size !== setting.accepted)
-    throw new Violation(13, `undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`);
+    throw violation`13: undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`;
   const odd = [...witness.refusals].filter((code) => !setting.refusals.some((allowed) => allowed === code));
-  if (odd.length > 0) throw new Violation(11, `undisturbed, a client was refused with ${odd.join()}`);
+  if (odd.length > 0) throw violation`11: undisturbed, a client was refused with ${odd.join()}`;
 }
 
 class Exploration {

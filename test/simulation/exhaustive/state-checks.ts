@@ -1,6 +1,6 @@
 import type { Account, Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
-import { Violation } from '../observed.js';
+import { Violation, violation } from '../observed.js';
 
 /** All durable data about money and generations at one moment. */
 export interface Snapshot {
@@ -31,7 +31,7 @@ export function checkState({ account, entries, records }: Snapshot, told: Readon
   need(new Set(keys).size, keys.length, 11, 'keys with a generation, and generations');
   for (const [key, generationId] of told) {
     if (!generations.some((g) => g.generationId === generationId && g.clientTraceId === key)) {
-      throw new Violation(12, `generation ${generationId}, which a client was told, is not stored under key ${key}`);
+      throw violation`12: generation ${generationId}, which a client was told, is not stored under key ${key}`;
     }
   }
 }
@@ -43,7 +43,7 @@ function checkBooks(account: Account, entries: readonly Entry[]): Map<string, En
   for (const { from, to, kind, credits, generationId } of entries) {
     books[from] -= credits;
     books[to] += credits;
-    if (books.available < 0 || books.reserved < 0) throw new Violation(2, 'a book went below zero');
+    if (books.available < 0 || books.reserved < 0) throw violation`2: a book went below zero`;
     if (generationId === undefined) continue;
     const hold = holds.get(generationId) ?? { held: 0, charged: 0, released: 0, charges: 0, ends: 0 };
     holds.set(generationId, hold);
@@ -81,14 +81,14 @@ function checkBooks(account: Account, entries: readonly Entry[]): Map<string, En
 
 function checkHold(g: Generation, account: Account, hold: Ended | undefined): void {
   const isOpen = account.holds.has(g.generationId);
-  if (hold === undefined) throw new Violation(4, `generation ${g.generationId} never had a hold`);
+  if (hold === undefined) throw violation`4: generation ${g.generationId} never had a hold`;
   need(hold.held, g.reservedCredits, 4, `credits held for ${g.generationId} in all`);
   if (g.status === 'queued' || g.status === 'running')
     need(isOpen, true, 4, `hold of ${g.generationId}, which is open`);
   if (g.settledAt !== undefined) need(isOpen, false, 4, `hold of ${g.generationId}, which is settled`);
   if (!isOpen) need(hold.charged, g.chargedCredits, 4, `what ${g.generationId} was charged`);
   if (g.chargedCredits < 0 || g.chargedCredits > g.reservedCredits)
-    throw new Violation(3, `generation ${g.generationId} is charged ${g.chargedCredits} of ${g.reservedCredits}`);
+    throw violation`3: generation ${g.generationId} is charged ${g.chargedCredits} of ${g.reservedCredits}`;
 }
 
 /** Requires what holds once everything had its time: nothing is open, nothing is held. */
@@ -96,7 +96,7 @@ export function checkRest(snapshot: Snapshot, told: ReadonlyMap<string, string>)
   checkState(snapshot, told);
   for (const record of snapshot.records) {
     if (record.kind === 'generation' && record.settledAt === undefined)
-      throw new Violation(20, `generation ${record.generationId} is ${record.status} at rest, not settled`);
+      throw violation`20: generation ${record.generationId} is ${record.status} at rest, not settled`;
   }
   need(snapshot.account.holds.size, 0, 6, 'open holds at rest');
 }

@@ -3,7 +3,7 @@ import type { RunContext } from '../harness/run-context.js';
 import type { Chance } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
 import { SIMULATED_SETTINGS } from '../harness/settings.js';
-import { type Answer, Violation } from '../observed.js';
+import { type Answer, violation } from '../observed.js';
 import { type Clients, passHours } from './clients.js';
 import type { Readers } from './operator.js';
 import { SCENARIOS } from './scenarios/all.js';
@@ -68,10 +68,7 @@ export class AfterFaults {
       await scheduler.pause(LOOK_EVERY_MS);
       if ((await this.openHolds()) === 0) return scheduler.pause(TOLD_WITHIN_MS);
     }
-    throw new Violation(
-      6,
-      `${await this.openHolds()} credits are still held ${REST_WITHIN_MS} ms after faults have stopped.`,
-    );
+    throw violation`6: ${await this.openHolds()} credits are still held ${REST_WITHIN_MS} ms after faults have stopped.`;
   }
 
   private async openHolds(): Promise<number> {
@@ -96,14 +93,11 @@ export class AfterFaults {
     );
     const accepted = answers.filter(({ outcome }) => outcome === 'success').length;
     if (accepted !== expected) {
-      throw new Violation(
-        13,
-        `Of ${wanted} creates at ${cost} credits with ${balance} available and nothing going wrong, ${accepted} were accepted, not ${expected}.`,
-      );
+      throw violation`13: Of ${wanted} creates at ${cost} credits with ${balance} available and nothing going wrong, ${accepted} were accepted, not ${expected}.`;
     }
     for (const answer of answers) {
       if (answer.outcome === 'refused' && answer.code !== 'CREDITS_INSUFFICIENT')
-        throw new Violation(13, `A create too many was refused with ${answer.code}.`);
+        throw violation`13: A create too many was refused with ${answer.code}.`;
     }
   }
 
@@ -131,7 +125,7 @@ export class AfterFaults {
   private async balance(credential: Credential): Promise<number> {
     const answer = await this.network.ask({ operation: 'credits' }, credential);
     if (answer.outcome !== 'success')
-      throw new Violation(13, `The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`);
+      throw violation`13: The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`;
     return Number(answer.data['available_credits']);
   }
 }

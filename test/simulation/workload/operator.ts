@@ -4,7 +4,7 @@ import type { Credential, Network } from '../harness/network.js';
 import type { RunContext } from '../harness/run-context.js';
 import { Chance, type Scheduler } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
-import { type Answer, type Request, Violation } from '../observed.js';
+import { type Answer, type Request, violation } from '../observed.js';
 import { Follower } from './follower.js';
 
 /** An id that was never issued. */
@@ -175,6 +175,6 @@ export class Readers {
 export function textField(data: JsonObject, name: string): string {
   const value = data[name];
   if (typeof value !== 'string')
-    throw new Violation(9, `an answer has ${JSON.stringify(value)} for its ${name}, which is no text.`);
+    throw violation`9: an answer has ${JSON.stringify(value)} for its ${name}, which is no text.`;
   return value;
 }

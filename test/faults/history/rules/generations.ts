@@ -1,6 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import { checkDenial, checkSubject } from '../../../history/access.js';
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import {
   brokenBy,
   checkOutputs,
@@ -44,10 +44,7 @@ export function* checkEnds(known: Known): Iterable<Finding> {
         ? HINDRANCES.has(error?.code ?? '')
         : isPart(generation, wish) && isOfVendors(known, generation);
     if (isHindrance && !inExactBursts.has(clientTraceId) && wasHindered(known, generation)) continue;
-    yield {
-      invariant: 12,
-      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it (${describeTimes(generation)})`,
-    };
+    yield finding`12: generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it (${describeTimes(generation)})`;
   }
 }
 
@@ -114,10 +111,7 @@ export function* checkDelivered(known: Known): Iterable<Finding> {
 function* checkFences({ generationId, outputs, fence }: Generation): Iterable<Finding> {
   const fences = new Set(outputs.map(({ objectKey }) => Number(objectKey.split('/').at(-2))));
   if ([...fences].some((written) => !(written >= 1 && written <= fence))) {
-    yield {
-      invariant: 14,
-      sentence: `the outputs of generation ${generationId}, whose fence is ${fence}, were written under ${[...fences].join(' and ')}`,
-    };
+    yield finding`14: the outputs of generation ${generationId}, whose fence is ${fence}, were written under ${[...fences].join(' and ')}`;
   }
 }
 
@@ -127,12 +121,12 @@ function* checkFetched(known: Known, exchange: Answered<'fetch'>): Iterable<Find
   const output =
     record?.kind === 'generation' ? record.outputs.find(({ mediaId }) => mediaId === request.mediaId) : undefined;
   if (!output) {
-    yield { invariant: 16, sentence: `${told(exchange)} was for output ${request.mediaId}, which is not on record` };
+    yield finding`16: ${told(exchange)} was for output ${request.mediaId}, which is not on record`;
     return;
   }
   // A store in trouble may report that, but not that the address is wrong or the object missing.
   if (answer.status >= 400 && answer.status < 500)
-    yield { invariant: 16, sentence: `${told(exchange)} was refused with ${answer.status}` };
+    yield finding`16: ${told(exchange)} was refused with ${answer.status}`;
   const { bytes } = answer;
   if (answer.status !== 200 || !bytes) return;
   const isAsPromised =
@@ -143,10 +137,7 @@ function* checkFetched(known: Known, exchange: Answered<'fetch'>): Iterable<Find
   const hasItsSides =
     bytes.kind !== 'image' || (bytes.widthPx === output.widthPx && bytes.heightPx === output.heightPx);
   if (!isAsPromised || !hasItsSides) {
-    yield {
-      invariant: 16,
-      sentence: `${told(exchange)} gave ${JSON.stringify(bytes)}, and output ${request.mediaId} is ${output.contentType}, ${output.widthPx}x${output.heightPx}, ${output.byteSize} bytes, ${output.sha256}`,
-    };
+    yield finding`16: ${told(exchange)} gave ${JSON.stringify(bytes)}, and output ${request.mediaId} is ${output.contentType}, ${output.widthPx}x${output.heightPx}, ${output.byteSize} bytes, ${output.sha256}`;
   }
 }
 
@@ -163,8 +154,8 @@ export function* checkCancels(known: Known): Iterable<Finding> {
     if (exchange.answer.status !== 200 || record?.kind !== 'generation') continue;
     const shown = textOf(exchange.answer.data?.['status']);
     if (shown === 'running' && record.cancelRequestedAt === undefined)
-      yield { invariant: 10, sentence: `${told(exchange)} was acknowledged, and is not on record` };
-    if (shown === 'queued') yield { invariant: 10, sentence: `${told(exchange)} left it queued` };
+      yield finding`10: ${told(exchange)} was acknowledged, and is not on record`;
+    if (shown === 'queued') yield finding`10: ${told(exchange)} left it queued`;
   }
   for (const generation of known.generations()) {
     if (generation.status === 'cancelled') yield* checkCancelled(known, generation, asked.has(generation.generationId));
@@ -173,21 +164,14 @@ export function* checkCancels(known: Known): Iterable<Finding> {
 
 function* checkCancelled(known: Known, generation: Generation, wasAsked: boolean): Iterable<Finding> {
   const { generationId, attemptsMade, attempt, runDeadlineAt, completedAt = 0, chargedCredits, outputs } = generation;
-  if (!wasAsked)
-    yield { invariant: 10, sentence: `generation ${generationId} was cancelled, and no client had asked for it` };
+  if (!wasAsked) yield finding`10: generation ${generationId} was cancelled, and no client had asked for it`;
   if (attempt && attempt.startedAt > completedAt)
-    yield {
-      invariant: 10,
-      sentence: `attempt ${attempt.number} of generation ${generationId} began after it was cancelled`,
-    };
+    yield finding`10: attempt ${attempt.number} of generation ${generationId} began after it was cancelled`;
   // It never started: it was queued when it was cancelled.
   if (runDeadlineAt !== undefined) return;
   const wasCharged = chargedCredits !== 0 || (known.money.get(generationId)?.charged ?? 0n) !== 0n;
   if (wasCharged || outputs.length > 0 || attemptsMade > 0) {
-    yield {
-      invariant: 10,
-      sentence: `generation ${generationId} was cancelled while queued, and has ${attemptsMade} attempts, ${outputs.length} outputs and ${chargedCredits} charged`,
-    };
+    yield finding`10: generation ${generationId} was cancelled while queued, and has ${attemptsMade} attempts, ${outputs.length} outputs and ${chargedCredits} charged`;
   }
 }
 
@@ -244,10 +228,7 @@ export function* checkViews(known: Known): Iterable<Finding> {
     const view = { ...shownTask(data), exchange, id: textOf(data['generation_id']) };
     const fault = taskFault(data);
     if (fault !== undefined)
-      yield {
-        invariant: 9,
-        sentence: `${told(exchange)} showed ${view.id}, ${textOf(data['status'])}, whose ${fault}`,
-      };
+      yield finding`9: ${told(exchange)} showed ${view.id}, ${textOf(data['status'])}, whose ${fault}`;
     byId.set(view.id, [...(byId.get(view.id) ?? []), view]);
   }
   for (const views of byId.values()) {
@@ -269,10 +250,7 @@ function* checkOrder(views: readonly View[]): Iterable<Finding> {
     const shown = `${told(view.exchange)} showed ${view.end}, updated at ${view.updatedAt}; ${told(furthest.exchange)} had shown ${furthest.end}, updated at ${known.updatedAt}`;
     const invariant = brokenBy({ ...furthest, charged: known.charged, updatedAt: known.updatedAt }, view);
     if (invariant === 3)
-      yield {
-        invariant,
-        sentence: `${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}`,
-      };
+      yield finding`${invariant}: ${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}`;
     else if (invariant !== undefined) yield { invariant, sentence: shown };
   }
 }
@@ -291,19 +269,13 @@ function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
   const [{ id } = { id: '' }] = views;
   const record = known.record(id);
   if (record?.kind !== 'generation') {
-    yield {
-      invariant: 12,
-      sentence: `clients were shown generation ${id}, and ${record?.kind ?? 'nothing'} stands there at the end`,
-    };
+    yield finding`12: clients were shown generation ${id}, and ${record?.kind ?? 'nothing'} stands there at the end`;
     return;
   }
   const ended = views.filter(({ rank }) => rank === ENDED_RANK);
   const [first, second] = new Map(ended.map((view) => [endOf(view), view])).values();
   if (first && second)
-    yield {
-      invariant: 7,
-      sentence: `${told(first.exchange)} showed the end ${endOf(first)}, and ${told(second.exchange)} ${endOf(second)}`,
-    };
+    yield finding`7: ${told(first.exchange)} showed the end ${endOf(first)}, and ${told(second.exchange)} ${endOf(second)}`;
   const onRecord = shownRecord(record);
   const different = new Map(views.map((view) => [`${view.constant} ${view.rank} ${endOf(view)}`, view]));
   for (const view of different.values())

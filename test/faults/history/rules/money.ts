@@ -1,7 +1,7 @@
 import type { Book } from '../../../../core/credits/account.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import { type AccountLedger, attributionOf, checkAttribution, checkBalance } from '../../../history/ledger.js';
 import {
   checkCharge,
@@ -27,15 +27,15 @@ export function* checkBooks(known: Known): Iterable<Finding> {
     const { accountId, issued, holds } = account;
     const granted = facts.granted[accountId] ?? 0;
     if (issued !== granted)
-      yield { invariant: 1, sentence: `account ${accountId} was granted ${granted} credits and has ${issued} issued` };
+      yield finding`1: account ${accountId} was granted ${granted} credits and has ${issued} issued`;
     const held = [...ledger.holds].flatMap(([id, credits]) => (credits > 0n ? [id] : []));
     for (const id of new Set([...holds.keys(), ...held])) yield* checkHeldAtRest(id, standing(known, id));
   }
   for (const accountId of Object.keys(facts.granted)) {
     if (!atRest.accounts.some((account) => account.accountId === accountId))
-      yield { invariant: 12, sentence: `account ${accountId} is gone` };
+      yield finding`12: account ${accountId} is gone`;
   }
-  for (const sentence of atRest.verifyFindings) yield { invariant: 1, sentence: `verify says: ${sentence}` };
+  for (const sentence of atRest.verifyFindings) yield finding`1: verify says: ${sentence}`;
 }
 
 function standing(known: Known, generationId: string): string {
@@ -47,17 +47,11 @@ function* checkTotals(account: AtRest['accounts'][number], ledger: AccountLedger
   const { accountId } = account;
   for (const book of BOOKS) {
     if (ledger.credits[book] !== BigInt(account[book]))
-      yield {
-        invariant: 1,
-        sentence: `account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries`,
-      };
+      yield finding`1: account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries`;
   }
   const held = [...account.holds.values()].reduce((sum, { credits }) => sum + credits, 0);
   if (held !== account.reserved)
-    yield {
-      invariant: 1,
-      sentence: `account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}`,
-    };
+    yield finding`1: account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}`;
 }
 
 /** A balance that a client reads is one that the account had while the request was in flight. */
@@ -123,10 +117,7 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
     // The rule about caps checks the month of a cap.
     const { capPeriod: _period, ...named } = attribution ?? {};
     if (generation === undefined || canonical(named) !== canonical(namedBy(generation)))
-      yield {
-        invariant: 1,
-        sentence: `entry ${sequence} of account ${accountId} is attributed to ${canonical(attribution ?? null)}, and its generation is of ${canonical(generation && namedBy(generation))}`,
-      };
+      yield finding`1: entry ${sequence} of account ${accountId} is attributed to ${canonical(attribution ?? null)}, and its generation is of ${canonical(generation && namedBy(generation))}`;
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type KeyVerdict,
   payloadOf,
 } from '../../../history/access.js';
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import { checkAccepted, checkShortage } from '../../../history/ledger.js';
 import { checkShape } from '../../../history/record-shape.js';
 import { checkEnd } from '../../../history/task.js';
@@ -48,10 +48,7 @@ export function* checkAnswers(known: Known): Iterable<Finding> {
     const isTroubled = touches(known.history.facts.troubles, { from: sentAt, until: at });
     const status = MAY_SAY[request.operation][code] ?? (isTroubled ? TROUBLED_MAY_SAY[code] : undefined);
     if (status !== answer.status)
-      yield {
-        invariant: 19,
-        sentence: `${told(exchange)} was answered with ${answer.status} ${answer.code ?? 'and no code'}: ${answer.message ?? ''}`,
-      };
+      yield finding`19: ${told(exchange)} was answered with ${answer.status} ${answer.code ?? 'and no code'}: ${answer.message ?? ''}`;
   }
 }
 
@@ -98,13 +95,12 @@ export function* checkAccess(known: Known): Iterable<Finding> {
   }
   for (const { where, text } of atRest.texts) {
     for (const secret of facts.secrets)
-      if (text.includes(secret.text)) yield { invariant: 18, sentence: `${where} contains ${secret.name}` };
+      if (text.includes(secret.text)) yield finding`18: ${where} contains ${secret.name}`;
   }
   for (const exchange of known.history.exchanges) {
     const said = JSON.stringify(exchange.answered?.answer ?? null);
     for (const secret of facts.secrets)
-      if (said.includes(secret.text))
-        yield { invariant: 18, sentence: `${told(exchange)} was answered with ${secret.name}` };
+      if (said.includes(secret.text)) yield finding`18: ${told(exchange)} was answered with ${secret.name}`;
   }
 }
 
@@ -225,7 +221,7 @@ function* checkMismatches({ name, operation, sent, answered }: Key): Iterable<Fi
   for (const exchange of answered) {
     if (exchange.answer.code === 'IDEMPOTENCY_PAYLOAD_MISMATCH') yield* checkMismatch(told(exchange), name, payloads);
     if (exchange.answer.code === 'IDEMPOTENCY_REPLAY_EXPIRED')
-      yield { invariant: 11, sentence: `${operation} under key ${name} is said to be past its replay` };
+      yield finding`11: ${operation} under key ${name} is said to be past its replay`;
     const payload = payloadOf(exchange.request);
     const hadSucceeded = answered.some(
       (other) => isSuccess(other) && other.at < exchange.sentAt && payloadOf(other.request) !== payload,
@@ -236,10 +232,7 @@ function* checkMismatches({ name, operation, sent, answered }: Key): Iterable<Fi
       exchange.answer.status !== 401 &&
       exchange.answer.code !== 'IDEMPOTENCY_PAYLOAD_MISMATCH'
     ) {
-      yield {
-        invariant: 11,
-        sentence: `${told(exchange)} came with another payload after the key had succeeded, and was answered with ${exchange.answer.status} ${exchange.answer.code ?? ''}`,
-      };
+      yield finding`11: ${told(exchange)} came with another payload after the key had succeeded, and was answered with ${exchange.answer.status} ${exchange.answer.code ?? ''}`;
     }
   }
 }
@@ -257,10 +250,7 @@ function* checkKnown({ history: { facts } }: Known, { name, operation, sent, ans
       (exchange.sentAt >= facts.quietAt || sent.length === answered.length),
   );
   if (!isSettled)
-    yield {
-      invariant: 20,
-      sentence: `what became of ${operation} under key ${name} is still not known: ${answered.at(-1)?.answer.code ?? 'no answer'} after ${sent.length} requests`,
-    };
+    yield finding`20: what became of ${operation} under key ${name} is still not known: ${answered.at(-1)?.answer.code ?? 'no answer'} after ${sent.length} requests`;
 }
 
 /** Every generation comes from one key, which was answered with it; no key has two, acknowledged or not. */
@@ -279,10 +269,7 @@ function* checkOrigins(known: Known, keys: readonly Key[]): Iterable<Finding> {
   for (const { generationId, clientTraceId = '' } of known.generations()) {
     const other = byTrace.get(clientTraceId);
     if (other !== undefined)
-      yield {
-        invariant: 11,
-        sentence: `generations ${other} and ${generationId} both stand under key ${clientTraceId}`,
-      };
+      yield finding`11: generations ${other} and ${generationId} both stand under key ${clientTraceId}`;
     byTrace.set(clientTraceId, generationId);
     // Refused requests left nothing, and a retry returned whatever had happened without an answer.
     const madeNothing = !answeredWith.has(generationId);

@@ -1,4 +1,4 @@
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import { checkShown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
 import type { SeenStream, StreamedEvent } from '../history.js';
@@ -38,10 +38,7 @@ function* checkOrder(stream: SeenStream): Iterable<Finding> {
     const isAgain = was === is && event.type !== 'progress';
     const hasGoneBack = shownTask(event.task).updatedAt < shownTask(before.task).updatedAt;
     if (is < was || isAgain || hasGoneBack)
-      yield {
-        invariant: 23,
-        sentence: `${told(stream, event)}, of a task updated at ${textOf(event.task['updated_at'])}, after ${before.type}, of one updated at ${textOf(before.task['updated_at'])}`,
-      };
+      yield finding`23: ${told(stream, event)}, of a task updated at ${textOf(event.task['updated_at'])}, after ${before.type}, of one updated at ${textOf(before.task['updated_at'])}`;
   }
 }
 
@@ -50,19 +47,16 @@ function* checkEvent(known: Known, stream: SeenStream, event: StreamedEvent): It
   const generationId = idOf(event);
   const record = known.record(generationId);
   if (record?.kind !== 'generation' || record.appId !== known.party(stream.by).appId) {
-    yield { invariant: 23, sentence: `${told(stream, event)}, which no client of its App had asked for` };
+    yield finding`23: ${told(stream, event)}, which no client of its App had asked for`;
     return;
   }
   yield* checkShown(told(stream, event), shownTask(event.task), shownRecord(record));
   if (event.type !== 'ended') return;
   if (!taskHasEnded(textOf(event.task['status'])))
-    yield { invariant: 23, sentence: `${told(stream, event)} of a task that is ${textOf(event.task['status'])}` };
+    yield finding`23: ${told(stream, event)} of a task that is ${textOf(event.task['status'])}`;
   for (const { sentAt, answer } of known.looksAt(generationId))
     if (sentAt > event.at && !taskHasEnded(textOf(answer.data?.['status'])))
-      yield {
-        invariant: 23,
-        sentence: `${told(stream, event)}, and after that it was ${textOf(answer.data?.['status'])}`,
-      };
+      yield finding`23: ${told(stream, event)}, and after that it was ${textOf(answer.data?.['status'])}`;
 }
 
 /** Once a follower has an event to resume after, it receives every end in its App. */
@@ -78,10 +72,7 @@ function* checkAppTold(known: Known, streams: readonly SeenStream[]): Iterable<F
     if (answer.status !== 202 || known.party(by).appId !== appId) continue;
     const id = textOf(answer.data?.['generation_id']);
     if ((firstSentAt.get(request.key) ?? sentAt) <= begun.openedAt || seen.has(id)) continue;
-    yield {
-      invariant: 23,
-      sentence: `${begun.follower} follows since ${begun.openedAt}, and was never told that generation ${id}, asked for at ${sentAt}, has ended`,
-    };
+    yield finding`23: ${begun.follower} follows since ${begun.openedAt}, and was never told that generation ${id}, asked for at ${sentAt}, has ended`;
   }
 }
 
@@ -91,18 +82,12 @@ function* checkOneTold(follower: string, generationId: string, streams: readonly
   const ids = events.map(({ id }) => id);
   const again = ids.find((id, index) => ids.indexOf(id) !== index);
   if (again !== undefined)
-    yield {
-      invariant: 23,
-      sentence: `${follower} resumed behind event ${again} of generation ${generationId}, and was told it again`,
-    };
+    yield finding`23: ${follower} resumed behind event ${again} of generation ${generationId}, and was told it again`;
   const back = events.find((event, index) => rankOf(event) < rankOf(events[index - 1]));
   if (back !== undefined)
-    yield {
-      invariant: 23,
-      sentence: `${follower} resumed, and was told ${back.type} of generation ${generationId} after what came later`,
-    };
+    yield finding`23: ${follower} resumed, and was told ${back.type} of generation ${generationId} after what came later`;
   if (events.at(-1)?.type !== 'ended')
-    yield { invariant: 23, sentence: `${follower} was never told that generation ${generationId} has ended` };
+    yield finding`23: ${follower} was never told that generation ${generationId} has ended`;
 }
 
 function idOf({ task }: StreamedEvent): string {

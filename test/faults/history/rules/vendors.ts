@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import { vendorPrompt } from '../../vendors/vendor-models.js';
 import { type SeenVendors, touches, type VendorSubmission, type VendorTask } from '../history.js';
 import type { Known } from '../known.js';
@@ -29,7 +29,7 @@ export function* checkVendors(known: Known): Iterable<Finding> {
     if (vendors.terms.paid.includes(generation.modelKey)) yield* checkPaid(generation, submissions);
   }
   for (const [prompt, [submission]] of byPrompt)
-    yield { invariant: 11, sentence: `${submission?.maker} was asked for "${prompt}", which no generation asks for` };
+    yield finding`11: ${submission?.maker} was asked for "${prompt}", which no generation asks for`;
   yield* checkConcurrent(vendors, endedAt);
 }
 
@@ -40,10 +40,7 @@ function* checkSubmissions(
   submissions: readonly VendorSubmission[],
 ): Iterable<Finding> {
   if (status === 'cancelled' && runDeadlineAt === undefined && submissions.length > 0)
-    yield {
-      invariant: 10,
-      sentence: `generation ${generationId} was cancelled while queued, and ${submissions[0]?.maker} was asked for it`,
-    };
+    yield finding`10: generation ${generationId} was cancelled while queued, and ${submissions[0]?.maker} was asked for it`;
   const { troubles } = known.history.facts;
   const mayResubmit = vendors.terms.policies[modelKey] === 'resubmit';
   for (const [index, later] of submissions.entries()) {
@@ -52,10 +49,7 @@ function* checkSubmissions(
     for (const earlier of earlierOnes) {
       const isGuess = mayResubmit && touches(troubles, { from: earlier.arrivedAt, until: later.arrivedAt });
       if (isGuess || isKnownToBeOver(vendors, earlier, later.arrivedAt)) continue;
-      yield {
-        invariant: 21,
-        sentence: `generation ${generationId} of ${modelKey} came to ${earlier.maker} at ${earlier.arrivedAt} and to ${later.maker} at ${later.arrivedAt}, and it was not known that the first ${earlier.task ? `, task ${earlier.task.id} until ${earlier.task.endedAt},` : ''} makes nothing any more`,
-      };
+      yield finding`21: generation ${generationId} of ${modelKey} came to ${earlier.maker} at ${earlier.arrivedAt} and to ${later.maker} at ${later.arrivedAt}, and it was not known that the first ${earlier.task ? `, task ${earlier.task.id} until ${earlier.task.endedAt},` : ''} makes nothing any more`;
     }
   }
 }
@@ -86,10 +80,7 @@ export function* checkPaid(
 ): Iterable<Finding> {
   const paid = submissions.filter(({ task }) => task !== undefined).length;
   if (status === 'succeeded' ? paid !== 1 : paid > 1)
-    yield {
-      invariant: 21,
-      sentence: `generation ${generationId} of ${modelKey} ${status}, and its vendor is paid for ${paid} tasks`,
-    };
+    yield finding`21: generation ${generationId} of ${modelKey} ${status}, and its vendor is paid for ${paid} tasks`;
 }
 
 /** Delivered pictures were made for this very generation. */
@@ -102,7 +93,7 @@ function* checkMadeForIt(
   );
   for (const { mediaId, sha256 } of outputs)
     if (!made.has(sha256))
-      yield { invariant: 16, sentence: `output ${mediaId} of generation ${generationId} was made for no task of it` };
+      yield finding`16: output ${mediaId} of generation ${generationId} was made for no task of it`;
 }
 
 interface Counted {
@@ -133,9 +124,6 @@ function* checkConcurrent(vendors: SeenVendors, endedAt: ReadonlyMap<string, num
         (endedAt.get(prompt) ?? Infinity) > at,
     );
     if (open.length > most)
-      yield {
-        invariant: 20,
-        sentence: `${maker} had ${open.length} tasks at ${at}, and ${most} is its limit: ${open.map(({ task }) => task.id).join(', ')}`,
-      };
+      yield finding`20: ${maker} had ${open.length} tasks at ${at}, and ${most} is its limit: ${open.map(({ task }) => task.id).join(', ')}`;
   }
 }

@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Finding } from '../../../history/finding.js';
+import { type Finding, finding } from '../../../history/finding.js';
 import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
@@ -27,35 +27,32 @@ export function* checkWebhooks(known: Known): Iterable<Finding> {
     yield* checkDisabled(webhooks, endpoint, own(endpoint));
   }
   if (webhooks.followedRedirects > 0)
-    yield { invariant: 27, sentence: `${webhooks.followedRedirects} messages went where a receiver had pointed` };
+    yield finding`27: ${webhooks.followedRedirects} messages went where a receiver had pointed`;
 }
 
 /** A message is about the endpoint's own App, has a subscribed event type, matches the record, and is signed. */
 function* checkMessage(known: Known, endpoint: KnownEndpoint | undefined, message: Message): Iterable<Finding> {
   const about = told(message);
   if (endpoint === undefined) {
-    yield { invariant: 27, sentence: `${about}, which is no endpoint` };
+    yield finding`27: ${about}, which is no endpoint`;
     return;
   }
   if (message.signatureFault !== undefined) {
-    yield { invariant: 27, sentence: `${about}, and is not signed as it should be: ${message.signatureFault}` };
+    yield finding`27: ${about}, and is not signed as it should be: ${message.signatureFault}`;
     return;
   }
   const { generation_id: generationId, status } = message.task;
   const record = known.record(textOf(generationId));
   const { appId } = known.party(endpoint.by);
   if (record?.kind !== 'generation' || record.appId !== appId) {
-    yield { invariant: 27, sentence: `${about}, which no client of its App had asked for` };
+    yield finding`27: ${about}, which no client of its App had asked for`;
     return;
   }
-  if (!endpoint.events.includes(message.type)) yield { invariant: 27, sentence: `${about}, and does not want that` };
+  if (!endpoint.events.includes(message.type)) yield finding`27: ${about}, and does not want that`;
   yield* checkShown(about, shownTask(message.task), shownRecord(record));
   if (!isEnd(message)) return;
   if (message.type !== `generation.${record.status}` || status !== record.status)
-    yield {
-      invariant: 27,
-      sentence: `${about} with a task that is ${textOf(status)}, and ${record.status} is on record`,
-    };
+    yield finding`27: ${about} with a task that is ${textOf(status)}, and ${record.status} is on record`;
   yield* checkDurable(known, message, record);
 }
 
@@ -65,11 +62,10 @@ function* checkDurable(
   message: Message,
   { generationId, completedAt = Infinity }: Generation,
 ): Iterable<Finding> {
-  if (message.at < completedAt)
-    yield { invariant: 27, sentence: `${told(message)} at ${message.at}, and it ended at ${completedAt}` };
+  if (message.at < completedAt) yield finding`27: ${told(message)} at ${message.at}, and it ended at ${completedAt}`;
   for (const { sentAt, answer } of known.looksAt(generationId))
     if (sentAt > message.at && !taskHasEnded(textOf(answer.data?.['status'])))
-      yield { invariant: 27, sentence: `${told(message)}, and after that it was ${textOf(answer.data?.['status'])}` };
+      yield finding`27: ${told(message)}, and after that it was ${textOf(answer.data?.['status'])}`;
 }
 
 /** In order of arrival, messages about one generation never go back. */
@@ -84,10 +80,7 @@ function* checkOrder(endpoint: KnownEndpoint, messages: readonly Message[]): Ite
       before !== undefined &&
       (brokenBy(before.shown, shown) !== undefined || (isEnd(before.message) && !isEnd(message)))
     )
-      yield {
-        invariant: 27,
-        sentence: `${endpoint.name} was told ${message.type} of generation ${id} at ${message.at}, updated at ${shown.updatedAt}, after ${before.message.type} at ${before.message.at}, updated at ${before.shown.updatedAt}`,
-      };
+      yield finding`27: ${endpoint.name} was told ${message.type} of generation ${id} at ${message.at}, updated at ${shown.updatedAt}, after ${before.message.type} at ${before.message.at}, updated at ${before.shown.updatedAt}`;
     else newest.set(id, { message, shown });
   }
 }
@@ -99,8 +92,8 @@ function* checkIds(messages: readonly Message[]): Iterable<Finding> {
     if (message.signatureFault !== undefined) continue;
     const name = `${message.type} of ${textOf(message.task['generation_id'])} to ${message.endpoint}`;
     const [id, named] = [idOf.get(name) ?? message.id, nameOf.get(message.id) ?? name];
-    if (id !== message.id) yield { invariant: 27, sentence: `${name} came as ${id} and as ${message.id}` };
-    if (named !== name) yield { invariant: 27, sentence: `${message.id} names ${named} and ${name}` };
+    if (id !== message.id) yield finding`27: ${name} came as ${id} and as ${message.id}`;
+    if (named !== name) yield finding`27: ${message.id} names ${named} and ${name}`;
     idOf.set(name, id);
     nameOf.set(message.id, named);
   }
@@ -128,8 +121,7 @@ function* checkTold(
       continue;
     const delivery = logged.get(generationId);
     const fault = faultOf(delivery, event, taken.has(`${event} ${generationId}`), disabledBecause[endpoint.name]);
-    if (fault !== undefined)
-      yield { invariant: 27, sentence: `${endpoint.name} wants ${event} of generation ${generationId}, ${fault}` };
+    if (fault !== undefined) yield finding`27: ${endpoint.name} wants ${event} of generation ${generationId}, ${fault}`;
   }
 }
 
@@ -156,12 +148,10 @@ function* checkDisabled(
 ): Iterable<Finding> {
   const because = disabledBecause[name];
   const wasGone = messages.some(({ answered }) => answered?.status === 410);
-  if (because === 'gone' && !wasGone)
-    yield { invariant: 27, sentence: `${name} is disabled as gone, and never said so` };
-  if (wasGone && because !== 'gone')
-    yield { invariant: 27, sentence: `${name} has gone, and is ${because ?? 'enabled'}` };
+  if (because === 'gone' && !wasGone) yield finding`27: ${name} is disabled as gone, and never said so`;
+  if (wasGone && because !== 'gone') yield finding`27: ${name} has gone, and is ${because ?? 'enabled'}`;
   if (because === 'failing' && conduct === 'takes')
-    yield { invariant: 27, sentence: `${name} takes what it is sent, and is disabled as failing` };
+    yield finding`27: ${name} takes what it is sent, and is disabled as failing`;
 }
 
 function isEnd({ type }: Message): boolean {

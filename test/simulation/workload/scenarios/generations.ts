@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { Violation } from '../../observed.js';
+import { violation } from '../../observed.js';
 import { RECOVERED_WITHIN_MS, RESUMED_WITHIN_MS, type ScenarioRun } from './scenario-run.js';
 
 /**
@@ -16,16 +16,13 @@ export async function takeTurns(run: ScenarioRun): Promise<void> {
   for (const id of [...queued.slice(0, 4), mine]) {
     const { status } = await run.ended(id);
     if (status !== 'succeeded')
-      throw new Violation(20, `generation ${id} waited for its turn and ${status}, though nothing went wrong`);
+      throw violation`20: generation ${id} waited for its turn and ${status}, though nothing went wrong`;
   }
   const later = [...run.service.provider.handedOver].filter((id) => !before.has(id));
   const ahead = later.slice(0, Math.max(0, later.indexOf(mine))).filter((id) => queued.includes(id)).length;
   // One may have been in transit when this one was accepted, and one more may be next in turn.
   if (ahead > 2)
-    throw new Violation(
-      20,
-      `${ahead} generations of an account that queued 5 at once began before the only one of another account`,
-    );
+    throw violation`20: ${ahead} generations of an account that queued 5 at once began before the only one of another account`;
 }
 
 /** An interrupted run resumes before later ones of its account start: its deadline does not wait for them. */
@@ -38,10 +35,7 @@ export async function goOnFirst(run: ScenarioRun): Promise<void> {
   run.restartRunners();
   const { status, runDeadlineAt } = await run.ended(cut);
   if (status !== 'succeeded')
-    throw new Violation(
-      20,
-      `generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`,
-    );
+    throw violation`20: generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`;
 }
 
 /** With exclusive stores, the work of a process that died resumes as soon as the next one has started. */
@@ -55,10 +49,7 @@ export async function goOnAtOnce(run: ScenarioRun): Promise<void> {
   const { lease, status } = await run.generation(id);
   const names = run.runners.map(({ name }) => name);
   if (status === 'running' && !names.includes(lease?.worker ?? '')) {
-    throw new Violation(
-      20,
-      `generation ${id} still waits for the lease of ${lease?.worker}, which is gone, ${RESUMED_WITHIN_MS} ms after ${names.join()} was started`,
-    );
+    throw violation`20: generation ${id} still waits for the lease of ${lease?.worker}, which is gone, ${RESUMED_WITHIN_MS} ms after ${names.join()} was started`;
   }
 }
 
@@ -80,10 +71,7 @@ export async function becomeReadyUnseen(run: ScenarioRun): Promise<void> {
   run.service.startAll();
   const { status, chargedCredits } = await run.ended(id);
   if (attempt?.reference !== undefined && (status !== 'succeeded' || chargedCredits === 0))
-    throw new Violation(
-      20,
-      `generation ${id} was ready at its provider while no worker ran, and ${status} for ${chargedCredits}`,
-    );
+    throw violation`20: generation ${id} was ready at its provider while no worker ran, and ${status} for ${chargedCredits}`;
 }
 
 /**
@@ -114,7 +102,7 @@ export async function loseWakeUp(run: ScenarioRun): Promise<void> {
   const { status } = await run.ended(id);
   const tookMs = run.context.scheduler.now - startedAt;
   if (status !== 'succeeded' || tookMs > RECOVERED_WITHIN_MS + run.farthestSkewMs) {
-    throw new Violation(12, `generation ${id}, whose wake-up was lost, ${status} after ${tookMs} ms`);
+    throw violation`12: generation ${id}, whose wake-up was lost, ${status} after ${tookMs} ms`;
   }
 }
 
@@ -129,16 +117,10 @@ export async function waitTooLong(run: ScenarioRun): Promise<void> {
   for (const { generationId, attemptsMade, createdAt, completedAt = Infinity, terms } of ended) {
     const lateMs = completedAt - terms.queueDeadlineAt;
     if (attemptsMade === 0 && lateMs > RECOVERED_WITHIN_MS)
-      throw new Violation(
-        6,
-        `generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`,
-      );
+      throw violation`6: generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`;
   }
   if (ended.every(({ attemptsMade }) => attemptsMade > 0))
-    throw new Violation(
-      20,
-      `three generations of ${ids.length} ran one after another within a queue deadline that leaves time for two`,
-    );
+    throw violation`20: three generations of ${ids.length} ran one after another within a queue deadline that leaves time for two`;
 }
 
 /** Provider work that was done before a cancel is delivered and paid for. */
@@ -150,10 +132,7 @@ export async function stopHalfway(run: ScenarioRun): Promise<void> {
   await run.network.ask({ operation: 'cancel', generationId: id }, run.payer);
   const { status, chargedCredits, outputs } = await run.ended(id);
   if (status !== 'cancelled' || chargedCredits !== 10 || outputs.length !== 1) {
-    throw new Violation(
-      3,
-      `generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`,
-    );
+    throw violation`3: generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`;
   }
 }
 
@@ -190,5 +169,5 @@ export async function succeedTooLate(run: ScenarioRun): Promise<void> {
   await run.context.scheduler.pause(100_000);
   const { status, chargedCredits } = await run.generation(id);
   if (chargedCredits > 0 && status !== 'succeeded')
-    throw new Violation(15, `generation ${id} is ${status} and charged ${chargedCredits}`);
+    throw violation`15: generation ${id} is ${status} and charged ${chargedCredits}`;
 }

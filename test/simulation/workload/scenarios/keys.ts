@@ -1,4 +1,4 @@
-import { Violation, type Request } from '../../observed.js';
+import { type Request, violation } from '../../observed.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
 import type { ScenarioRun } from './scenario-run.js';
 
@@ -58,10 +58,7 @@ export async function retryAtOnce(run: ScenarioRun): Promise<void> {
   run.service.startAll();
   const answer = await run.network.ask(request, run.payer);
   if (answer.outcome !== 'success')
-    throw new Violation(
-      12,
-      `a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`,
-    );
+    throw violation`12: a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`;
   await cut;
 }
 

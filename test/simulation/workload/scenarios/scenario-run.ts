@@ -4,7 +4,7 @@ import type { RunContext } from '../../harness/run-context.js';
 import type { Service } from '../../harness/service.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../harness/settings.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
-import { type Answer, Violation } from '../../observed.js';
+import { type Answer, violation } from '../../observed.js';
 import { textField } from '../operator.js';
 
 /** Time until recovery has processed everything without an owner. */
@@ -80,7 +80,7 @@ export class ScenarioRun {
     const body = { model_key: model, operation: 'image_generation', prompt: 'a scenario', parameters: { count } };
     const answer: Answer = await this.network.ask({ operation: 'create', key: this.name(), body }, credential);
     if (answer.outcome !== 'success')
-      throw new Violation(12, `a create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
+      throw violation`12: a create that could be paid for was not accepted: ${JSON.stringify(answer)}`;
     return textField(answer.data, 'generation_id');
   }
 
@@ -106,7 +106,7 @@ export class ScenarioRun {
 
   async generation(id: string): Promise<Generation> {
     const record = await this.service.durable.generations.read(id);
-    if (record?.kind !== 'generation') throw new Violation(12, `generation ${id} was accepted, and is not there`);
+    if (record?.kind !== 'generation') throw violation`12: generation ${id} was accepted, and is not there`;
     return record;
   }
 
@@ -120,6 +120,6 @@ export class ScenarioRun {
       const generation = await this.generation(id);
       if (holds(generation)) return generation;
     }
-    throw new Violation(6, `generation ${id} never ${what}`);
+    throw violation`6: generation ${id} never ${what}`;
   }
 }
