@@ -2,6 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { DatabasePort, Ports } from '../../core/ports/ports.js';
+import type { ProviderUse } from '../../core/providers/provider-use.js';
+import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import {
   checkRights,
   createPrivately,
@@ -23,7 +25,7 @@ import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
-import { PROVIDER_USES, SqliteNamedRecords, WEBHOOK_ENDPOINTS } from './sqlite-named-records.js';
+import { SqliteNamedRecords } from './sqlite-records.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
@@ -166,13 +168,18 @@ function openReader(path: string): SqliteReader {
   return new SqliteReader(database);
 }
 
-type WriterLike = Pick<SqliteWriter, 'write' | 'refuseFromNow' | 'close' | 'counters' | 'isWritable'>;
+type WriterLike = Pick<SqliteWriter, 'run' | 'write' | 'refuseFromNow' | 'close' | 'counters' | 'isWritable'>;
+
+function refuseWrite(): Promise<never> {
+  return Promise.reject(new StoreUnavailable('The data folder is open for reading only.'));
+}
 
 /** Stands in for the writer where a folder is opened to be read only. */
 const REFUSING_WRITER: WriterLike = {
   isWritable: false,
   counters: { writes: 0, commits: 0 },
-  write: () => Promise.reject(new StoreUnavailable('The data folder is open for reading only.')),
+  run: refuseWrite,
+  write: refuseWrite,
   refuseFromNow: () => undefined,
   close: () => Promise.resolve(),
 };
@@ -184,21 +191,22 @@ function storesOver(
   check: BackgroundCheck | undefined,
 ): SqliteStores {
   const cache = new RecordCache(MAX_CACHED_BYTES);
+  const db = { writer, reader };
   return {
-    accounts: new SqliteAccountStore(writer, reader),
-    generations: new SqliteGenerationStore(writer, reader, cache),
-    claims: new SqliteClaimStore(writer, reader),
-    acceptances: new SqliteAcceptances(writer, cache),
-    uploads: new SqliteUploadStore(writer, reader),
-    credentials: new SqliteCredentialStore(writer, reader),
-    people: new SqlitePersonStore(writer, reader),
-    artefacts: new SqliteArtefactStore(writer, reader),
-    providerUses: new SqliteNamedRecords(writer, reader, PROVIDER_USES),
-    webhookEndpoints: new SqliteNamedRecords(writer, reader, WEBHOOK_ENDPOINTS),
-    deliveries: new SqliteDeliveryStore(writer, reader),
-    usage: new SqliteUsageStore(writer, reader),
-    wakeUpTable: new SqliteWakeUpTable(writer, reader),
-    installation: new SqliteInstallation(writer, reader),
+    accounts: new SqliteAccountStore(db),
+    generations: new SqliteGenerationStore(db, cache),
+    claims: new SqliteClaimStore(db),
+    acceptances: new SqliteAcceptances(db, cache),
+    uploads: new SqliteUploadStore(db),
+    credentials: new SqliteCredentialStore(db),
+    people: new SqlitePersonStore(db),
+    artefacts: new SqliteArtefactStore(db),
+    providerUses: new SqliteNamedRecords<ProviderUse>(db, 'provider_uses', 'provider', ({ provider }) => provider),
+    webhookEndpoints: new SqliteNamedRecords<AppWebhooks>(db, 'webhook_endpoints', 'app', ({ appId }) => appId),
+    deliveries: new SqliteDeliveryStore(db),
+    usage: new SqliteUsageStore(db),
+    wakeUpTable: new SqliteWakeUpTable(db),
+    installation: new SqliteInstallation(db),
     counters: writer.counters,
     isWritable: () => writer.isWritable,
     isExclusive: lock !== undefined,

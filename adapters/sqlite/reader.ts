@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
+import { checkedLimit, type PageRequest } from '../../core/paging.js';
 import type { Database, Row, SqlValue, Statement } from './database.js';
+import type { SqliteWriter } from './writer.js';
 
-export interface Query {
-  get(...parameters: SqlValue[]): Row | undefined;
-  all(...parameters: SqlValue[]): Row[];
+/** The two connections of a process. */
+export interface Connections {
+  readonly writer: Pick<SqliteWriter, 'run' | 'write'>;
+  readonly reader: SqliteReader;
 }
 
 /**
@@ -15,6 +18,7 @@ export interface Query {
 export class SqliteReader {
   private readonly begin: Statement;
   private readonly commit: Statement;
+  private readonly statements = new Map<string, Statement>();
   private waiting: Waiting[] = [];
 
   constructor(private readonly database: Database) {
@@ -22,13 +26,21 @@ export class SqliteReader {
     this.commit = database.prepare('COMMIT');
   }
 
-  /** A statement prepared once. Its errors become ours. */
-  query(sql: string): Query {
-    const statement = this.database.prepare(sql);
-    return {
-      get: (...parameters) => reading(() => statement.get(...parameters)),
-      all: (...parameters) => reading(() => statement.all(...parameters)),
-    };
+  /** The first row of a query. Throws `StoreUnavailable`. */
+  get(sql: string, ...parameters: SqlValue[]): Row | undefined {
+    return reading(() => this.prepared(sql).get(...parameters));
+  }
+
+  /** All rows of a query. Throws `StoreUnavailable`. */
+  all(sql: string, ...parameters: SqlValue[]): Row[] {
+    return reading(() => this.prepared(sql).all(...parameters));
+  }
+
+  /** Each statement is prepared once: there are as many as the program has texts. */
+  private prepared(sql: string): Statement {
+    const statement = this.statements.get(sql) ?? this.database.prepare(sql);
+    this.statements.set(sql, statement);
+    return statement;
   }
 
   /**
@@ -97,4 +109,17 @@ export async function yieldBetweenPages(call: Cancellation | undefined): Promise
   if (call === undefined) return;
   await nextTurn();
   throwIfAborted(call);
+}
+
+/** A page of the rows that an account has, in the order of their ids, and one more. No id sorts before the empty one. */
+export async function rowsOfAccount(
+  reader: SqliteReader,
+  selection: string,
+  accountId: string,
+  { cursor = '', limit }: PageRequest,
+  call: Cancellation | undefined,
+): Promise<Row[]> {
+  await yieldBetweenPages(call);
+  const sql = `${selection} WHERE account = unhex(?, '-') AND id > unhex(?, '-') ORDER BY id LIMIT ?`;
+  return reader.all(sql, accountId, cursor, checkedLimit(limit) + 1);
 }

@@ -2,16 +2,16 @@ import type { Generation, GenerationRecord } from '../../core/generation/generat
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
 import { recordFrom } from '../record-text.js';
-import type { RecordCache } from './sqlite-generation-store.js';
 import { changeValues } from './sqlite-account-store.js';
-import { claimOf, type ClaimRow, claimValues } from './sqlite-claim-store.js';
-import { generationValues, textOf } from './sqlite-generation-store.js';
-import type { SqliteWriter } from './writer.js';
+import type { Row } from './database.js';
+import type { Connections } from './reader.js';
+import { claimOf, claimValues } from './sqlite-claim-store.js';
+import { generationValues, type RecordCache, textOf } from './sqlite-generation-store.js';
 
 /** Accepts generations in SQLite: all in one transaction, or nothing. */
 export class SqliteAcceptances implements AcceptanceStore {
   constructor(
-    private readonly writer: Pick<SqliteWriter, 'write'>,
+    private readonly db: Connections,
     private readonly cache: RecordCache,
   ) {}
 
@@ -19,7 +19,7 @@ export class SqliteAcceptances implements AcceptanceStore {
     const ids = generations.map(({ generationId }) => generationId);
     const inserted = generations.map(generationValues);
     const result = await this.cache.whileInserting(ids, () =>
-      this.writer.write(
+      this.db.writer.write(
         'acceptGenerations',
         claims.length,
         generations.length,
@@ -36,18 +36,14 @@ export class SqliteAcceptances implements AcceptanceStore {
     }
     if (result === 0) return { outcome: 'conflict', claimsStand: false };
     const found = JSON.parse(result as string) as
-      | { readonly taken: readonly (ClaimRow | null)[] }
+      | { readonly taken: readonly (Row | null)[] }
       | { readonly existing: readonly string[] };
     if ('existing' in found)
       return { outcome: 'accepted', existing: found.existing.map((text) => recordFrom<GenerationRecord>(text)) };
     return {
       outcome: 'taken',
-      taken: found.taken.flatMap((row, index) => takenBy(claims, index, row)),
+      taken: found.taken.flatMap((row, index) => (row === null ? [] : [claimOf(claims[index] as Claim, row)])),
       claimsStand: false,
     };
   }
-}
-
-function takenBy(claims: readonly Claim[], index: number, row: ClaimRow | null): Claim[] {
-  return row === null ? [] : [claimOf(claims[index] as Claim, row)];
 }

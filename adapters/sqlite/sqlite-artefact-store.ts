@@ -1,97 +1,55 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { JsonObject } from '../../core/json.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
-import type { Row } from './database.js';
-import type { Query, SqliteReader } from './reader.js';
-import type { SqliteWriter } from './writer.js';
+import { ARTEFACTS } from './columns.js';
+import type { Connections } from './reader.js';
 
-const ARTEFACT = `
-  SELECT kind, id, grp, owner, alias, data, created_at, expires_at, remove_at, consumed_at, ended_at FROM artefacts`;
+const NEWEST_FIRST = 'ORDER BY created_at DESC, id LIMIT ?';
 
 /** Sessions, sign-in links and what the OAuth server hands out, in SQLite. */
 export class SqliteArtefactStore implements ArtefactStore {
-  private readonly byKey: Query;
-  private readonly byAlias: Query;
-  private readonly byOwner: Query;
-
-  constructor(
-    private readonly writer: Pick<SqliteWriter, 'write'>,
-    reader: SqliteReader,
-  ) {
-    this.byKey = reader.query(`${ARTEFACT} WHERE kind = ? AND id = ?`);
-    this.byAlias = reader.query(`${ARTEFACT} WHERE kind = ? AND alias = ? ORDER BY created_at DESC, id LIMIT 1`);
-    this.byOwner = reader.query(`${ARTEFACT} WHERE kind = ? AND owner = ? ORDER BY created_at DESC, id LIMIT ?`);
-  }
+  constructor(private readonly db: Connections) {}
 
   async put(artefact: Artefact): Promise<'kept' | 'ended'> {
-    const { kind, id, group = null, owner = null, alias = null, data, createdAt, expiresAt, removeAt } = artefact;
-    const { consumedAt = null, endedAt = null } = artefact;
-    const kept = await this.writer.write(
-      'putArtefact',
-      kind,
-      id,
-      group,
-      owner,
-      alias,
-      JSON.stringify(data),
-      createdAt,
-      expiresAt,
-      removeAt,
-      consumedAt,
-      endedAt,
-    );
-    return kept === 1 ? 'kept' : 'ended';
+    return (await this.db.writer.write('putArtefact', ...ARTEFACTS.valuesOf(artefact))) === 1 ? 'kept' : 'ended';
   }
 
   async find({ kind, id }: ArtefactKey, call?: Cancellation): Promise<Artefact | null> {
     throwIfAborted(call);
-    return artefactOf(this.byKey.get(kind, id));
+    return ARTEFACTS.found(this.db.reader.get(`${ARTEFACTS.selection} WHERE kind = ? AND id = ?`, kind, id));
   }
 
   async findByAlias(kind: string, alias: string): Promise<Artefact | null> {
-    return artefactOf(this.byAlias.get(kind, alias));
+    const sql = `${ARTEFACTS.selection} WHERE kind = ? AND alias = ? ${NEWEST_FIRST}`;
+    return ARTEFACTS.found(this.db.reader.get(sql, kind, alias, 1));
   }
 
   async consume({ kind, id }: ArtefactKey, at: number): Promise<'consumed' | 'refused'> {
-    return (await this.writer.write('consumeArtefact', kind, id, at)) === 1 ? 'consumed' : 'refused';
+    const usable = 'kind = ? AND id = ? AND consumed_at IS NULL AND ended_at IS NULL';
+    const consumed = await this.db.writer.run(`UPDATE artefacts SET consumed_at = ? WHERE ${usable}`, at, kind, id);
+    return consumed === 1 ? 'consumed' : 'refused';
   }
 
   async end({ kind, id }: ArtefactKey, at: number): Promise<void> {
-    await this.writer.write('endArtefact', kind, id, at);
+    const sql = 'UPDATE artefacts SET ended_at = ? WHERE kind = ? AND id = ? AND ended_at IS NULL';
+    await this.db.writer.run(sql, at, kind, id);
   }
 
   async endGroup(group: string, at: number, removeAt: number): Promise<void> {
-    await this.writer.write('endArtefactGroup', group, at, removeAt);
+    await this.db.writer.write('endArtefactGroup', group, at, removeAt);
   }
 
   async listOwned(kind: string, owner: string, limit: number): Promise<readonly Artefact[]> {
-    return this.byOwner.all(kind, owner, checkedLimit(limit)).map((row) => artefactOf(row) as Artefact);
+    const sql = `${ARTEFACTS.selection} WHERE kind = ? AND owner = ? ${NEWEST_FIRST}`;
+    return this.db.reader.all(sql, kind, owner, checkedLimit(limit)).map(ARTEFACTS.recordOf);
   }
 
   async remove({ kind, id }: ArtefactKey): Promise<void> {
-    await this.writer.write('removeArtefact', kind, id);
+    await this.db.writer.run('DELETE FROM artefacts WHERE kind = ? AND id = ?', kind, id);
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {
-    return (await this.writer.write('removeExpiredArtefacts', now, checkedLimit(limit))) as number;
+    return (await this.db.writer.write('removeExpiredArtefacts', now, checkedLimit(limit))) as number;
   }
-}
-
-function artefactOf(row: Row | undefined): Artefact | null {
-  if (row === undefined) return null;
-  return {
-    kind: row['kind'] as string,
-    id: row['id'] as string,
-    ...(row['grp'] === null ? {} : { group: row['grp'] as string }),
-    ...(row['owner'] === null ? {} : { owner: row['owner'] as string }),
-    ...(row['alias'] === null ? {} : { alias: row['alias'] as string }),
-    data: JSON.parse(row['data'] as string) as JsonObject,
-    createdAt: row['created_at'] as number,
-    expiresAt: row['expires_at'] as number,
-    removeAt: row['remove_at'] as number,
-    ...(row['consumed_at'] === null ? {} : { consumedAt: row['consumed_at'] as number }),
-    ...(row['ended_at'] === null ? {} : { endedAt: row['ended_at'] as number }),
-  };
 }

@@ -13,8 +13,9 @@ import type {
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { isUuid, type Row, type SqlValue } from './database.js';
-import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
-import type { SqliteWriter } from './writer.js';
+import { type Connections, yieldBetweenPages } from './reader.js';
+import { insertionOf } from './sqlite-records.js';
+import { applied } from './writer.js';
 
 /** Past every id, where the list of the newest begins. */
 const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -33,57 +34,36 @@ export const APP_LISTS: Readonly<Record<ListedField | 'all', string>> = {
   clientTraceId: appList('generations_by_trace', 'AND trace = ?6'),
 };
 
+const DOC = `SELECT doc FROM generations WHERE id = unhex(?, '-')`;
+const VERSION = `SELECT version FROM generations WHERE id = unhex(?, '-')`;
+// Names the columns of as few indexes as it can: each index with a column that is named is written again.
+const REPLACE = `
+  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, status = ?
+  WHERE id = unhex(?, '-') AND version = ?`;
+/** Replaces a generation by a tombstone, or a tombstone by another. */
+const BURY = `
+  UPDATE generations SET version = ?, attention_at = ?, doc = ?, kind = ?,
+    uncharged_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL
+  WHERE id = unhex(?, '-') AND version = ?`;
+
 /** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
-  private readonly byId: Query;
-  private readonly versionById: Query;
-  private readonly byAttention: Query;
-  private readonly byAttentionAfter: Query;
-  private readonly all: Query;
-  private readonly byAccount: Query;
-  private readonly byApp: Query;
-  private readonly byField: Readonly<Record<ListedField, Query>>;
-  private readonly unchargedOf: Query;
-
   constructor(
-    private readonly writer: Pick<SqliteWriter, 'write'>,
-    private readonly reader: SqliteReader,
+    private readonly db: Connections,
     private readonly cache: RecordCache,
-  ) {
-    this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
-    this.versionById = reader.query(`SELECT version FROM generations WHERE id = unhex(?, '-')`);
-    this.byAttention = reader.query(
-      `SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`,
-    );
-    this.byAttentionAfter = reader.query(
-      `SELECT doc FROM generations WHERE attention_at <= ?1 AND (attention_at, id) > (?3, unhex(?4, '-')) ORDER BY attention_at, id LIMIT ?2`,
-    );
-    const listed = (condition: string): string =>
-      `SELECT doc FROM generations WHERE kind = 'generation' AND id < unhex(?1, '-') ${condition} ORDER BY id DESC LIMIT ?2`;
-    this.all = reader.query(listed(''));
-    this.byAccount = reader.query(listed(`AND account = unhex(?3, '-')`));
-    this.byApp = reader.query(APP_LISTS.all);
-    this.byField = {
-      status: reader.query(APP_LISTS.status),
-      modelKey: reader.query(APP_LISTS.modelKey),
-      clientTraceId: reader.query(APP_LISTS.clientTraceId),
-    };
-    this.unchargedOf = reader.query(`
-      SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
-      WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`);
-  }
+  ) {}
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
     const result = await this.cache.whileInserting([record.generationId], () =>
-      this.writer.write('insertGeneration', ...generationValues(record)),
+      this.db.writer.write('insertGeneration', ...generationValues(record)),
     );
-    return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
+    return insertionOf(result);
   }
 
   async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     throwIfAborted(call);
     if (!isUuid(generationId)) return null;
-    return this.reader.soon(() => {
+    return this.db.reader.soon(() => {
       throwIfAborted(call);
       return this.current(generationId);
     });
@@ -91,50 +71,48 @@ export class SqliteGenerationStore implements GenerationStore {
 
   /** The record as it is stored now. One that is kept and has the stored version spares its text. */
   private current(generationId: string): GenerationRecord | null {
+    const { reader } = this.db;
     const kept = this.cache.get(generationId);
-    if (kept !== undefined && this.versionById.get(generationId)?.['version'] === kept.version) return kept;
-    const text = this.byId.get(generationId)?.['doc'] as string | undefined;
+    if (kept !== undefined && reader.get(VERSION, generationId)?.['version'] === kept.version) return kept;
+    const text = reader.get(DOC, generationId)?.['doc'] as string | undefined;
     if (text === undefined) {
       this.cache.forget(generationId);
       return null;
     }
-    const record = recordOf(text);
+    const record = recordFrom<GenerationRecord>(text);
     this.cache.keep(record, text.length);
     return record;
   }
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { generationId, kind, version, dueAt } = next;
     const text = recordText(next);
-    const written = [generationId, expectedVersion, version, dueAt, text] as const;
-    const changed =
-      kind === 'generation'
-        ? await this.writer.write('replaceGeneration', ...written, unchargedBytes(next), next.status)
-        : await this.writer.write('buryGeneration', ...written, kind);
-    if (changed !== 1) return 'conflict';
-    this.cache.keep(next, text.length);
-    return 'applied';
+    const [sql, beside] =
+      next.kind === 'generation' ? [REPLACE, [unchargedBytes(next), next.status]] : [BURY, [next.kind]];
+    const values = [next.version, next.dueAt, text, ...beside, next.generationId, expectedVersion];
+    const outcome = await applied(this.db.writer.run(sql, ...values));
+    if (outcome === 'applied') this.cache.keep(next, text.length);
+    return outcome;
   }
 
-  async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const changed = await this.writer.write('removeGeneration', generationId, expectedVersion);
-    return changed === 1 ? 'applied' : 'conflict';
+  remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const sql = `DELETE FROM generations WHERE id = unhex(?, '-') AND version = ?`;
+    return applied(this.db.writer.run(sql, generationId, expectedVersion));
   }
 
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
-    const rows =
-      after === undefined
-        ? this.byAttention.all(now, checkedLimit(limit))
-        : this.byAttentionAfter.all(now, checkedLimit(limit), after.dueAt, after.generationId);
-    return rows.map((row) => recordOf(row['doc']));
+    const later = after === undefined ? '' : `AND (attention_at, id) > (?, unhex(?, '-'))`;
+    const sql = `SELECT doc FROM generations WHERE attention_at <= ? ${later} ORDER BY attention_at, id LIMIT ?`;
+    const place = after === undefined ? [] : [after.dueAt, after.generationId];
+    return recordsOf(this.db.reader.all(sql, now, ...place, checkedLimit(limit)));
   }
 
   async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     await yieldBetweenPages(call);
     if (wanted.of === 'app') return this.listApp(wanted, page);
-    const bounds = [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1] as const;
-    const rows = wanted.of === 'all' ? this.all.all(...bounds) : this.byAccount.all(...bounds, wanted.accountId);
-    return pageOf(generationsOf(rows), page, ({ generationId }) => generationId);
+    const [condition, account] = wanted.of === 'all' ? ['', []] : [`AND account = unhex(?, '-')`, [wanted.accountId]];
+    const sql = `SELECT doc FROM generations WHERE kind = 'generation' AND id < unhex(?, '-') ${condition} ORDER BY id DESC LIMIT ?`;
+    const rows = this.db.reader.all(sql, page.cursor ?? AFTER_ALL_IDS, ...account, checkedLimit(page.limit) + 1);
+    return pageOf(recordsOf<Generation>(rows), page, ({ generationId }) => generationId);
   }
 
   private listApp(
@@ -143,17 +121,22 @@ export class SqliteGenerationStore implements GenerationStore {
   ): Page<Generation> {
     const before = placeBefore(page.cursor, createdBefore);
     const bounds = [appId, createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1] as const;
-    const rows = only === undefined ? this.byApp.all(...bounds) : this.byField[only.field].all(...bounds, only.value);
-    return pageOf(generationsOf(rows), page, (g) => cursorAt(placeOf(g)));
+    const rows = this.db.reader.all(
+      APP_LISTS[only?.field ?? 'all'],
+      ...bounds,
+      ...(only === undefined ? [] : [only.value]),
+    );
+    return pageOf(recordsOf<Generation>(rows), page, (g) => cursorAt(placeOf(g)));
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     throwIfAborted(call);
-    const { generations, bytes } = this.unchargedOf.get(accountId) as {
-      readonly generations: number;
-      readonly bytes: number;
-    };
-    return { generations, bytes };
+    const sums = this.db.reader.get(
+      `SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
+      WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`,
+      accountId,
+    );
+    return { ...sums } as unknown as UnchargedContent;
   }
 }
 
@@ -190,13 +173,8 @@ function listedBy(record: GenerationRecord): readonly (string | number | null)[]
   return [status, createdAt, modelKey, clientTraceId];
 }
 
-function generationsOf(rows: readonly Row[]): Generation[] {
-  return rows.map((row) => recordOf(row['doc']) as Generation);
-}
-
-/** A text that only `JSON.stringify` of a record has written. */
-function recordOf(doc: unknown): GenerationRecord {
-  return recordFrom(doc as string);
+function recordsOf<R extends GenerationRecord = GenerationRecord>(rows: readonly Row[]): R[] {
+  return rows.map((row) => recordFrom(row['doc'] as string));
 }
 
 /**

@@ -3,45 +3,37 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { type Row, type SqlValue, uuidOfHex } from './database.js';
-import { type Query, type SqliteReader, yieldBetweenPages } from './reader.js';
-import type { SqliteWriter } from './writer.js';
+import { TRACES, USES } from './columns.js';
+import { type Connections, yieldBetweenPages } from './reader.js';
 
-const select = (table: string, key: string) => `
-  SELECT hex(account) AS account, ${key}, last_sequence, generations, failed, reserved, charged, released
-  FROM ${table} WHERE account = unhex(?, '-')`;
-const USES = select('usage', 'day, credential, model');
-const TRACES = select('usage_by_trace', 'day, trace');
+const USES_OF_ACCOUNT = `${USES.selection} WHERE account = unhex(?, '-')`;
+const TRACES_OF_ACCOUNT = `${TRACES.selection} WHERE account = unhex(?, '-')`;
+const USES_UNTIL = 'AND day <= ? ORDER BY day, credential, model LIMIT ?';
+const TRACES_UNTIL = 'AND day <= ? ORDER BY day, trace LIMIT ?';
 
 /** Rows of usage in SQLite. */
 export class SqliteUsageStore implements UsageStore {
-  private readonly use: Query;
-  private readonly usesFromDay: Query;
-  private readonly usesFromCursor: Query;
-  private readonly trace: Query;
-  private readonly tracesFromDay: Query;
-  private readonly tracesFromPlace: Query;
-
-  constructor(
-    private readonly writer: Pick<SqliteWriter, 'write'>,
-    reader: SqliteReader,
-  ) {
-    this.use = reader.query(`${USES} AND day = ? AND credential = ? AND model = ?`);
-    const rest = 'AND day <= ? ORDER BY day, credential, model LIMIT ?';
-    this.usesFromDay = reader.query(`${USES} AND day >= ? ${rest}`);
-    this.usesFromCursor = reader.query(`${USES} AND (day, credential, model) > (?, ?, ?) ${rest}`);
-    this.trace = reader.query(`${TRACES} AND day = ? AND trace = ?`);
-    this.tracesFromDay = reader.query(`${TRACES} AND day >= ? AND day <= ? ORDER BY day, trace LIMIT ?`);
-    this.tracesFromPlace = reader.query(`${TRACES} AND (day, trace) > (?, ?) AND day <= ? ORDER BY day, trace LIMIT ?`);
-  }
+  constructor(private readonly db: Connections) {}
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
     throwIfAborted(call);
     assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
+    const { reader } = this.db;
     return keys.flatMap((key): UsageRow[] => {
-      const { accountId, day } = key;
-      if (isTrace(key)) return this.trace.all(accountId, day, key.clientTraceId).map(traceRowOf);
-      return this.use.all(accountId, day, key.credentialId, key.modelKey).map(useRowOf);
+      const found = isTrace(key)
+        ? TRACES.found(
+            reader.get(`${TRACES_OF_ACCOUNT} AND day = ? AND trace = ?`, key.accountId, key.day, key.clientTraceId),
+          )
+        : USES.found(
+            reader.get(
+              `${USES_OF_ACCOUNT} AND day = ? AND credential = ? AND model = ?`,
+              key.accountId,
+              key.day,
+              key.credentialId,
+              key.modelKey,
+            ),
+          );
+      return found === null ? [] : [found];
     });
   }
 
@@ -50,18 +42,22 @@ export class SqliteUsageStore implements UsageStore {
     const [first] = changes;
     if (first === undefined) return 'applied';
     const write = isTrace(first.row) ? 'applyTraceUsage' : 'applyUsage';
-    const written = await this.writer.write(write, ...changes.flatMap(valuesOf));
-    return written === changes.length ? 'applied' : 'conflict';
+    const rows = changes.flatMap(({ row, expectedSequence }) => [
+      ...(isTrace(row) ? TRACES.valuesOf(row) : USES.valuesOf(row)),
+      expectedSequence,
+    ]);
+    return (await this.db.writer.write(write, ...rows)) === changes.length ? 'applied' : 'conflict';
   }
 
   async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
     await yieldBetweenPages(call);
-    const limit = checkedLimit(page.limit) + 1;
-    const rows =
+    const [after, start] =
       page.cursor === undefined
-        ? this.usesFromDay.all(accountId, from, to, limit)
-        : this.usesFromCursor.all(accountId, ...(JSON.parse(page.cursor) as string[]), to, limit);
-    return pageOf(rows.map(useRowOf), page, ({ day, credentialId, modelKey }) =>
+        ? ['day >= ?', [from]]
+        : ['(day, credential, model) > (?, ?, ?)', JSON.parse(page.cursor) as string[]];
+    const sql = `${USES_OF_ACCOUNT} AND ${after} ${USES_UNTIL}`;
+    const rows = this.db.reader.all(sql, accountId, ...start, to, checkedLimit(page.limit) + 1);
+    return pageOf(rows.map(USES.recordOf), page, ({ day, credentialId, modelKey }) =>
       JSON.stringify([day, credentialId, modelKey]),
     );
   }
@@ -69,53 +65,14 @@ export class SqliteUsageStore implements UsageStore {
   async listTraces(
     accountId: string,
     { from, to }: DayRange,
-    page: TracePage,
+    { limit, after }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
     await yieldBetweenPages(call);
-    const { limit, after } = page;
-    const rows =
-      after === undefined
-        ? this.tracesFromDay.all(accountId, from, to, checkedLimit(limit))
-        : this.tracesFromPlace.all(accountId, after.day, after.clientTraceId, to, checkedLimit(limit));
-    return rows.map(traceRowOf);
+    const [place, start] =
+      after === undefined ? ['day >= ?', [from]] : ['(day, trace) > (?, ?)', [after.day, after.clientTraceId]];
+    const sql = `${TRACES_OF_ACCOUNT} AND ${place} ${TRACES_UNTIL}`;
+    const rows = this.db.reader.all(sql, accountId, ...start, to, checkedLimit(limit));
+    return rows.map(TRACES.recordOf);
   }
-}
-
-function valuesOf({ row, expectedSequence }: UsageChange): SqlValue[] {
-  const { accountId, day, lastSequence } = row;
-  const { generations, failed, reservedCredits, chargedCredits, releasedCredits } = row;
-  return [
-    accountId,
-    expectedSequence,
-    lastSequence,
-    generations,
-    failed,
-    reservedCredits,
-    chargedCredits,
-    releasedCredits,
-    day,
-    ...(isTrace(row) ? [row.clientTraceId] : [row.credentialId, row.modelKey]),
-  ];
-}
-
-function useRowOf(row: Row): UseRow {
-  return { ...countedOf(row), credentialId: row['credential'] as string, modelKey: row['model'] as string };
-}
-
-function traceRowOf(row: Row): TraceRow {
-  return { ...countedOf(row), clientTraceId: row['trace'] as string };
-}
-
-function countedOf(row: Row) {
-  return {
-    accountId: uuidOfHex(row['account'] as string),
-    day: row['day'] as string,
-    lastSequence: row['last_sequence'] as number,
-    generations: row['generations'] as number,
-    failed: row['failed'] as number,
-    reservedCredits: row['reserved'] as number,
-    chargedCredits: row['charged'] as number,
-    releasedCredits: row['released'] as number,
-  };
 }

@@ -70,8 +70,20 @@ export class SqliteWriter {
     return new SqliteWriter(worker);
   }
 
-  /** Resolves to the write's result once it is durable; rejects with `StoreUnavailable` when that is not known. */
+  /**
+   * A write of one statement. Resolves to how many rows it changed once that is durable; rejects with `StoreUnavailable` when
+   * that is not known.
+   */
+  run(sql: string, ...parameters: SqlValue[]): Promise<number> {
+    return this.add([sql, ...parameters]) as Promise<number>;
+  }
+
+  /** The same for one of several statements, by its name. Resolves to its result. */
   write(name: WriteName, ...parameters: SqlValue[]): Promise<WriteResult> {
+    return this.add([name, ...parameters]);
+  }
+
+  private add(unit: Unit): Promise<WriteResult> {
     if (this.refusal !== undefined) return Promise.reject(this.refusal);
     if (this.waiting.length - this.acknowledged >= MAX_WAITING) {
       return Promise.reject(new StoreUnavailable('Too many writes are waiting for the database.'));
@@ -79,7 +91,7 @@ export class SqliteWriter {
     return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) this.worker.ref();
       this.waiting.push({ resolve, reject });
-      this.units.push([name, ...parameters]);
+      this.units.push(unit);
       this.flushSoon();
     });
   }
@@ -179,4 +191,14 @@ export class SqliteWriter {
 function errorOf({ message, unavailable }: Failure): Error {
   if (unavailable) return new StoreUnavailable(`The database could not be written: ${message}.`);
   return new Error(`The database refused a write: ${message}.`);
+}
+
+/** The outcome of a replacement or a removal that names the version which the writer saw. */
+export async function applied(changed: Promise<WriteResult>): Promise<'applied' | 'conflict'> {
+  return (await changed) === 1 ? 'applied' : 'conflict';
+}
+
+/** The outcome of an insert of a record whose key must be free. */
+export async function created(changed: Promise<WriteResult>): Promise<'created' | 'exists'> {
+  return (await changed) === 1 ? 'created' : 'exists';
 }

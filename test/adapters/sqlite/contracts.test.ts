@@ -1,6 +1,6 @@
 // Goal: the SQLite stores keep the contracts of their ports; the store of usage finds and sorts its rows by the primary key.
 // Method: the contracts, each test on its own data folder; SQLite explains every query that the store of usage
-// prepares.
+// makes.
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { SqliteUsageStore } from '../../../adapters/sqlite/sqlite-usage-store.js
 import type { Ports } from '../../../core/ports/ports.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
 import { databaseContract } from '../../contracts/database.contract.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
 import { sqliteSubject, temporaryFolder } from './sqlite-subject.js';
 
 databaseContract((port) => sqliteSubject((stores) => stores[port] as Ports[typeof port]));
@@ -23,16 +24,26 @@ describe('the queries of usage in SQLite', () => {
     const database = openDatabase(join(folder, 'darkroom.db'));
     const queries: string[] = [];
     class NotingReader extends SqliteReader {
-      override query(sql: string) {
+      override all(sql: string) {
         queries.push(sql);
-        return super.query(sql);
+        return [];
+      }
+      override get(sql: string) {
+        queries.push(sql);
+        return undefined;
       }
     }
-    const store = new SqliteUsageStore(
-      { write: () => Promise.reject(new Error('nothing is written')) },
-      new NotingReader(database),
-    );
-    expect(store).to.be.an('object');
+    const writer = { run: () => Promise.resolve(0), write: () => Promise.resolve(0) };
+    const store = new SqliteUsageStore({ writer, reader: new NotingReader(database) });
+    const [accountId, day, range] = [uuidAt(1), '2026-01-31', { from: '2026-01-01', to: '2026-02-01' }];
+    await store.read([
+      { accountId, day, credentialId: 'x', modelKey: 'x' },
+      { accountId, day, clientTraceId: 'x' },
+    ]);
+    await store.list(accountId, range, { limit: 3 });
+    await store.list(accountId, range, { limit: 3, cursor: '["2026-01-31","x","x"]' });
+    await store.listTraces(accountId, range, { limit: 3 });
+    await store.listTraces(accountId, range, { limit: 3, after: { day, clientTraceId: 'x' } });
     expect(queries).to.have.length(6);
     for (const sql of queries) {
       const given = Array.from({ length: sql.split('?').length - 1 }, () => 'x');

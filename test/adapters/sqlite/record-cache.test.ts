@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase, type Statement } from '../../../adapters/sqlite/database.js';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import { type Query, SqliteReader } from '../../../adapters/sqlite/reader.js';
+import { SqliteReader } from '../../../adapters/sqlite/reader.js';
 import { RecordCache } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import type { SqliteGenerationStore } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -74,13 +74,12 @@ describe('the cache of generations in SQLite', () => {
 
   it('is found out if it does not ask for the version', () => {
     const store = server.generations;
-    const asked = store['versionById'];
-    Object.assign(store, {
-      versionById: {
-        ...asked,
-        get: (id: string) => ({ version: store['cache'].get(id)?.version ?? null }),
-      },
-    });
+    const { reader } = store['db'] as { readonly reader: SqliteReader };
+    const get = reader.get.bind(reader);
+    reader.get = (sql, ...values) =>
+      sql.startsWith('SELECT version')
+        ? { version: store['cache'].get(values[0] as string)?.version ?? null }
+        : get(sql, ...values);
     return mustFail(store);
   });
 
@@ -218,7 +217,6 @@ describe('reads of SQLite in one turn', () => {
   let folder: string;
   let writing: Database;
   let reader: SqliteReader;
-  let sum: Query;
 
   beforeEach(() => {
     folder = temporaryFolder();
@@ -226,7 +224,6 @@ describe('reads of SQLite in one turn', () => {
     writing = openDatabase(path);
     writing.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER)');
     reader = new SqliteReader(openDatabase(path, { readOnly: true }));
-    sum = reader.query('SELECT total(n) AS sum FROM t');
   });
   afterEach(() => {
     writing.close();
@@ -234,7 +231,7 @@ describe('reads of SQLite in one turn', () => {
   });
 
   const add = (n: number): void => writing.exec(`INSERT INTO t VALUES (${n})`);
-  const read = (): number => sum.get()?.['sum'] as number;
+  const read = (): number => reader.get('SELECT total(n) AS sum FROM t')?.['sum'] as number;
 
   it('see what was written after they were asked for, until the last of them was', async () => {
     const first = reader.soon(read);
