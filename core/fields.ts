@@ -54,13 +54,14 @@ export function checkBody<T>(
   { jsonSchemas }: SchemaChecks,
   schema: BodySchema,
   sent: Json,
-  wording: Wording = {},
+  wording: Wording | (() => Wording) = {},
 ): (T & JsonObject) | ServiceError {
   const body = withoutNullFields(schema, sent);
   const [first] = jsonSchemas.check(schema, body).faults;
   if (first !== undefined) {
-    const worded = first.kind === 'invalid' ? wording[first.pointer] : undefined;
-    return faultRefusal({ ...first, message: worded ?? first.message });
+    const worded = typeof wording === 'function' ? wording() : wording;
+    const message = first.kind === 'invalid' ? worded[first.pointer] : undefined;
+    return faultRefusal({ ...first, message: message ?? first.message });
   }
   return badValueRefusal(body) ?? (body as T & JsonObject);
 }

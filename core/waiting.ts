@@ -9,15 +9,6 @@ export function pause(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
-/**
- * Starts a read beside other work. A failure reaches only a caller that awaits it; without one it is not an unhandled
- * rejection.
- */
-export function inFlight<T>(read: Promise<T>): Promise<T> {
-  read.catch(() => undefined);
-  return read;
-}
-
 /** Lets other work of the process run. */
 export type Yield = () => Promise<void>;
 

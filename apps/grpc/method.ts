@@ -8,7 +8,7 @@ import type {
 import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import { fieldInvalid } from '../../core/fields.js';
-import { readIdempotencyKey } from '../../core/idempotency/claim.js';
+import { readIdempotencyKey } from '../../core/idempotency/claims.js';
 import { isUuid } from '../../core/ids.js';
 import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';

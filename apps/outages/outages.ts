@@ -187,11 +187,11 @@ export class StoreGate {
   }
 
   /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable, unless the request does not need it. */
-  requireOpen(wouldAsk: () => boolean = () => true): void {
+  readonly requireOpen = (wouldAsk: () => boolean = () => true): void => {
     if (!this.isShut || !wouldAsk()) return;
     this.onRefused();
     throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
-  }
+  };
 
   /** Opens permanently: from now on the stores themselves answer. */
   close(): Promise<void> {

@@ -42,7 +42,7 @@ export async function bindServer(
 ): Promise<Container> {
   const { container } = program;
   const { role, rest, mcp: mcpOptions, grpc, internal } = config;
-  const requireStores = (wouldAsk?: () => boolean): void => program.requireStores(wouldAsk);
+  const { requireStores } = program;
   container.load(givenParts({ logger, publicUrl, requireStores, readiness: () => program.isReady() }));
   if (role !== 'worker')
     container.load(

@@ -13,6 +13,7 @@ import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
+import type { Model } from '../../core/catalog/model.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
@@ -30,7 +31,6 @@ import { openDatabase, openingOf } from '../stores/open-database.js';
 import { type ObjectsNeeds, openObjects, type ProgramObjects } from '../stores/open-objects.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 import { catalogTools } from './catalog-tools.js';
-import { CurrentCatalog } from './current-catalog.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
 import { givenParts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
@@ -48,7 +48,7 @@ export interface Program {
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
   /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable. */
-  requireStores(wouldAsk?: () => boolean): void;
+  readonly requireStores: (wouldAsk?: () => boolean) => void;
   /** Returns the number of models after a reload. Throws `CatalogInvalid`; the catalog then remains unchanged. */
   readCatalogAgain(): Promise<number>;
   /** Closes it with the program, before everything that was kept earlier. */
@@ -146,7 +146,7 @@ export async function openProgram(
       generationChanges: database.generationChanges,
       isReady: () => database.isReady(),
       tidy: () => database.tidy(),
-      requireStores: (wouldAsk) => gate.requireOpen(wouldAsk),
+      requireStores: gate.requireOpen,
       readCatalogAgain: () => catalog.readAgain(),
       keep: (thing) => opened.keep(thing),
       close: (closing) => opened.close(closing),
@@ -269,6 +269,40 @@ class Opened {
       }
     }
     if (failures.length > 0) throw failures[0];
+  }
+}
+
+/**
+ * The newest usable catalog. It changes from one snapshot to the next atomically for all callers: a caller that needs
+ * two consistent answers takes both from one `models()` or keeps the model it was given.
+ */
+class CurrentCatalog implements Catalog {
+  private reading: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private current: Catalog,
+    private readonly load: () => Promise<Catalog>,
+  ) {}
+
+  models(): readonly Model[] {
+    return this.current.models();
+  }
+
+  find(modelKey: string): Model | undefined {
+    return this.current.find(modelKey);
+  }
+
+  /**
+   * Loads the catalog again, one load at a time, and returns the number of its models. Throws the errors of `load`;
+   * then nothing changes.
+   */
+  readAgain(): Promise<number> {
+    const read = this.reading.then(async () => {
+      this.current = await this.load();
+      return this.current.models().length;
+    });
+    this.reading = read.catch(() => undefined);
+    return read;
   }
 }
 

@@ -2,15 +2,7 @@ import type { Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { findAccessToken, isAccessTokenShaped, noteGrantUse } from '../people/grants.js';
 import { startOfDay } from '../settings.js';
-import {
-  accountSuspended,
-  type ApiKey,
-  type Audience,
-  type Caller,
-  isApiKeyShaped,
-  type Scope,
-  scopeRefusal,
-} from './credential.js';
+import { accountSuspended, type ApiKey, type Audience, type Caller, isApiKeyShaped, type Scope } from './credential.js';
 
 /** How long a process may trust a cached credential, in milliseconds. A revocation takes effect within this time. */
 export const CREDENTIAL_CACHE_MS = 3_000;
@@ -180,6 +172,13 @@ function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void 
   const { lastUsedAt = -Infinity } = key;
   if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;
   credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);
+}
+
+export function scopeRefusal({ scopes }: Caller, scope: Scope): ServiceError | undefined {
+  if (scopes.includes(scope)) return undefined;
+  return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
+    scope,
+  });
 }
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */

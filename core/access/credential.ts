@@ -110,10 +110,3 @@ function crc32(text: string): number {
 export function accountSuspended(): ServiceError {
   return new ServiceError('DEVELOPER_TOKEN_REVOKED', 'The account is suspended.');
 }
-
-export function scopeRefusal({ scopes }: Caller, scope: Scope): ServiceError | undefined {
-  if (scopes.includes(scope)) return undefined;
-  return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
-    scope,
-  });
-}

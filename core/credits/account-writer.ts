@@ -20,13 +20,11 @@ import {
 } from './decide.js';
 
 /** A generation that is to be accepted once its price is held, under the key that it was requested with. */
-export class Acceptance {
-  /** `claimStands`: the claim is stored already, because it was taken over from another process. */
-  constructor(
-    readonly claim: Claim,
-    readonly generation: Generation,
-    public claimStands = false,
-  ) {}
+export interface Acceptance {
+  readonly claim: Claim;
+  readonly generation: Generation;
+  /** Whether the claim is stored: it was taken over from another process, or an earlier try has stored it. */
+  claimStands: boolean;
 }
 
 /** A refusal comes with the credits that could be reserved when it was decided. */

@@ -2,10 +2,10 @@ import { accountSuspended, type Caller } from '../access/credential.js';
 import { assert } from '../assert.js';
 import { measuredRateOf } from '../catalog/price.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
-import { Acceptance, type WriterOutcome } from '../credits/account-writer.js';
+import type { Acceptance, WriterOutcome } from '../credits/account-writer.js';
 import { periodOf, usedIn } from '../credits/account.js';
 import type { HoldCommand } from '../credits/decide.js';
-import { type ErrorDetails, orThrow, ServiceError } from '../errors.js';
+import { type ErrorDetails, ServiceError } from '../errors.js';
 import type { Claim } from '../idempotency/claim.js';
 import {
   claim,
@@ -19,7 +19,6 @@ import type { Json } from '../json.js';
 import type { Settings } from '../settings.js';
 import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
-import { inFlight } from '../waiting.js';
 import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
 import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
 import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest } from './quote.js';
@@ -53,28 +52,16 @@ export interface CreateOptions {
  * `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
-  context: Creating,
+  context: Money & Work & Files & Models & Webhooks & Machine & Call,
   caller: Caller,
   idempotencyKey: string,
   body: Json,
-  options: CreateOptions = {},
+  { approvedCredits = Infinity, webhookUrl }: CreateOptions = {},
 ): Promise<Created> {
-  return orThrow(await create(context, caller, idempotencyKey, body, options));
-}
-
-type Creating = Money & Work & Files & Models & Webhooks & Machine & Call;
-
-async function create(
-  context: Creating,
-  caller: Caller,
-  idempotencyKey: string,
-  body: Json,
-  { approvedCredits = Infinity, webhookUrl }: CreateOptions,
-): Promise<Created | ServiceError> {
   const read = readGenerationRequest(context, body);
-  if (read instanceof ServiceError) return read;
+  if (read instanceof ServiceError) throw read;
   const refusedUrl = webhookUrl === undefined ? undefined : await webhookUrlRefusal(context, caller, webhookUrl);
-  if (refusedUrl !== undefined) return refusedUrl;
+  if (refusedUrl !== undefined) throw refusedUrl;
   const request = webhookUrl === undefined ? read : { ...read, webhookUrl };
   const digest = context.digests.ofJson(
     webhookUrl === undefined ? request.content : { content: request.content, webhookUrl },
@@ -83,20 +70,21 @@ async function create(
 
   const planned = await plan(context, caller, request, approvedCredits);
   const first = planned instanceof ServiceError ? planned : await acceptUnclaimed(context, planned, { key, digest });
-  if (first === 'overtaken') return takenOver();
+  if (first === 'overtaken') throw takenOver();
   if (first !== 'taken') {
     if (!(first instanceof ServiceError)) return { generation: first, replayed: false };
     // A request that has the key decides what this one is answered, even if this one would be refused on its own.
-    if ((await context.claims.read(key)) === null) return first;
+    if ((await context.claims.read(key)) === null) throw first;
   }
 
   const claimed = await claim(context, { key, digest }, generationTarget(context, caller));
-  if (claimed instanceof ServiceError) return claimed;
+  if (claimed instanceof ServiceError) throw claimed;
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
-  if (planned instanceof ServiceError) return refusedUnder(context, claimed.mine, planned);
+  if (planned instanceof ServiceError) throw await refusedUnder(context, claimed.mine, planned);
   const accepted = await accept(context, planned, claimed.mine, true);
-  if (accepted === 'taken' || accepted === 'overtaken') return takenOver();
-  return accepted instanceof ServiceError ? accepted : { generation: accepted, replayed: false };
+  if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
+  if (accepted instanceof ServiceError) throw accepted;
+  return { generation: accepted, replayed: false };
 }
 
 /** A request that nothing refuses so far. */
@@ -114,25 +102,28 @@ async function plan(
   approvedCredits: number,
 ): Promise<Planned | ServiceError> {
   const { unchargedSums, settings } = context;
-  const uncharged = inFlight(unchargedSums.bytesFor(caller.accountId, settings.maxUnchargedContentBytesPerAccount));
+  const { maxUnchargedContentBytesPerAccount: maxBytes } = settings;
+  const uncharged = unchargedSums.bytesFor(caller.accountId, maxBytes);
+  // Read beside the quote, whose refusal comes first.
+  uncharged.catch(() => undefined);
   const quote = await quoteGeneration(context, caller, request);
   if (quote instanceof ServiceError) return quote;
-  const refusal = contentRefusal(await uncharged, settings) ?? approvalRefusal(quote.credits, approvedCredits);
-  return refusal ?? { caller, request, quote };
+  // Summed before the claim: of many concurrent creates, none counts the others.
+  const bytes = await uncharged;
+  if (bytes >= maxBytes) return tooMuchContent(bytes, settings);
+  if (quote.credits > approvedCredits) return notApproved(quote.credits, approvedCredits);
+  return { caller, request, quote };
 }
 
-/** The sum was read before the claim: of many concurrent creates, none counts the others. */
-function contentRefusal(
+function tooMuchContent(
   bytes: number,
   { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings,
-): ServiceError | undefined {
-  if (bytes < max) return undefined;
+): ServiceError {
   const message = `The content that the account stores of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   return new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
-function approvalRefusal(credits: number, approvedCredits: number): ServiceError | undefined {
-  if (credits <= approvedCredits) return undefined;
+function notApproved(credits: number, approvedCredits: number): ServiceError {
   const message = `This would reserve ${credits} credits, more than the ${approvedCredits} that were allowed for it.`;
   return new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
 }
@@ -165,7 +156,7 @@ async function accept(
 ): Promise<Accepted> {
   const { accountWriter, clock, settings } = context;
   const generation = newGeneration(mine.subjectId, planned, clock.now(), settings.recoveryGraceMs);
-  const acceptance = new Acceptance(mine, generation, claimStands);
+  const acceptance: Acceptance = { claim: mine, generation, claimStands };
   const refuse = (refusal: ServiceError) => (acceptance.claimStands ? refusedUnder(context, mine, refusal) : refusal);
   const unusable = await markUsed(context, planned.quote.uploads);
   if (unusable !== undefined) return refuse(unusable);
@@ -332,9 +323,9 @@ function isTaken(record: GenerationRecord | null): boolean {
   return record !== null && record.kind !== 'void';
 }
 
-function replayed(record: GenerationRecord | null): Created | ServiceError {
+function replayed(record: GenerationRecord | null): Created {
   if (record?.kind !== 'generation' || record.deletedAt !== undefined)
-    return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { generation: record, replayed: true };
 }
 
@@ -374,23 +365,15 @@ export async function estimateGeneration(
   caller: Caller,
   body: Json,
 ): Promise<Estimate> {
-  return orThrow(await estimate(context, caller, body));
-}
-
-async function estimate(
-  context: Money & Files & Models & Machine & Call,
-  caller: Caller,
-  body: Json,
-): Promise<Estimate | ServiceError> {
   const request = readGenerationRequest(context, body);
-  if (request instanceof ServiceError) return request;
+  if (request instanceof ServiceError) throw request;
   const quote = await quoteGeneration(context, caller, request);
-  if (quote instanceof ServiceError) return quote;
+  if (quote instanceof ServiceError) throw quote;
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
-  if (!account) return new ServiceError('DEVELOPER_TOKEN_INVALID');
-  if (account.suspendedAt !== undefined) return accountSuspended();
-  if (account.available < quote.credits) return insufficientCredits(caller, quote.credits, account.available);
-  if (!(await isWithinCap(context, caller, quote.credits))) return capReached(caller, quote.credits, account.available);
+  if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+  if (account.suspendedAt !== undefined) throw accountSuspended();
+  if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
+  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits, account.available);
   return {
     modelKey: quote.model.modelKey,
     operation: request.operation,

@@ -29,9 +29,9 @@ export async function cancelGeneration(
 ): Promise<Generation> {
   const found = await findOwn(context, caller, generationId);
   const isKept = !(found instanceof ServiceError) && found.deletedAt === undefined;
-  const cancelled = isKept ? await tryCancel(context, found) : new ServiceError('TASK_NOT_FOUND');
-  const isGone = cancelled instanceof ServiceError && cancelled.code === 'GENERATION_JOB_NOT_FOUND';
-  return orThrow(isGone ? new ServiceError('TASK_NOT_FOUND') : cancelled);
+  const cancelled = isKept ? await tryCancel(context, found) : null;
+  if (cancelled === null) throw new ServiceError('TASK_NOT_FOUND');
+  return cancelled;
 }
 
 /**
@@ -39,15 +39,14 @@ export async function cancelGeneration(
  * been removed meanwhile.
  */
 async function cancelFound(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation> {
-  return orThrow(await tryCancel(context, found));
+  const cancelled = await tryCancel(context, found);
+  if (cancelled === null) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return cancelled;
 }
 
-async function tryCancel(
-  context: Money & Work & Webhooks & Machine,
-  found: Generation,
-): Promise<Generation | ServiceError> {
+async function tryCancel(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation | null> {
   const changed = await tryChange(context, found, { event: 'cancel' });
-  if (changed instanceof ServiceError) return changed;
+  if (changed === null) return null;
   const { generation, refused } = changed;
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());

@@ -114,7 +114,7 @@ function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
 
 /** Reads the body. Refuses with FIELD_REQUIRED or FIELD_INVALID for the first fault. */
 export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest | ServiceError {
-  const fields = checkBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, requestWording(ports, body));
+  const fields = checkBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, () => requestWording(ports, body));
   if (fields instanceof ServiceError) return fields;
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   const second = ids.findIndex((id, index) => ids.indexOf(id) !== index);

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Call, Files, Machine, Money, Work } from '../context.js';
 import type { Hold } from '../credits/account.js';
-import { orThrow, ServiceError } from '../errors.js';
+import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
 import { extensionOf } from '../media/media-types.js';
@@ -16,7 +16,8 @@ import { type Generation, type GenerationStatus, type GenerationView, STATUSES }
  * deleted or is past its retention.
  */
 export async function getGeneration(context: Work & Call, caller: Caller, generationId: string): Promise<Generation> {
-  const generation = orThrow(await findOwn(context, caller, generationId));
+  const generation = await findOwn(context, caller, generationId);
+  if (generation instanceof ServiceError) throw generation;
   if (generation.deletedAt !== undefined) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
   return generation;
 }

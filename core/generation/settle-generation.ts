@@ -1,6 +1,6 @@
 import { assert } from '../assert.js';
 import type { Machine, Money, Webhooks, Work } from '../context.js';
-import { orThrow, ServiceError } from '../errors.js';
+import { ServiceError } from '../errors.js';
 import { announceState } from '../webhooks/deliveries.js';
 import { decide, type GenerationCommand, type GenerationRefusal, retentionOf } from './decide.js';
 import { type Generation, isTerminal } from './generation.js';
@@ -32,11 +32,8 @@ export async function settleGeneration(
   await Promise.all([paid, announceState(context, generation)]);
   const retention = retentionOf(generation, context.settings);
   const changed = await tryChange(context, generation, { event: 'settle', ...retention });
-  if (changed instanceof ServiceError) {
-    // Another process has settled it, and its client deleted it.
-    if (changed.code === 'GENERATION_JOB_NOT_FOUND') return generation;
-    throw changed;
-  }
+  // Another process has settled it, and its client deleted it.
+  if (changed === null) return generation;
   const { generation: settled, refused } = changed;
   if (refused === undefined) logEnd(context, settled);
   return settled;
@@ -107,32 +104,34 @@ export async function changeGeneration(
   generation: Generation,
   command: GenerationCommand,
 ): Promise<Changed> {
-  return orThrow(await tryChange(context, generation, command));
+  const changed = await tryChange(context, generation, command);
+  if (changed === null) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return changed;
 }
 
-/** The same, with the refusal as a value. */
+/** The same; null for one that was removed meanwhile. */
 export async function tryChange(
   { generations, clock, boot }: Work & Machine,
   generation: Generation,
   command: GenerationCommand,
-): Promise<Changed | ServiceError> {
+): Promise<Changed | null> {
   let current = generation;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const decision = decide(current, command, clock.now(), boot);
     if ('refused' in decision) {
       // The version read before may be stale; only the newest version may refuse.
       const newest = tries === 0 ? await reload(generations, current) : current;
-      if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
+      if (newest === null) return null;
       if (newest.version === current.version) return { generation: current, refused: decision.refused };
       current = newest;
       continue;
     }
     if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
     const newest = await reload(generations, current);
-    if (newest === undefined) return new ServiceError('GENERATION_JOB_NOT_FOUND');
+    if (newest === null) return null;
     current = newest;
   }
-  return changedTooOften();
+  throw changedTooOften();
 }
 
 export function changedTooOften(): ServiceError {
@@ -157,7 +156,7 @@ export async function changeOnce(
   return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
 }
 
-async function reload(generations: Work['generations'], known: Generation): Promise<Generation | undefined> {
+async function reload(generations: Work['generations'], known: Generation): Promise<Generation | null> {
   const record = await generations.read(known.generationId);
-  return record?.kind === 'generation' ? record : undefined;
+  return record?.kind === 'generation' ? record : null;
 }

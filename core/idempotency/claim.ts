@@ -1,5 +1,3 @@
-import { ServiceError } from '../errors.js';
-
 export type ClaimedOperation = 'create' | 'prepare' | 'complete';
 
 /** The scope of a key: the same text sent by another App, or for another operation, is another key. */
@@ -28,14 +26,4 @@ export interface Claim extends ClaimKey {
   readonly bootId?: string;
   /** When the record itself is removed, and the key with it. */
   readonly removeAt: number;
-}
-
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
-
-/** The key of a request that must carry one. `values` holds every value that was sent for it, in order. */
-export function readIdempotencyKey(values: readonly string[]): string {
-  const [value, ...others] = values;
-  if (value === undefined) throw new ServiceError('IDEMPOTENCY_KEY_REQUIRED');
-  if (others.length > 0 || !VISIBLE_ASCII.test(value)) throw new ServiceError('IDEMPOTENCY_KEY_INVALID');
-  return value;
 }

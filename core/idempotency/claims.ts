@@ -4,6 +4,16 @@ import { ServiceError } from '../errors.js';
 import { isFarAhead, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+
+/** The key of a request that must carry one. `values` holds every value that was sent for it, in order. */
+export function readIdempotencyKey(values: readonly string[]): string {
+  const [value, ...others] = values;
+  if (value === undefined) throw new ServiceError('IDEMPOTENCY_KEY_REQUIRED');
+  if (others.length > 0 || !VISIBLE_ASCII.test(value)) throw new ServiceError('IDEMPOTENCY_KEY_INVALID');
+  return value;
+}
+
 /** The subject of a claim, as the claiming operation handles it: a generation, or an upload. */
 export interface ClaimTarget {
   /** Returns a new id for the subject. */

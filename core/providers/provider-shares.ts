@@ -282,6 +282,6 @@ export class OtherShares {
   }
 }
 
-export function momentOf(clock: Clock): Moment {
+function momentOf(clock: Clock): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }

@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import type { Files, Machine, Work } from '../context.js';
 import { orThrow, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import { claim, finishClaim, isFinished, orFree, takenOver } from '../idempotency/claims.js';
+import { claim, type ClaimTarget, finishClaim, isFinished, orFree, takenOver } from '../idempotency/claims.js';
 import { isUuid } from '../ids.js';
 import type { Json } from '../json.js';
 import type { ObjectFacts, ObjectStore } from '../ports/object-store.js';
@@ -33,42 +33,26 @@ export async function completeUpload(
   uploadId: string,
   body: Json,
 ): Promise<Completed> {
-  return orThrow(await complete(context, caller, idempotencyKey, uploadId, body));
-}
-
-async function complete(
-  context: Work & Files & Machine,
-  caller: Caller,
-  idempotencyKey: string,
-  uploadId: string,
-  body: Json,
-): Promise<Completed | ServiceError> {
-  const request = readCompleteRequest(context, body);
-  if (request instanceof ServiceError) return request;
+  const request = orThrow(readCompleteRequest(context, body));
   // An invalid id cannot be the subject of a claim either: some stores have no place for it.
-  if (!isUuid(uploadId)) return noSuchUpload();
+  if (!isUuid(uploadId)) throw noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
   const digest = context.digests.ofJson({ upload_id: id, body: request.content });
-  const claimed = await claim(
-    context,
-    { key, digest },
-    {
-      mint: () => id,
-      // The upload may be ready under another key while this one's request is still to be refused.
-      exists: (_, existing) => Promise.resolve(isFinished(existing)),
-      // Completing twice has one effect, so a lapsed first try needs no undoing.
-      preclude: () => Promise.resolve('precluded'),
-    },
-  );
-  if (claimed instanceof ServiceError) return claimed;
+  const target: ClaimTarget = {
+    mint: () => id,
+    // The upload may be ready under another key while this one's request is still to be refused.
+    exists: (_, existing) => Promise.resolve(isFinished(existing)),
+    // Completing twice has one effect, so a lapsed first try needs no undoing.
+    preclude: () => Promise.resolve('precluded'),
+  };
+  const claimed = orThrow(await claim(context, { key, digest }, target));
   if ('replayOf' in claimed) return completed(await ownUpload(context, caller, id), true);
   const { mine } = claimed;
-  const made = await orFree(context, mine, () => makeReady(context, caller, id, request.sha256));
-  if (made instanceof ServiceError) return made;
+  const made = orThrow(await orFree(context, mine, () => makeReady(context, caller, id, request.sha256)));
   // A key that changed nothing is kept for its replays alone: an upload may be completed under any number of keys.
   const removeAt = made.isNew ? mine.removeAt : mine.createdAt + context.settings.replayWindowMs;
-  if ((await finishClaim(context, mine, removeAt)) === 'taken-over') return takenOver();
+  if ((await finishClaim(context, mine, removeAt)) === 'taken-over') throw takenOver();
   return completed(made.upload, false);
 }
 
@@ -154,8 +138,8 @@ async function dropCopy(
   return uploads.replace({ ...rest, version: copying.version + 1 }, copying.version);
 }
 
-function completed(upload: Upload | null, replayed: boolean): Completed | ServiceError {
-  if (upload?.status !== 'ready' || !upload.ready) return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+function completed(upload: Upload | null, replayed: boolean): Completed {
+  if (upload?.status !== 'ready' || !upload.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { upload: { ...upload, ready: upload.ready }, replayed };
 }
 

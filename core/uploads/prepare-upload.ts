@@ -8,7 +8,6 @@ import { claim, type ClaimTarget, orFree, takenOver } from '../idempotency/claim
 import type { Json, JsonObject } from '../json.js';
 import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
-import { inFlight } from '../waiting.js';
 import { roomRefusal, type Upload, type UploadRecord, withAttention } from './upload.js';
 
 export interface Prepared {
@@ -30,28 +29,18 @@ export async function prepareUpload(
   idempotencyKey: string,
   body: Json,
 ): Promise<Prepared> {
-  return orThrow(await prepare(context, caller, idempotencyKey, body));
-}
-
-async function prepare(
-  context: Work & Files & Models & Machine,
-  caller: Caller,
-  idempotencyKey: string,
-  body: Json,
-): Promise<Prepared | ServiceError> {
-  const request = readPrepareRequest(context, body);
-  if (request instanceof ServiceError) return request;
+  const request = orThrow(readPrepareRequest(context, body));
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
   // Read before the claim: of many concurrent prepares, none counts the others.
-  const usage = inFlight(context.uploads.usage(caller.accountId, caller.appId));
-  const claimed = await claim(context, { key, digest }, uploadTarget(context, caller));
-  if (claimed instanceof ServiceError) return claimed;
+  const usage = context.uploads.usage(caller.accountId, caller.appId);
+  usage.catch(() => undefined);
+  const claimed = orThrow(await claim(context, { key, digest }, uploadTarget(context, caller)));
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
     if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt)
-      return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+      throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
     return { upload: record, target: await signTarget(context, record), replayed: true };
   }
   const refusal = await orFree(
@@ -60,10 +49,10 @@ async function prepare(
     async () =>
       fileRefusal(context.catalog.models(), request) ?? roomRefusal(await usage, request.byteSize, context.settings),
   );
-  if (refusal !== undefined) return refusal;
+  if (refusal !== undefined) throw refusal;
   const upload = newUpload(context, caller, claimed.mine.subjectId, request);
   const outcome = await context.uploads.insert(upload);
-  if (!outcome.inserted) return takenOver();
+  if (!outcome.inserted) throw takenOver();
   return { upload, target: await signTarget(context, upload), replayed: false };
 }
 

@@ -1,4 +1,5 @@
-import { type Caller, scopeRefusal } from '../access/credential.js';
+import { scopeRefusal } from '../access/authenticate.js';
+import type { Caller } from '../access/credential.js';
 import type { Call, Machine, Webhooks } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';

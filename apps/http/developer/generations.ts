@@ -20,7 +20,7 @@ import {
   viewGeneration,
 } from '../../../core/generation/read-generations.js';
 import { NO_WAIT, waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
-import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
 import type { JsonObject } from '../../../core/json.js';
 import { pageByToken } from '../../page-token.js';
 import { headerText, headerValues } from '../host/request.js';

@@ -1,4 +1,4 @@
-import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
 import type { JsonObject } from '../../../core/json.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload } from '../../../core/uploads/manage-uploads.js';

@@ -10,7 +10,7 @@ import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { isTerminal, type Operation } from '../../../core/generation/generation.js';
 import { GENERATION_REQUEST_SCHEMA, requestWording } from '../../../core/generation/quote.js';
 import { waitForGeneration } from '../../../core/generation/wait-for-generation.js';
-import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { SignedRequest } from '../../../core/ports/object-store.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { nearKeys, routeOf } from '../../../core/catalog/find-model.js';
+import { nearKeys } from '../../../core/catalog/find-model.js';
+import { routeOf } from '../../../core/generation/run/executions.js';
 import { creditsByOutputs, type PriceTerms, type PriceUnit, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
 import { imageModel } from '../../fixtures/models.js';

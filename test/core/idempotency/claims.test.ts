@@ -1,8 +1,14 @@
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { orThrow, ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { type ClaimKey, readIdempotencyKey } from '../../../core/idempotency/claim.js';
-import { claim, type Claimed, type ClaimTarget, freeClaim } from '../../../core/idempotency/claims.js';
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
+import {
+  claim,
+  type Claimed,
+  type ClaimTarget,
+  freeClaim,
+  readIdempotencyKey,
+} from '../../../core/idempotency/claims.js';
 import type { ClaimStore } from '../../../core/ports/stores.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryClaimStore } from '../../adapters/memory/generation-stores.js';

@@ -37,8 +37,8 @@ Two requests with one key are accepted by the same write.
 
 refused-before-the-key-is-read: 11, core/generation/create-generation.js, seed 2
 A repeated request is refused for what it would need if it were new.
-- if ((await context.claims.read(key)) === null) return first;
-+ return first;
+- if ((await context.claims.read(key)) === null) throw first;
++ throw first;
 
 claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 37
 A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.

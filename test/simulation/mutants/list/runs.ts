@@ -24,8 +24,8 @@ A deadline that has passed ends the generation under the hands of the worker tha
 
 conflict-keeps-the-old-state: 7 10, core/generation/settle-generation.js, seed 2
 After a lost race only the version is read anew, and what the other process wrote is overwritten.
-- current = newest; } return changedTooOften();
-+ current = { ...current, version: newest.version }; } return changedTooOften();
+- current = newest; } throw changedTooOften();
++ current = { ...current, version: newest.version }; } throw changedTooOften();
 
 version-does-not-grow: 7, core/generation/decide.js, seed 1
 A write leaves the version as it was, so that two of them do not see each other.
