@@ -1,10 +1,9 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import type { Context } from '../../../core/context.js';
 import { CredentialAccess, type CredentialAccessParts, type CredentialRates } from '../host/authenticate.js';
-import { readNoBody } from '../host/request.js';
-import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpRoute } from '../host/server.js';
 import { docsRoutes } from './openapi.js';
-import { type Api, type PublicRoute, serveProtected } from './operation.js';
+import { type Api, serveProtected, servePublic } from './operation.js';
 import { BASE, ROUTES } from './routes.js';
 
 export interface DeveloperApiOptions {
@@ -51,13 +50,5 @@ export function developerApi({
       serve: route.scope === undefined ? servePublic(route, api) : serveProtected(route, api),
     }));
     return [createRouter(routes, BASE), createRouter(docsRoutes(context.settings))];
-  };
-}
-
-/** Reads the body of a public route, which takes none, before its handler. */
-function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: Api): HttpHandler {
-  return async (ctx) => {
-    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    await operation.serve(ctx, context);
   };
 }

@@ -1,5 +1,4 @@
 import { getModel } from '../../../core/catalog/find-model.js';
-import type { Context } from '../../../core/context.js';
 import { getBalance, listEntries } from '../../../core/credits/operate.js';
 import type { JsonObject } from '../../../core/json.js';
 import {
@@ -13,8 +12,7 @@ import {
 } from '../../../core/usage/read-usage.js';
 import { cursorOf, tokenOf } from '../../page-token.js';
 import { hasCurrent, prefersCsv } from '../host/request.js';
-import { sendAnswer, sendStream } from '../host/send.js';
-import type { RoutedContext } from '../host/server.js';
+import { type Answer, sendStream } from '../host/send.js';
 import { CATALOG_SCHEMA, MODEL_SCHEMA, renderCatalog, renderModel } from '../render/catalog.js';
 import {
   BALANCE_SCHEMA,
@@ -28,99 +26,13 @@ import {
 } from '../render/credits.js';
 import {
   PAGE_PARAMETERS,
-  type ProtectedOperation,
-  type PublicOperation,
+  type PublicContext,
+  publicRoute,
   type QueryParameters,
-  readEmptyBody,
+  read,
   readPage,
-  readParameters,
+  type Route,
 } from './operation.js';
-
-export const listModelsOperation: PublicOperation = {
-  operationId: 'listModels',
-  summary: 'List the models',
-  description: 'Public. Use the exact model_key, operations and input_schema values from here.',
-  status: 200,
-  data: CATALOG_SCHEMA,
-  errors: [],
-  async serve(ctx, { catalog, digests }) {
-    const models = catalog.models();
-    await sendSnapshot(ctx, digests, models, () => renderCatalog(models));
-  },
-};
-
-export const getModelOperation: PublicOperation = {
-  operationId: 'getModel',
-  summary: 'Get one model',
-  description: 'Public. The model as it is in the list.',
-  status: 200,
-  data: MODEL_SCHEMA,
-  errors: ['NOT_FOUND'],
-  async serve(ctx, { catalog, digests }) {
-    const model = getModel({ catalog }, ctx.params['model_key'] ?? '');
-    await sendSnapshot(ctx, digests, model, () => renderModel(model));
-  },
-};
-
-interface Snapshot {
-  readonly data: string;
-  readonly etag: string;
-}
-
-/** A catalog snapshot never changes, so each part of it is rendered once. */
-const SNAPSHOTS = new WeakMap<object, Snapshot>();
-
-/** Sends a list or a model of a snapshot with its ETag, or 304 if the client has it. */
-async function sendSnapshot(
-  ctx: RoutedContext,
-  digests: Context['digests'],
-  part: object,
-  render: () => JsonObject,
-): Promise<void> {
-  let snapshot = SNAPSHOTS.get(part);
-  if (!snapshot) {
-    const data = render();
-    // The ETag is weak because the envelope around the data differs with every request.
-    snapshot = { data: JSON.stringify(data), etag: `W/"${digests.ofJson(data).slice(0, 32)}"` };
-    SNAPSHOTS.set(part, snapshot);
-  }
-  const headers = { 'ETag': snapshot.etag, 'Cache-Control': 'no-cache' };
-  if (!hasCurrent(ctx.req, snapshot.etag)) return sendAnswer(ctx, 200, { data: snapshot.data, headers });
-  ctx.set(headers);
-  ctx.status = 304;
-}
-
-export const getCreditsOperation: ProtectedOperation = {
-  operationId: 'getCredits',
-  summary: "Get the account's credit balance",
-  status: 200,
-  data: BALANCE_SCHEMA,
-  errors: [],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    await sendAnswer(ctx, 200, { data: renderBalance(await getBalance(context, caller)) });
-  },
-};
-
-export const listEntriesOperation: ProtectedOperation = {
-  operationId: 'listCreditEntries',
-  summary: "List the account's ledger entries",
-  description:
-    'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page.',
-  status: 200,
-  query: PAGE_PARAMETERS,
-  data: STATEMENT_SCHEMA,
-  errors: ['FIELD_INVALID'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const query = readParameters(ctx, PAGE_PARAMETERS);
-    await readEmptyBody(ctx);
-    const list = `statement of ${caller.accountId}`;
-    const statement = await listEntries(context, caller, cursorOf(readPage(query), list, 'cursor'));
-    await sendAnswer(ctx, 200, { data: renderStatement(statement, tokenOf(list, statement.nextCursor)) });
-  },
-};
 
 const USAGE_PARAMETERS: QueryParameters = {
   by: {
@@ -139,31 +51,97 @@ const USAGE_PARAMETERS: QueryParameters = {
   ...PAGE_PARAMETERS,
 };
 
-export const getUsageOperation: ProtectedOperation = {
-  operationId: 'getUsage',
-  summary: 'Add up what was used',
-  description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
-  status: 200,
-  query: USAGE_PARAMETERS,
-  data: USAGE_SCHEMA,
-  otherMediaType: 'text/csv',
-  errors: ['FIELD_INVALID'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const query = readParameters(ctx, USAGE_PARAMETERS);
-    await readEmptyBody(ctx);
-    ctx.res.setHeader('Vary', 'Accept');
-    const request = readUsageRequest({ by: query['by'], from: query['from'], to: query['to'] }, context.clock.now());
-    if (prefersCsv(ctx.req)) {
-      const groups = await readAllUsage(context, caller, request);
-      return sendStream(ctx, {
-        stream: () => renderUsageCsv(request.by, groups),
-        mediaType: 'text/csv; charset=utf-8; header=present',
-        headers: { 'Content-Disposition': `attachment; filename="usage-${request.from}-${request.to}.csv"` },
-      });
-    }
-    const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
-    const usage = await readUsage(context, caller, request, cursorOf(readPage(query), list, 'cursor'));
-    await sendAnswer(ctx, 200, { data: renderUsage(usage, tokenOf(list, usage.nextCursor)) });
-  },
-};
+/** The catalog, and the credits of the account. */
+export const MODEL_AND_CREDIT_ROUTES: readonly Route[] = [
+  publicRoute('/models', {
+    operationId: 'listModels',
+    summary: 'List the models',
+    description: 'Public. Use the exact model_key, operations and input_schema values from here.',
+    status: 200,
+    data: CATALOG_SCHEMA,
+    errors: [],
+    async answer({ context }, ctx) {
+      const models = context.catalog.models();
+      return snapshotOf(ctx, models, () => renderCatalog(models));
+    },
+  }),
+  publicRoute('/models/:model_key', {
+    operationId: 'getModel',
+    summary: 'Get one model',
+    description: 'Public. The model as it is in the list.',
+    status: 200,
+    data: MODEL_SCHEMA,
+    errors: ['NOT_FOUND'],
+    async answer({ context }, ctx) {
+      const model = getModel(context, ctx.params['model_key'] ?? '');
+      return snapshotOf(ctx, model, () => renderModel(model));
+    },
+  }),
+  read('GET', '/credits', 'credits:read', {
+    operationId: 'getCredits',
+    summary: "Get the account's credit balance",
+    status: 200,
+    data: BALANCE_SCHEMA,
+    errors: [],
+    answer: async ({ context, caller }) => ({ data: renderBalance(await getBalance(context, caller)) }),
+  }),
+  read('GET', '/credits/entries', 'credits:read', {
+    operationId: 'listCreditEntries',
+    summary: "List the account's ledger entries",
+    description:
+      'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page.',
+    status: 200,
+    query: PAGE_PARAMETERS,
+    data: STATEMENT_SCHEMA,
+    errors: ['FIELD_INVALID'],
+    async answer({ context, caller, query }) {
+      const list = `statement of ${caller.accountId}`;
+      const statement = await listEntries(context, caller, cursorOf(readPage(query), list, 'cursor'));
+      return { data: renderStatement(statement, tokenOf(list, statement.nextCursor)) };
+    },
+  }),
+  read('GET', '/usage', 'credits:read', {
+    operationId: 'getUsage',
+    summary: 'Add up what was used',
+    description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
+    status: 200,
+    query: USAGE_PARAMETERS,
+    data: USAGE_SCHEMA,
+    otherMediaType: 'text/csv',
+    errors: ['FIELD_INVALID'],
+    async answer({ context, caller, query }, ctx) {
+      ctx.res.setHeader('Vary', 'Accept');
+      const request = readUsageRequest({ by: query['by'], from: query['from'], to: query['to'] }, context.clock.now());
+      if (prefersCsv(ctx.req)) {
+        const groups = await readAllUsage(context, caller, request);
+        return sendStream(ctx, {
+          stream: () => renderUsageCsv(request.by, groups),
+          mediaType: 'text/csv; charset=utf-8; header=present',
+          headers: { 'Content-Disposition': `attachment; filename="usage-${request.from}-${request.to}.csv"` },
+        });
+      }
+      const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
+      const usage = await readUsage(context, caller, request, cursorOf(readPage(query), list, 'cursor'));
+      return { data: renderUsage(usage, tokenOf(list, usage.nextCursor)) };
+    },
+  }),
+];
+
+/** A catalog snapshot never changes, so each part of it is rendered once. */
+const SNAPSHOTS = new WeakMap<object, { readonly data: string; readonly etag: string }>();
+
+/** A list or a model of a snapshot with its ETag. Answers with 304 if the client has it. */
+function snapshotOf(ctx: PublicContext, part: object, render: () => JsonObject): Answer | undefined {
+  let snapshot = SNAPSHOTS.get(part);
+  if (!snapshot) {
+    const data = render();
+    // The ETag is weak because the envelope around the data differs with every request.
+    snapshot = { data: JSON.stringify(data), etag: `W/"${ctx.state.context.digests.ofJson(data).slice(0, 32)}"` };
+    SNAPSHOTS.set(part, snapshot);
+  }
+  const headers = { 'ETag': snapshot.etag, 'Cache-Control': 'no-cache' };
+  if (!hasCurrent(ctx.req, snapshot.etag)) return { data: snapshot.data, headers };
+  ctx.set(headers);
+  ctx.status = 304;
+  return undefined;
+}

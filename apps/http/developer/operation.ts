@@ -4,6 +4,7 @@ import type { Waits } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Waiting } from '../../../core/generation/wait-for-generation.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { PageRequest } from '../../../core/paging.js';
 import type { Settings } from '../../../core/settings.js';
@@ -18,6 +19,7 @@ import {
 import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
 import {
   declaredBytes,
+  headerValues,
   preferredWait,
   readBody,
   readNoBody,
@@ -29,7 +31,7 @@ import {
 import { type Answer, sendAnswer, sendStream } from '../host/send.js';
 import type { HttpHandler, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
-import type { TitledSchema } from '../render/schema-parts.js';
+import { type TitledSchema, UUID } from '../render/schema-parts.js';
 
 /** The OpenAPI description of an operation. */
 interface Description {
@@ -77,12 +79,18 @@ export interface RequestBody {
   readonly limited?: (settings: Settings) => JsonObject;
 }
 
+/**
+ * Its use case, with the state of the request, whose checks have passed. Returns what the envelope of a success has, or
+ * nothing if it has answered by itself.
+ */
+type Answering<C extends RoutedContext> = (state: C['state'], ctx: C) => Promise<Answer | undefined | void>;
+
 export interface ProtectedOperation extends Description {
-  readonly serve: (ctx: ApiContext) => Promise<void>;
+  readonly answer: Answering<ApiContext>;
 }
 
 export interface PublicOperation extends Description {
-  readonly serve: (ctx: RoutedContext, context: Context) => Promise<void>;
+  readonly answer: Answering<PublicContext>;
 }
 
 export interface PublicRoute {
@@ -105,6 +113,20 @@ export interface ProtectedRoute {
 
 export type Route = PublicRoute | ProtectedRoute;
 
+export function publicRoute(path: string, operation: PublicOperation): PublicRoute {
+  return { method: 'GET', path, operation };
+}
+
+type Protected = (
+  ...given: [method: ProtectedRoute['method'], path: string, scope: Scope, operation: ProtectedOperation]
+) => ProtectedRoute;
+
+export const read: Protected = (method, path, scope, operation) => ({ method, path, scope, operation, rate: 'reads' });
+export const write: Protected = (method, path, scope, operation) => ({
+  ...read(method, path, scope, operation),
+  rate: 'writes',
+});
+
 /** The parts that the handlers of one front of the API share. */
 export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
@@ -119,14 +141,20 @@ export interface ApiState extends HttpState {
   context: Context;
   caller: Caller;
   admission: Admission;
+  operation: ProtectedOperation;
+  /** The query parameters that were sent; none where the operation takes none. */
+  query: Readonly<Record<string, string>>;
 }
 
 export type ApiContext = RoutedContext & { readonly state: ApiState };
+/** Of a request that has no sender. */
+export type PublicContext = RoutedContext & { readonly state: HttpState & Pick<ApiState, 'context'> };
 
-/** The checks of a protected route, in the order in which their errors take precedence, and then its handler. */
+/** The checks of a protected route, in the order in which their errors take precedence, and then its use case. */
 export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: Api): HttpHandler {
   const { context, access, rates } = api;
   const rules = { access, clock: context.clock, rateLimit: rates[rate], maxBodyBytes: MAX_BODY_BYTES };
+  const parameters = operation.query && Object.keys(operation.query);
   return async (routed) => {
     const ctx = routed as ApiContext;
     const { req, state, params } = ctx;
@@ -137,7 +165,22 @@ export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: 
     state.api = api;
     state.context = context;
     state.admission = admission;
-    await operation.serve(ctx);
+    state.operation = operation;
+    state.query = parameters === undefined ? NO_QUERY : readQuery(state.target.query, parameters);
+    if (operation.body === undefined) await readEmptyBody(ctx);
+    const answer = await operation.answer(state, ctx);
+    if (answer !== undefined) await sendAnswer(ctx, operation.status, answer);
+  };
+}
+
+const NO_QUERY: ApiState['query'] = {};
+
+/** Reads the body of a public route, which takes none, and then calls its use case. */
+export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: Api): HttpHandler {
+  return async (ctx) => {
+    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
+    const answer = await operation.answer(Object.assign(ctx.state, { context }), ctx as PublicContext);
+    if (answer !== undefined) await sendAnswer(ctx, operation.status, answer);
   };
 }
 
@@ -149,30 +192,34 @@ export function readJson(ctx: ApiContext, required = true): Promise<Json> {
 }
 
 /** Reads the body of a request that takes none. Throws as `readNoBody` of the host does. */
-export async function readEmptyBody(ctx: ApiContext): Promise<void> {
+async function readEmptyBody(ctx: ApiContext): Promise<void> {
   if (declaredBytes(ctx.req) === 0) return;
   const { api, admission } = ctx.state;
   const rules = { timeoutMs: api.bodyTimeoutMs };
   await readAdmittedBody(ctx, admission, (arrived) => readNoBody(ctx.req, { ...rules, arrived }));
 }
 
+/** Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */
+export function readKey({ req }: ApiContext): string {
+  return readIdempotencyKey(headerValues(req, 'idempotency-key'));
+}
+
 /**
- * Sends what `answer` returns. If the client prefers to wait for the end of a generation (`Prefer: wait`), the request
+ * Answers with what `answer` returns. If the client prefers to wait for the end of a generation (`Prefer: wait`), the request
  * continues after its handler has returned, so that the handler holds no memory meanwhile.
  */
-export async function sendOrWait(
+export async function answerOrWait(
   ctx: ApiContext,
-  status: number,
   answer: (wait: Waiting | undefined) => Promise<Answer>,
-): Promise<void> {
+): Promise<Answer | void> {
   const seconds = preferredWait(ctx.req);
-  if (seconds === undefined) return sendAnswer(ctx, status, await answer(undefined));
+  if (seconds === undefined) return answer(undefined);
   ctx.state.later = duringRequest(ctx, async (until) => {
     const answered = await answer({ waitMs: seconds * 1_000, until });
     // The credential may have been revoked in the meantime.
     await ctx.state.api.access.authenticate(ctx);
     ctx.res.setHeader('Preference-Applied', `wait=${seconds}`);
-    await sendAnswer(ctx, status, answered);
+    await sendAnswer(ctx, ctx.state.operation.status, answered);
   });
 }
 
@@ -200,11 +247,6 @@ async function duringRequest(ctx: ApiContext, work: (until: RequestWait) => Prom
   } finally {
     until.end();
   }
-}
-
-/** The query parameters that were sent. Throws FIELD_INVALID for one that the operation does not take. */
-export function readParameters({ state }: ApiContext, taken: QueryParameters): Readonly<Record<string, string>> {
-  return readQuery(state.target.query, Object.keys(taken));
 }
 
 const DEFAULT_LIMIT = 20;
@@ -249,4 +291,9 @@ export const CREATED_BETWEEN = {
 /** Throws FIELD_INVALID. */
 export function readCreatedBetween(query: Readonly<Record<string, string>>) {
   return { createdFrom: readTime(query, 'created_after'), createdBefore: readTime(query, 'created_before') };
+}
+
+/** The answer of an operation that removes something: its id. */
+export function removedSchema(title: string, name: string): TitledSchema {
+  return { title, type: 'object', required: [name], properties: { [name]: UUID } };
 }

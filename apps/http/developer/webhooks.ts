@@ -15,8 +15,7 @@ import {
 } from '../../../core/webhooks/manage-endpoints.js';
 import { cursorOf, pageByToken, tokenOf } from '../../page-token.js';
 import { readTime } from '../host/request.js';
-import { sendAnswer } from '../host/send.js';
-import { NEXT_CURSOR, UUID } from '../render/schema-parts.js';
+import { NEXT_CURSOR } from '../render/schema-parts.js';
 import {
   CREATED_WEBHOOK_SCHEMA,
   DELIVERY_SCHEMA,
@@ -31,134 +30,15 @@ import {
   CREATED_BETWEEN,
   EXAMPLE_TIME,
   PAGE_PARAMETERS,
-  type ProtectedOperation,
   type QueryParameters,
+  read,
   readCreatedBetween,
-  readEmptyBody,
   readJson,
   readPage,
-  readParameters,
+  removedSchema,
+  type Route,
+  write,
 } from './operation.js';
-
-export const createWebhookOperation: ProtectedOperation = {
-  operationId: 'createWebhook',
-  summary: 'Create a webhook',
-  description: "Its address is told of the events of all generations of the credential's App.",
-  status: 201,
-  data: CREATED_WEBHOOK_SCHEMA,
-  body: {
-    schema: CREATE_WEBHOOK_SCHEMA,
-    schemaName: 'CreateWebhookRequest',
-    required: true,
-    example: { url: 'https://app.example/webhooks/darkroom', events: ['generation.succeeded', 'generation.failed'] },
-  },
-  errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CONFLICT'],
-  responseHeaders: ['Location'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const body = await readJson(ctx);
-    const { endpoint, ...secret } = await createEndpoint(context, caller, body);
-    const now = context.clock.now();
-    await sendAnswer(ctx, 201, {
-      data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
-      headers: { Location: `/api/v1/developer/webhooks/${endpoint.endpointId}` },
-    });
-  },
-};
-
-export const getWebhookOperation: ProtectedOperation = {
-  operationId: 'getWebhook',
-  summary: 'Get a webhook',
-  status: 200,
-  data: WEBHOOK_SCHEMA,
-  errors: ['NOT_FOUND'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    const endpoint = await getEndpoint(context, caller, idOf(ctx));
-    await sendAnswer(ctx, 200, { data: renderWebhook(endpoint, context.clock.now()) });
-  },
-};
-
-export const listWebhooksOperation: ProtectedOperation = {
-  operationId: 'listWebhooks',
-  summary: 'List webhooks',
-  description: "Those of the credential's App, at most ten, in the order of their creation.",
-  status: 200,
-  data: {
-    title: 'WebhookList',
-    type: 'object',
-    required: ['webhooks'],
-    properties: { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } },
-  },
-  errors: [],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    const endpoints = await listEndpoints(context, caller);
-    const now = context.clock.now();
-    await sendAnswer(ctx, 200, { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } });
-  },
-};
-
-export const updateWebhookOperation: ProtectedOperation = {
-  operationId: 'updateWebhook',
-  summary: 'Change a webhook',
-  description:
-    'What the request does not name stays as it is. What a disabled webhook was not told is not sent when it is enabled again: replay it.',
-  status: 200,
-  data: WEBHOOK_SCHEMA,
-  body: {
-    schema: UPDATE_WEBHOOK_SCHEMA,
-    schemaName: 'UpdateWebhookRequest',
-    required: true,
-    example: { enabled: false },
-  },
-  errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const body = await readJson(ctx);
-    const endpoint = await updateEndpoint(context, caller, idOf(ctx), body);
-    await sendAnswer(ctx, 200, { data: renderWebhook(endpoint, context.clock.now()) });
-  },
-};
-
-export const deleteWebhookOperation: ProtectedOperation = {
-  operationId: 'deleteWebhook',
-  summary: 'Delete a webhook',
-  description: 'Nothing more is sent to it, and its log of deliveries can no longer be read.',
-  status: 200,
-  data: {
-    title: 'DeletedWebhook',
-    type: 'object',
-    required: ['webhook_id'],
-    properties: { webhook_id: UUID },
-  },
-  errors: ['NOT_FOUND'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    const id = idOf(ctx);
-    await deleteEndpoint(context, caller, id);
-    await sendAnswer(ctx, 200, { data: { webhook_id: id.toLowerCase() } });
-  },
-};
-
-export const rotateWebhookSecretOperation: ProtectedOperation = {
-  operationId: 'rotateWebhookSecret',
-  summary: "Give a webhook a new secret, or make the App's default one",
-  description:
-    'Messages are signed by the secret before it too for a day more. `default` in place of the id names the secret that signs messages to the address of a single generation, which its Darkroom-Webhook-Url gave.',
-  status: 201,
-  data: WEBHOOK_SECRET_SCHEMA,
-  errors: ['NOT_FOUND'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    const secret = await rotateSecret(context, caller, idOf(ctx));
-    await sendAnswer(ctx, 201, { data: renderSecret(secret, context.clock.now()) });
-  },
-};
 
 const DELIVERY_PARAMETERS: QueryParameters = {
   ...PAGE_PARAMETERS,
@@ -169,55 +49,6 @@ const DELIVERY_PARAMETERS: QueryParameters = {
     description: 'Those that are in this state now.',
   },
   ...CREATED_BETWEEN,
-};
-
-export const listDeliveriesOperation: ProtectedOperation = {
-  operationId: 'listWebhookDeliveries',
-  summary: 'List what a webhook was told',
-  description:
-    'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
-  status: 200,
-  query: DELIVERY_PARAMETERS,
-  data: {
-    title: 'WebhookDeliveryList',
-    type: 'object',
-    required: ['deliveries'],
-    properties: { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
-  },
-  errors: ['FIELD_INVALID', 'NOT_FOUND'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const query = readParameters(ctx, DELIVERY_PARAMETERS);
-    await readEmptyBody(ctx);
-    const id = idOf(ctx);
-    const filter = {
-      state: readDeliveryState(query['state']),
-      ...readCreatedBetween(query),
-    };
-    const { items, nextCursor } = await pageByToken(
-      readPage(query),
-      `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`,
-      (page) => listDeliveries(context, caller, id, filter, page),
-      'cursor',
-    );
-    await sendAnswer(ctx, 200, { data: { deliveries: items.map(renderDelivery), next_cursor: nextCursor } });
-  },
-};
-
-export const replayDeliveryOperation: ProtectedOperation = {
-  operationId: 'replayWebhookDelivery',
-  summary: 'Send a delivery again',
-  description:
-    'At once, under the same webhook-id and with as many attempts as a new one. The message has the generation as it is now.',
-  status: 202,
-  data: DELIVERY_SCHEMA,
-  errors: ['NOT_FOUND', 'CONFLICT'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    await readEmptyBody(ctx);
-    const delivery = await replayDelivery(context, caller, idOf(ctx), ctx.params['delivery_id'] ?? '');
-    await sendAnswer(ctx, 202, { data: renderDelivery(delivery) });
-  },
 };
 
 const REPLAY_REQUEST_SCHEMA = {
@@ -236,6 +67,184 @@ const REPLAY_REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
+/** Webhooks of an App, and what they were told. */
+export const WEBHOOK_ROUTES: readonly Route[] = [
+  write('POST', '/webhooks', 'webhooks:manage', {
+    operationId: 'createWebhook',
+    summary: 'Create a webhook',
+    description: "Its address is told of the events of all generations of the credential's App.",
+    status: 201,
+    data: CREATED_WEBHOOK_SCHEMA,
+    body: {
+      schema: CREATE_WEBHOOK_SCHEMA,
+      schemaName: 'CreateWebhookRequest',
+      required: true,
+      example: { url: 'https://app.example/webhooks/darkroom', events: ['generation.succeeded', 'generation.failed'] },
+    },
+    errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CONFLICT'],
+    responseHeaders: ['Location'],
+    async answer({ context, caller }, ctx) {
+      const { endpoint, ...secret } = await createEndpoint(context, caller, await readJson(ctx));
+      const now = context.clock.now();
+      return {
+        data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
+        headers: { Location: `/api/v1/developer/webhooks/${endpoint.endpointId}` },
+      };
+    },
+  }),
+  read('GET', '/webhooks', 'webhooks:manage', {
+    operationId: 'listWebhooks',
+    summary: 'List webhooks',
+    description: "Those of the credential's App, at most ten, in the order of their creation.",
+    status: 200,
+    data: {
+      title: 'WebhookList',
+      type: 'object',
+      required: ['webhooks'],
+      properties: { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } },
+    },
+    errors: [],
+    async answer({ context, caller }) {
+      const endpoints = await listEndpoints(context, caller);
+      const now = context.clock.now();
+      return { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } };
+    },
+  }),
+  read('GET', '/webhooks/:webhook_id', 'webhooks:manage', {
+    operationId: 'getWebhook',
+    summary: 'Get a webhook',
+    status: 200,
+    data: WEBHOOK_SCHEMA,
+    errors: ['NOT_FOUND'],
+    async answer({ context, caller }, ctx) {
+      const endpoint = await getEndpoint(context, caller, idOf(ctx));
+      return { data: renderWebhook(endpoint, context.clock.now()) };
+    },
+  }),
+  write('PATCH', '/webhooks/:webhook_id', 'webhooks:manage', {
+    operationId: 'updateWebhook',
+    summary: 'Change a webhook',
+    description:
+      'What the request does not name stays as it is. What a disabled webhook was not told is not sent when it is enabled again: replay it.',
+    status: 200,
+    data: WEBHOOK_SCHEMA,
+    body: {
+      schema: UPDATE_WEBHOOK_SCHEMA,
+      schemaName: 'UpdateWebhookRequest',
+      required: true,
+      example: { enabled: false },
+    },
+    errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
+    async answer({ context, caller }, ctx) {
+      const endpoint = await updateEndpoint(context, caller, idOf(ctx), await readJson(ctx));
+      return { data: renderWebhook(endpoint, context.clock.now()) };
+    },
+  }),
+  write('DELETE', '/webhooks/:webhook_id', 'webhooks:manage', {
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    description: 'Nothing more is sent to it, and its log of deliveries can no longer be read.',
+    status: 200,
+    data: removedSchema('DeletedWebhook', 'webhook_id'),
+    errors: ['NOT_FOUND'],
+    async answer({ context, caller }, ctx) {
+      const id = idOf(ctx);
+      await deleteEndpoint(context, caller, id);
+      return { data: { webhook_id: id.toLowerCase() } };
+    },
+  }),
+  write('POST', '/webhooks/:webhook_id/secret', 'webhooks:manage', {
+    operationId: 'rotateWebhookSecret',
+    summary: "Give a webhook a new secret, or make the App's default one",
+    description:
+      'Messages are signed by the secret before it too for a day more. `default` in place of the id names the secret that signs messages to the address of a single generation, which its Darkroom-Webhook-Url gave.',
+    status: 201,
+    data: WEBHOOK_SECRET_SCHEMA,
+    errors: ['NOT_FOUND'],
+    async answer({ context, caller }, ctx) {
+      const secret = await rotateSecret(context, caller, idOf(ctx));
+      return { data: renderSecret(secret, context.clock.now()) };
+    },
+  }),
+  read('GET', '/webhooks/:webhook_id/deliveries', 'webhooks:manage', {
+    operationId: 'listWebhookDeliveries',
+    summary: 'List what a webhook was told',
+    description:
+      'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
+    status: 200,
+    query: DELIVERY_PARAMETERS,
+    data: {
+      title: 'WebhookDeliveryList',
+      type: 'object',
+      required: ['deliveries'],
+      properties: { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
+    },
+    errors: ['FIELD_INVALID', 'NOT_FOUND'],
+    async answer({ context, caller, query }, ctx) {
+      const id = idOf(ctx);
+      const filter = { state: readDeliveryState(query['state']), ...readCreatedBetween(query) };
+      const { items, nextCursor } = await pageByToken(
+        readPage(query),
+        `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`,
+        (page) => listDeliveries(context, caller, id, filter, page),
+        'cursor',
+      );
+      return { data: { deliveries: items.map(renderDelivery), next_cursor: nextCursor } };
+    },
+  }),
+  write('POST', '/webhooks/:webhook_id/deliveries/:delivery_id/replay', 'webhooks:manage', {
+    operationId: 'replayWebhookDelivery',
+    summary: 'Send a delivery again',
+    description:
+      'At once, under the same webhook-id and with as many attempts as a new one. The message has the generation as it is now.',
+    status: 202,
+    data: DELIVERY_SCHEMA,
+    errors: ['NOT_FOUND', 'CONFLICT'],
+    async answer({ context, caller }, ctx) {
+      const delivery = await replayDelivery(context, caller, idOf(ctx), ctx.params['delivery_id'] ?? '');
+      return { data: renderDelivery(delivery) };
+    },
+  }),
+  write('POST', '/webhooks/:webhook_id/replay', 'webhooks:manage', {
+    operationId: 'replayWebhookDeliveries',
+    summary: 'Send the deliveries of a time again',
+    description:
+      'Examines up to a hundred, newest first; while there is a `next_cursor`, there are more: send the same request with it. What was cancelled stays so.',
+    status: 202,
+    data: {
+      title: 'ReplayedWebhookDeliveries',
+      type: 'object',
+      required: ['replayed'],
+      properties: {
+        replayed: { type: 'integer', minimum: 0, description: 'How many are sent again.' },
+        next_cursor: NEXT_CURSOR,
+      },
+    },
+    body: {
+      schema: REPLAY_REQUEST_SCHEMA,
+      schemaName: 'ReplayWebhookDeliveriesRequest',
+      required: true,
+      limited: documentedReplaySchema,
+      example: { created_after: EXAMPLE_TIME },
+    },
+    errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
+    async answer({ context, caller }, ctx) {
+      const id = idOf(ctx);
+      const sent = await readJson(ctx);
+      const { cursor, ...range }: ReplayRequest = readBody<ReplayRequest>(context, REPLAY_REQUEST_SCHEMA, sent);
+      const filter = {
+        state: readDeliveryState(range.state),
+        createdFrom: readTime(range, 'created_after'),
+        createdBefore: readTime(range, 'created_before'),
+      };
+      const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
+      const from = cursorOf({ limit: 1, ...(cursor === undefined ? {} : { cursor }) }, list, 'cursor').cursor;
+      const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, from);
+      return { data: { replayed, next_cursor: tokenOf(list, nextCursor) } };
+    },
+  }),
+];
+
 /** The schema for the document: times are read after the shape is checked. */
 function documentedReplaySchema(): JsonObject {
   const { properties } = REPLAY_REQUEST_SCHEMA;
@@ -248,46 +257,6 @@ function documentedReplaySchema(): JsonObject {
 }
 
 type ReplayRequest = Partial<Record<keyof (typeof REPLAY_REQUEST_SCHEMA)['properties'], string>>;
-
-export const replayDeliveriesOperation: ProtectedOperation = {
-  operationId: 'replayWebhookDeliveries',
-  summary: 'Send the deliveries of a time again',
-  description:
-    'Examines up to a hundred, newest first; while there is a `next_cursor`, there are more: send the same request with it. What was cancelled stays so.',
-  status: 202,
-  data: {
-    title: 'ReplayedWebhookDeliveries',
-    type: 'object',
-    required: ['replayed'],
-    properties: {
-      replayed: { type: 'integer', minimum: 0, description: 'How many are sent again.' },
-      next_cursor: NEXT_CURSOR,
-    },
-  },
-  body: {
-    schema: REPLAY_REQUEST_SCHEMA,
-    schemaName: 'ReplayWebhookDeliveriesRequest',
-    required: true,
-    limited: documentedReplaySchema,
-    example: { created_after: EXAMPLE_TIME },
-  },
-  errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
-  async serve(ctx) {
-    const { context, caller } = ctx.state;
-    const body = await readJson(ctx);
-    const id = idOf(ctx);
-    const { cursor, ...range }: ReplayRequest = readBody<ReplayRequest>(context, REPLAY_REQUEST_SCHEMA, body);
-    const filter = {
-      state: readDeliveryState(range.state),
-      createdFrom: readTime(range, 'created_after'),
-      createdBefore: readTime(range, 'created_before'),
-    };
-    const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
-    const from = cursorOf({ limit: 1, ...(cursor === undefined ? {} : { cursor }) }, list, 'cursor').cursor;
-    const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, from);
-    await sendAnswer(ctx, 202, { data: { replayed, next_cursor: tokenOf(list, nextCursor) } });
-  },
-};
 
 function idOf({ params }: ApiContext): string {
   return params['webhook_id'] ?? '';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiContext, ProtectedRoute } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { readQuery } from '../../../apps/http/host/request.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import type { Json, JsonObject } from '../../../core/json.js';
@@ -22,14 +23,13 @@ export function routeOf(operationId: string): ProtectedRoute {
 }
 
 /**
- * Calls the handler of a REST operation without a socket, and returns what a client would read. No real time passes.
+ * Calls the use case of a REST operation without a socket, and returns what a client would read. No real time passes.
  * Throws the error that the host would render.
  */
 export async function callRest(
   { operation }: ProtectedRoute,
   { context, caller, params = {}, query = '', idempotencyKey, body }: RestCall,
 ): Promise<{ readonly data: JsonObject; readonly replayed: boolean }> {
-  const headers = new Map<string, unknown>();
   const { clock } = context;
   const access = { authenticate: () => Promise.resolve(caller), follow: () => () => undefined };
   const state: ApiContext['state'] = {
@@ -37,6 +37,8 @@ export async function callRest(
     target: { path: '/', query },
     context,
     caller,
+    operation,
+    query: readQuery(query, Object.keys(operation.query ?? {})),
     admission: {
       rules: { access, clock, rateLimit: undefined, maxBodyBytes: 0 },
       caller,
@@ -53,17 +55,11 @@ export async function callRest(
   };
   const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
   const rawHeaders = idempotencyKey === undefined ? [] : ['Idempotency-Key', idempotencyKey];
-  const res = { setHeader: (name: string, value: unknown) => headers.set(name, value), statusCode: 200 };
-  await operation.serve({
-    req: requestOf(bytes, rawHeaders),
-    res,
-    params,
-    state,
-    method: 'POST',
-  } as unknown as ApiContext);
-  const { data } = JSON.parse(state.text ?? '{}') as { readonly data?: JsonObject };
-  if (data === undefined) throw new Error(`${operation.operationId} sent no envelope.`);
-  return { data, replayed: headers.get('Idempotency-Replayed') === 'true' };
+  const ctx = { req: requestOf(bytes, rawHeaders), params, state, method: 'POST' } as unknown as ApiContext;
+  const answer = await operation.answer(state, ctx);
+  if (answer === undefined) throw new Error(`${operation.operationId} sent no envelope.`);
+  const text = typeof answer.data === 'string' ? answer.data : JSON.stringify(answer.data);
+  return { data: JSON.parse(text) as JsonObject, replayed: answer.replayed === true };
 }
 
 /** A request that has arrived whole: its body is read within the call that subscribes to it. */
