@@ -20,20 +20,10 @@ import {
   withoutChallenge,
 } from '../pages/page.js';
 import type { ConsoleOperation, ConsoleOptions, ConsoleParts } from './console-operation.js';
-import { createKey, listApps, listKeys, listUsableApps, revokeKey } from './keys-and-apps.js';
-import { findGeneration, getInput, getOverview } from './overview.js';
-import { disconnect, endOtherSessions, endSession, listConnections, listSessions } from './sessions-and-connections.js';
-import {
-  addPasskey,
-  beginPasskey,
-  changePassword,
-  linkIdentity,
-  listIdentities,
-  listPasskeys,
-  removePasskey,
-  renamePasskey,
-  unlinkIdentity,
-} from './sign-in-ways.js';
+import { KEY_OPERATIONS } from './keys-and-apps.js';
+import { OVERVIEW_OPERATIONS } from './overview.js';
+import { SESSION_OPERATIONS } from './sessions-and-connections.js';
+import { SIGN_IN_OPERATIONS } from './sign-in-ways.js';
 import { guarded } from './operator/guarded.js';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 
@@ -45,30 +35,7 @@ export const SECTIONS = ['api-and-mcp', 'playground', 'generations', 'usage', 'w
 const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as const;
 
 /** The operations that the page calls, under `/console/api`. */
-const CONSOLE_OPERATIONS: readonly ConsoleOperation[] = [
-  getOverview,
-  findGeneration,
-  getInput,
-  listApps,
-  listUsableApps,
-  listKeys,
-  createKey,
-  revokeKey,
-  listConnections,
-  disconnect,
-  listSessions,
-  endSession,
-  endOtherSessions,
-  changePassword,
-  listPasskeys,
-  beginPasskey,
-  addPasskey,
-  renamePasskey,
-  removePasskey,
-  listIdentities,
-  linkIdentity,
-  unlinkIdentity,
-];
+const CONSOLE_OPERATIONS = [...OVERVIEW_OPERATIONS, ...KEY_OPERATIONS, ...SESSION_OPERATIONS, ...SIGN_IN_OPERATIONS];
 
 /** The account page, and the operations that it calls. */
 export function consolePages(options: ConsoleOptions): HttpFront {

@@ -3,6 +3,7 @@ import type { BodySchema, Wording } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
+import type { TypedSchema } from '../host/request.js';
 import type { StreamedAnswer } from '../host/send.js';
 import type { HttpShared, RoutedContext } from '../host/server.js';
 import type { BrowserSessions, SignInRates } from '../pages/browser-sessions.js';
@@ -49,6 +50,26 @@ export interface ConsoleOperation {
   readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
   /** The data of the envelope, or a stream instead. Throws `ServiceError`. */
   answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;
+}
+
+/** A request of the page that reads something. */
+export function get(path: string, answer: ConsoleOperation['answer']): ConsoleOperation {
+  return { method: 'GET', path, answer };
+}
+
+/** A request of the page that changes something, with an empty body. */
+export function post(path: string, answer: ConsoleOperation['answer']): ConsoleOperation {
+  return { method: 'POST', path, answer };
+}
+
+/** The same with a body. `wording` is for its fields. */
+export function postBody<B>(
+  path: string,
+  schema: TypedSchema<B>,
+  answer: (parts: ConsoleParts, call: Omit<ConsoleCall, 'body'> & { readonly body: B }) => Promise<object>,
+  wording: Wording = {},
+): ConsoleOperation {
+  return { method: 'POST', path, body: { schema, wording }, answer: answer as unknown as ConsoleOperation['answer'] };
 }
 
 /** A name in a body that the page sends. */

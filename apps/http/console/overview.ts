@@ -5,13 +5,12 @@ import { getGeneration } from '../../../core/generation/read-generations.js';
 import { isOperator } from '../../../core/people/operators.js';
 import { consoleApp } from '../../../core/people/own-keys.js';
 import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
-import type { ConsoleOperation } from './console-operation.js';
+import { type ConsoleOperation, get } from './console-operation.js';
 
-/** The signed-in person, their account, and the features of this service. */
-export const getOverview: ConsoleOperation = {
-  method: 'GET',
-  path: '/overview',
-  async answer({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) {
+/** What the page needs to know of the person and of single generations. */
+export const OVERVIEW_OPERATIONS: readonly ConsoleOperation[] = [
+  /** The signed-in person, their account, and the features of this service. */
+  get('/overview', async ({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) => {
     const { person, session } = signedIn;
     const account = await context.accounts.read(person.accountId, undefined, 'totals');
     if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
@@ -47,17 +46,16 @@ export const getOverview: ConsoleOperation = {
       first_request: (await exampleRequest(context, caller)) ?? null,
       provider_name: outsideProvider?.name ?? null,
     };
-  },
-};
-
-/**
- * The input of a generation of this page, so that it can be repeated; null once its content was removed. The input of
- * programs is not shown: it belongs to their users.
- */
-export const getInput: ConsoleOperation = {
-  method: 'GET',
-  path: '/playground/generations/:generation_id/input',
-  async answer({ context }, { ctx, signedIn: { person } }) {
+  }),
+  /** In which App a generation is: an address of one, and a line of the ledger, do not say. */
+  get('/generations/:generation_id', async ({ context }, { ctx, signedIn: { person } }) => {
+    return { app_id: await appOfGeneration(context, person, ctx.params['generation_id'] ?? '') };
+  }),
+  /**
+   * The input of a generation of this page, so that it can be repeated; null once its content was removed. The input of
+   * programs is not shown: it belongs to their users.
+   */
+  get('/playground/generations/:generation_id/input', async ({ context }, { ctx, signedIn: { person } }) => {
     const { appId } = await consoleApp(context, person.accountId);
     const caller = await callerOfPerson(context, person, appId);
     const generation = await getGeneration(context, caller, ctx.params['generation_id'] ?? '');
@@ -73,14 +71,5 @@ export const getInput: ConsoleOperation = {
         references: references.map(({ uploadId, role }) => ({ upload_id: uploadId, role })),
       },
     };
-  },
-};
-
-/** In which App a generation is: an address of one, and a line of the ledger, do not say. */
-export const findGeneration: ConsoleOperation = {
-  method: 'GET',
-  path: '/generations/:generation_id',
-  async answer({ context }, { ctx, signedIn: { person } }) {
-    return { app_id: await appOfGeneration(context, person, ctx.params['generation_id'] ?? '') };
-  },
-};
+  }),
+];

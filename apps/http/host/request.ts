@@ -1,8 +1,8 @@
 import { visit } from 'jsonc-parser';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
-import { fieldInvalid } from '../../../core/fields.js';
-import { escapePointerToken, type Json } from '../../../core/json.js';
+import { type BodySchema, fieldInvalid } from '../../../core/fields.js';
+import { escapePointerToken, type Json, type JsonObject } from '../../../core/json.js';
 import {
   MAX_BODY_DEPTH,
   MAX_BODY_NODES,
@@ -293,6 +293,32 @@ function refuseAmbiguity(text: string): void {
     },
     { disallowComments: true },
   );
+}
+
+/** How a field of a body is declared. */
+type Field = JsonObject & { readonly type: string };
+type ValueOf<F> = F extends { readonly type: 'string' }
+  ? string
+  : F extends { readonly type: 'integer' }
+    ? number
+    : F extends { readonly type: 'array'; readonly items: infer I }
+      ? readonly ValueOf<I>[]
+      : Json;
+
+/** The schema of a body; `T` is what conforms to it. */
+export type TypedSchema<T> = BodySchema & { readonly conforming?: T };
+
+/** The schema of a body with these fields and no other, all of them required unless `required` names fewer. */
+export function bodySchema<const P extends Readonly<Record<string, Field>>, R extends keyof P = keyof P>(
+  properties: P,
+  required: readonly R[] = Object.keys(properties) as unknown as R[],
+): TypedSchema<{ readonly [N in R]: ValueOf<P[N]> } & { readonly [N in Exclude<keyof P, R>]?: ValueOf<P[N]> }> {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 ? { required: required as readonly string[] as string[] } : {}),
+    properties,
+  };
 }
 
 function invalid(message: string): ServiceError {
