@@ -295,21 +295,21 @@ function refuseAmbiguity(text: string): void {
   );
 }
 
-/** How a field of a body is declared. */
-type Field = JsonObject & { readonly type: string };
+/** The schema of an object; `T` is what conforms to it. */
+export type TypedSchema<T> = BodySchema & { readonly conforming?: T };
+
 type ValueOf<F> = F extends { readonly type: 'string' }
   ? string
   : F extends { readonly type: 'integer' }
     ? number
     : F extends { readonly type: 'array'; readonly items: infer I }
       ? readonly ValueOf<I>[]
-      : Json;
+      : F extends TypedSchema<infer T>
+        ? T
+        : Json;
 
-/** The schema of a body; `T` is what conforms to it. */
-export type TypedSchema<T> = BodySchema & { readonly conforming?: T };
-
-/** The schema of a body with these fields and no other, all of them required unless `required` names fewer. */
-export function bodySchema<const P extends Readonly<Record<string, Field>>, R extends keyof P = keyof P>(
+/** The schema of an object with these fields and no other, all of them required unless `required` names fewer. */
+export function bodySchema<const P extends JsonObject, R extends keyof P = keyof P>(
   properties: P,
   required: readonly R[] = Object.keys(properties) as unknown as R[],
 ): TypedSchema<{ readonly [N in R]: ValueOf<P[N]> } & { readonly [N in Exclude<keyof P, R>]?: ValueOf<P[N]> }> {

@@ -16,16 +16,12 @@ export interface SpendingQuestion {
 /** `unable`: the client cannot ask anyone. `unanswered`: no one responded in time. */
 export type SpendingAnswer = 'yes' | 'no' | 'unable' | 'unanswered' | InputRequiredResult;
 
-/** How the client of a call is asked. */
-export interface Asking {
-  confirm(question: SpendingQuestion): Promise<SpendingAnswer>;
-}
-
-export const UNABLE: Asking = { confirm: () => Promise.resolve('unable') };
+/** Asks the client of a call. */
+export type Confirm = (question: SpendingQuestion) => Promise<SpendingAnswer>;
 
 const FIELD = 'confirm';
 
-export function formOf({ message, credits }: SpendingQuestion): ElicitRequestFormParams {
+function formOf({ message, credits }: SpendingQuestion): ElicitRequestFormParams {
   const field = { type: 'boolean', title: `Spend up to ${credits} credits` } as const;
   return {
     mode: 'form',
@@ -56,8 +52,8 @@ export function canShowForms(capabilities: unknown): boolean {
 
 const REPETITION_WITHIN_MS = 600_000;
 
-/** The additional data of a call that a client repeats. */
-export interface Repeated {
+/** What a client sends with a call that it repeats. */
+interface Repeated {
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: unknown;
 }
@@ -67,63 +63,45 @@ export interface Repeated {
  * state that goes with the question says for which request, which credential and how many credits it was, under a keyed
  * digest: no other yes is taken for this one.
  */
-export class AskingByRepetition implements Asking {
-  constructor(
-    private readonly parts: {
-      readonly digests: Digests;
-      readonly clock: Pick<Clock, 'now'>;
-      readonly credentialId: string;
-    },
-    private readonly repeated: Repeated,
-  ) {}
-
-  async confirm(question: SpendingQuestion): Promise<SpendingAnswer> {
-    const response = this.repeated.responses?.[FIELD];
-    if (response !== undefined && this.isFor(question)) return isYes(response) ? 'yes' : 'no';
-    const expiresAt = this.parts.clock.now() + REPETITION_WITHIN_MS;
-    return {
-      resultType: 'input_required',
-      inputRequests: { [FIELD]: { method: 'elicitation/create', params: formOf(question) } },
-      requestState: this.sealed(question, question.credits, expiresAt),
-    };
-  }
-
-  /** A yes to more credits is one to fewer. */
-  private isFor(question: SpendingQuestion): boolean {
-    const { state } = this.repeated;
+export function confirmByRepetition(
+  { digests, clock }: { readonly digests: Digests; readonly clock: Pick<Clock, 'now'> },
+  credentialId: string,
+  { responses, state }: Repeated,
+): Confirm {
+  const sealed = ({ subject }: SpendingQuestion, credits: number, expiresAt: number): string => {
+    const bound = digests.ofJson({ credentialId, subject, credits, expiresAt });
+    return `${credits}.${expiresAt}.${digests.keyed(`spending confirmed over MCP ${bound}`)}`;
+  };
+  /** Whether the response is to this question. A yes to more credits is one to fewer. */
+  const isFor = (question: SpendingQuestion): boolean => {
     if (typeof state !== 'string') return false;
     const [credits, expiresAt] = state.split('.').map(Number);
     if (credits === undefined || expiresAt === undefined) return false;
-    return (
-      credits >= question.credits &&
-      expiresAt > this.parts.clock.now() &&
-      state === this.sealed(question, credits, expiresAt)
-    );
-  }
-
-  private sealed({ subject }: SpendingQuestion, credits: number, expiresAt: number): string {
-    const { digests, credentialId } = this.parts;
-    const bound = digests.ofJson({ credentialId, subject, credits, expiresAt });
-    return `${credits}.${expiresAt}.${digests.keyed(`spending confirmed over MCP ${bound}`)}`;
-  }
-}
-
-export interface AskingOnStreamParts extends Pick<ClientRequest, 'asked' | 'send' | 'call'> {
-  readonly requests: ClientRequests;
-  readonly progress: Progress;
+    return credits >= question.credits && expiresAt > clock.now() && state === sealed(question, credits, expiresAt);
+  };
+  return async (question) => {
+    const response = responses?.[FIELD];
+    if (response !== undefined && isFor(question)) return isYes(response) ? 'yes' : 'no';
+    return {
+      resultType: 'input_required',
+      inputRequests: { [FIELD]: { method: 'elicitation/create', params: formOf(question) } },
+      requestState: sealed(question, question.credits, clock.now() + REPETITION_WITHIN_MS),
+    };
+  };
 }
 
 /** Asks on the stream of the call, which waits for the answer. */
-export class AskingOnStream implements Asking {
-  constructor(private readonly parts: AskingOnStreamParts) {}
-
-  async confirm(question: SpendingQuestion): Promise<SpendingAnswer> {
-    const { requests, progress, ...call } = this.parts;
+export function confirmOnStream(
+  requests: ClientRequests,
+  progress: Progress,
+  call: Pick<ClientRequest, 'asked' | 'send' | 'call'>,
+): Confirm {
+  return async (question) => {
     const asked = requests.ask({ ...call, method: 'elicitation/create', params: { ...formOf(question) } });
     const result = await progress.during('waiting for a person to confirm', asked);
     if (result === undefined) return 'unanswered';
     return isYes(result) ? 'yes' : 'no';
-  }
+  };
 }
 
 /** How long a client, and the person in front of it, has to answer, in milliseconds. */
@@ -135,7 +113,7 @@ const MAX_OPEN_PER_CREDENTIAL = 8;
 const BUSY_RETRY_MS = 10_000;
 
 /** The credential that is asked. */
-export type Asked = Pick<Caller, 'accountId' | 'credentialId'>;
+type Asked = Pick<Caller, 'accountId' | 'credentialId'>;
 
 interface OpenRequest {
   readonly asked: Asked;

@@ -17,6 +17,7 @@ export interface Exchange {
   readonly caller: Caller;
   /** The session id that the client sent, of the revisions of 2025. */
   readonly sessionId: string | undefined;
+  /** Throws as authentication does once the credential is no longer valid. For after a wait. */
   readonly requireAllowed: () => Promise<void>;
   /** For the line of the request in the log. */
   readonly state: HttpState;

@@ -20,18 +20,17 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import { messageOf } from '../../service-errors.js';
 import { notedRefusal } from '../host/errors.js';
 import {
-  type Asking,
-  AskingByRepetition,
-  AskingOnStream,
   canShowForms,
   type ClientRequests,
+  type Confirm,
+  confirmByRepetition,
+  confirmOnStream,
   Progress,
-  UNABLE,
 } from './elicitation.js';
 import { IDENTITY, REVISIONS } from './discovery.js';
 import { asksPeople, type Exchange, objectOf } from './exchange.js';
 import { takesTasks, TASK_METHODS, TASKS_EXTENSION } from './tasks.js';
-import { findTool, listed, refusalResult, type Tool, type ToolAnswer, TOOLS } from './tools.js';
+import { findTool, listed, refusalResult, type Tool, type ToolAnswer, type ToolCall, TOOLS } from './tools.js';
 
 export interface McpServerOptions {
   readonly logger: Logger;
@@ -83,7 +82,7 @@ const INSTRUCTIONS =
 function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpServerOptions): Server {
   const isModern = era === 'modern';
   const server = new Server(
-    { name: IDENTITY.name, version: IDENTITY.version, title: IDENTITY.title, description: IDENTITY.description },
+    { ...IDENTITY },
     {
       capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) },
       instructions: INSTRUCTIONS,
@@ -95,15 +94,17 @@ function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpS
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const tool = findTool(params.name);
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
+    const { logger, requests, confirmAboveCredits } = options;
     const progress = progressOf(ctx, exchange);
-    return callTool(tool, params.arguments as Json | undefined, {
-      exchange,
-      logger: options.logger,
+    const call = {
+      ...exchange,
+      args: objectOf(params.arguments as Json | undefined),
       progress,
       takesTasks: isModern && takesTasks(capabilitiesOf(ctx)),
-      asking: askingOf(server, ctx, { era, exchange, progress, requests: options.requests }),
-      confirmAboveCredits: options.confirmAboveCredits,
-    });
+      confirm: confirmOf(server, ctx, { era, exchange, progress, requests }),
+      confirmAboveCredits,
+    };
+    return callTool(tool, call, logger);
   });
   if (isModern) serveTasks(server, exchange, options.logger);
   return server;
@@ -117,66 +118,41 @@ function progressOf({ mcpReq }: ServerContext, { context }: Exchange): Progress 
   );
 }
 
-interface AskingNeeds {
-  readonly era: McpRequestContext['era'];
-  readonly exchange: Exchange;
-  readonly progress: Progress;
-  readonly requests: ClientRequests;
-}
-
-function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Asking {
-  const { mcpReq } = ctx;
-  const { era, exchange, progress, requests } = needs;
-  const { credentialId, accountId } = exchange.caller;
-  if (era === 'modern') {
-    if (!canShowForms(capabilitiesOf(ctx))) return UNABLE;
-    const { digests, clock } = exchange.context;
-    return new AskingByRepetition(
-      { digests, clock, credentialId },
-      { responses: mcpReq.inputResponses, state: mcpReq.requestState() },
-    );
-  }
-  if (!asksPeople(exchange.sessionId)) return UNABLE;
-  return new AskingOnStream({
-    requests,
-    asked: { credentialId, accountId },
-    call: exchange.waits,
+/** How the client of a call is asked about credits. */
+function confirmOf(
+  server: Server,
+  ctx: ServerContext,
+  {
+    era,
+    exchange,
     progress,
+    requests,
+  }: Pick<McpRequestContext, 'era'> &
+    Pick<McpServerOptions, 'requests'> & { readonly exchange: Exchange; readonly progress: Progress },
+): Confirm {
+  const { mcpReq } = ctx;
+  const { context, caller, waits: call } = exchange;
+  if (!(era === 'modern' ? canShowForms(capabilitiesOf(ctx)) : asksPeople(exchange.sessionId)))
+    return async () => 'unable';
+  if (era === 'modern')
+    return confirmByRepetition(context, caller.credentialId, {
+      responses: mcpReq.inputResponses,
+      state: mcpReq.requestState(),
+    });
+  return confirmOnStream(requests, progress, {
+    asked: caller,
+    call,
     send: async (request) => server.transport?.send(request, { relatedRequestId: mcpReq.id }),
   });
 }
 
-interface CallingParts {
-  readonly exchange: Exchange;
-  readonly logger: Logger;
-  readonly asking: Asking;
-  readonly progress: Progress;
-  readonly takesTasks: boolean;
-  readonly confirmAboveCredits: number;
-}
-
-/**
- * Calls a tool. An error becomes its result, with the code and the message of REST.
- */
-async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
-  const { exchange, logger, ...rest } = parts;
-  const { context, waits, caller, requireAllowed, state } = exchange;
-  const given = objectOf(args);
+/** Calls a tool. An error becomes its result, with the code and the message of REST. */
+async function callTool(tool: Tool, call: ToolCall, logger: Logger): Promise<ToolAnswer> {
+  const { state, args } = call;
   state.tool = tool.name;
-  state.ids = { generationId: given['generation_id'], uploadId: given['upload_id'] };
+  state.ids = { generationId: args['generation_id'], uploadId: args['upload_id'] };
   try {
-    return await tool.answer({
-      ...rest,
-      context,
-      waits,
-      caller,
-      requireAllowed,
-      args: given,
-      created: (generationId) => {
-        state.hasCreated = true;
-        state.ids = { generationId };
-      },
-    });
+    return await tool.answer(call);
   } catch (error) {
     // The client has disconnected.
     if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));

@@ -1,10 +1,8 @@
 import type { CallToolResult, InputRequiredResult, Tool as ListedTool } from '@modelcontextprotocol/server';
-import type { Caller, Scope } from '../../../core/access/credential.js';
-import type { Cancellation } from '../../../core/cancellation.js';
-import type { Context } from '../../../core/context.js';
+import type { Scope } from '../../../core/access/credential.js';
 import { getBalance } from '../../../core/credits/operate.js';
 import { ERRORS, ServiceError } from '../../../core/errors.js';
-import { type BodySchema, fieldInvalid, readBody, type Wording } from '../../../core/fields.js';
+import { fieldInvalid, readBody, type BodySchema, type Wording } from '../../../core/fields.js';
 import { type Created, createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { isTerminal, type Operation } from '../../../core/generation/generation.js';
@@ -20,33 +18,26 @@ import {
   prepareUpload,
   UPLOAD_MEDIA_TYPES,
 } from '../../../core/uploads/prepare-upload.js';
+import { bodySchema, type TypedSchema } from '../host/request.js';
 import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
 import { BALANCE_SCHEMA, renderBalance } from '../render/credits.js';
 import { ESTIMATE_SCHEMA, renderEstimate, TASK_SCHEMA } from '../render/generation.js';
 import { ROLE, type TitledSchema, UUID } from '../render/schema-parts.js';
 import { COMPLETED_UPLOAD_SCHEMA, PREPARED_UPLOAD_SCHEMA, renderCompleted, renderPrepared } from '../render/upload.js';
-import type { Asking, Progress } from './elicitation.js';
+import type { Confirm, Progress } from './elicitation.js';
+import type { Exchange } from './exchange.js';
 import { taskHandle, taskResult } from './tasks.js';
 
 /** A call of a tool, whose caller may make it. */
-export interface ToolCall {
-  /** With the cancellation of this call. */
-  readonly context: Context;
-  readonly caller: Caller;
+export interface ToolCall extends Exchange {
   /** The arguments as they were sent. */
   readonly args: JsonObject;
-  /** Ends what the call waits for. */
-  readonly waits: Cancellation;
   readonly progress: Progress;
-  readonly asking: Asking;
+  readonly confirm: Confirm;
   /** Whether the client takes the handle of a task in place of a result that is not there yet. */
   readonly takesTasks: boolean;
   /** Credits that a call may spend without being confirmed. */
   readonly confirmAboveCredits: number;
-  /** Throws as authentication does once the credential is no longer valid. For after a wait. */
-  readonly requireAllowed: () => Promise<void>;
-  /** Adds the created id to the log. */
-  readonly created: (generationId: string) => void;
 }
 
 /** The response of a tool: a result, or a question that the client must ask a person first. */
@@ -102,51 +93,7 @@ const WAIT_SECONDS = {
 
 const GENERATION_ID = { ...UUID, description: 'Id of the generation.' } as const satisfies JsonObject;
 
-const NO_INPUT = inputOf({});
-
-const listModelsTool: Tool = {
-  name: 'list_models',
-  title: 'List the models',
-  description:
-    'Lists the models with their prices, limits and parameters. Call it before generating: model_key and parameters must come from here.',
-  annotations: READS,
-  input: NO_INPUT,
-  output: CATALOG_SCHEMA,
-  scopes: () => [],
-  rate: 'reads',
-  async answer(call) {
-    readArguments(call, NO_INPUT);
-    return dataResult(renderCatalog(call.context.catalog.models()));
-  },
-};
-
-const getCreditsTool: Tool = {
-  name: 'get_credits',
-  title: 'Get the credit balance',
-  description: 'Tells how many credits the account can still spend.',
-  annotations: READS,
-  input: NO_INPUT,
-  output: BALANCE_SCHEMA,
-  scopes: () => ['credits:read'],
-  rate: 'reads',
-  async answer(call) {
-    readArguments(call, NO_INPUT);
-    return dataResult(renderBalance(await getBalance(call.context, call.caller)));
-  },
-};
-
-const estimateGenerationTool: Tool = {
-  name: 'estimate_generation',
-  title: 'Estimate the cost of a generation',
-  description: 'Tells how many credits a generation would reserve at most. Reserves and stores nothing.',
-  annotations: READS,
-  input: GENERATION_REQUEST_SCHEMA,
-  output: ESTIMATE_SCHEMA,
-  scopes: () => ['generations:write'],
-  rate: 'reads',
-  answer: async ({ context, caller, args }) =>
-    dataResult(renderEstimate(await estimateGeneration(context, caller, args))),
-};
+const NO_INPUT = bodySchema({});
 
 const MAX_PICTURES = 4;
 /** Base64 of a bit more than a megabyte: a message may have two. */
@@ -157,28 +104,22 @@ const REFERENCE_PICTURES = {
   maxItems: MAX_PICTURES,
   description:
     'Small reference pictures; use prepare_upload for large ones. Transparent areas of a reference image are made anew, where the model can.',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['data', 'media_type'],
-    properties: {
+  items: bodySchema(
+    {
       data: { type: 'string', minLength: 1, maxLength: MAX_CHARACTERS, description: 'The bytes in base64.' },
       media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
       role: { ...ROLE, default: 'reference_image' },
     },
-  },
-} as const satisfies JsonObject;
+    ['data', 'media_type'],
+  ),
+} as const;
 
-interface ReferencePicture {
-  readonly data: string;
-  readonly media_type: string;
-  readonly role?: string;
-}
+type ReferencePicture = NonNullable<(typeof REFERENCE_PICTURES.items)['conforming']>;
 
 const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
 const OWN = ['idempotency_key', 'wait_seconds', 'reference_pictures'];
 
-const GENERATE_INPUT = inputOf(
+const GENERATE_INPUT = bodySchema(
   {
     ...FIELDS,
     reference_pictures: REFERENCE_PICTURES,
@@ -187,12 +128,6 @@ const GENERATE_INPUT = inputOf(
   },
   ['model_key', 'prompt', 'idempotency_key'],
 );
-
-interface Arguments {
-  readonly reference_pictures?: readonly ReferencePicture[];
-  readonly reference_upload_ids?: readonly string[];
-  readonly wait_seconds?: number;
-}
 
 /** The two tools that generate differ in their words and in their operation. */
 function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' | 'description'>): Tool {
@@ -208,84 +143,16 @@ function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' |
   };
 }
 
-const generateImageTool = generateTool('image_generation', {
-  name: 'generate_image',
-  title: 'Generate images',
-  description:
-    'Makes images from a prompt and spends credits. Waits for the result; if it takes longer, the answer has the generation_id for get_generation. Show the links to the full files to the person.',
-});
+const GET_INPUT = bodySchema({ generation_id: GENERATION_ID, wait_seconds: WAIT_SECONDS }, ['generation_id']);
 
-const generateVideoTool = generateTool('video_generation', {
-  name: 'generate_video',
-  title: 'Generate a video',
-  description:
-    'Makes a video from a prompt and spends credits. This often takes minutes: the answer then has the generation_id for get_generation. Show the link to the full file to the person.',
-});
+const CANCEL_INPUT = bodySchema({ generation_id: GENERATION_ID });
 
-const GET_INPUT = inputOf({ generation_id: GENERATION_ID, wait_seconds: WAIT_SECONDS }, ['generation_id']);
-
-const getGenerationTool: Tool = {
-  name: 'get_generation',
-  title: 'Get a generation',
-  description:
-    'Waits for a generation to end and shows it with previews and links to the full files. Call it again while the status is queued or running; do not generate again.',
-  annotations: READS,
-  input: GET_INPUT,
-  output: TASK_SCHEMA,
-  scopes: () => ['generations:read'],
-  rate: 'reads',
-  async answer(call) {
-    const args = readArguments<{ generation_id: string; wait_seconds?: number }>(call, GET_INPUT);
-    return resultAfterWait(call, args.generation_id, args.wait_seconds);
-  },
-};
-
-const CANCEL_INPUT = inputOf({ generation_id: GENERATION_ID }, ['generation_id']);
-
-const cancelGenerationTool: Tool = {
-  name: 'cancel_generation',
-  title: 'Cancel a generation',
-  description:
-    'Cancels a generation. A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended does not change.',
-  annotations: { ...WRITES, destructiveHint: true },
-  input: CANCEL_INPUT,
-  output: TASK_SCHEMA,
-  scopes: () => ['generations:write'],
-  rate: 'writes',
-  async answer(call) {
-    const { generation_id: id } = readArguments<{ generation_id: string }>(call, CANCEL_INPUT);
-    return taskResult(call.context, await cancelGeneration(call.context, call.caller, id));
-  },
-};
-
-const PREPARE_INPUT = inputOf({ ...PREPARE_REQUEST_SCHEMA.properties, idempotency_key: IDEMPOTENCY_KEY }, [
+const PREPARE_INPUT = bodySchema({ ...PREPARE_REQUEST_SCHEMA.properties, idempotency_key: IDEMPOTENCY_KEY }, [
   ...PREPARE_REQUEST_SCHEMA.required,
   'idempotency_key',
 ]);
 
-const prepareUploadTool: Tool = {
-  name: 'prepare_upload',
-  title: 'Prepare the upload of a reference picture',
-  description:
-    'Prepares the upload of one file. Send its bytes with the curl command of the answer, then call complete_upload, then use the upload_id in reference_upload_ids.',
-  annotations: WRITES,
-  input: PREPARE_INPUT,
-  output: PREPARED_UPLOAD_SCHEMA,
-  scopes: () => ['uploads:write'],
-  rate: 'writes',
-  async answer(call) {
-    const key = takeIdempotencyKey(call.args);
-    const body = withoutOwn(readArguments(call, PREPARE_INPUT), ['idempotency_key']);
-    const prepared = await prepareUpload(call.context, call.caller, key, body);
-    const { content, ...rest } = dataResult(renderPrepared(prepared));
-    return {
-      ...rest,
-      content: [{ type: 'text', text: curlOf(prepared.target, prepared.upload.filename) }, ...content],
-    };
-  },
-};
-
-const COMPLETE_INPUT = inputOf(
+const COMPLETE_INPUT = bodySchema(
   {
     upload_id: { ...UUID, description: 'Id of the prepared upload.' },
     ...COMPLETE_REQUEST_SCHEMA.properties,
@@ -294,34 +161,128 @@ const COMPLETE_INPUT = inputOf(
   ['upload_id', 'idempotency_key'],
 );
 
-const completeUploadTool: Tool = {
-  name: 'complete_upload',
-  title: 'Complete an upload',
-  description: 'Checks and keeps the bytes that were sent. The upload_id can then be used in reference_upload_ids.',
-  annotations: WRITES,
-  input: COMPLETE_INPUT,
-  output: COMPLETED_UPLOAD_SCHEMA,
-  scopes: () => ['uploads:write'],
-  rate: 'writes',
-  async answer(call) {
-    const key = takeIdempotencyKey(call.args);
-    const args = readArguments<{ upload_id: string }>(call, COMPLETE_INPUT);
-    const body = withoutOwn(args, ['idempotency_key', 'upload_id']);
-    return dataResult(renderCompleted(await completeUpload(call.context, call.caller, key, args.upload_id, body)));
-  },
-};
-
 /** Every tool, in the order of the list, which is part of what clients keep. */
 export const TOOLS: readonly Tool[] = [
-  listModelsTool,
-  getCreditsTool,
-  estimateGenerationTool,
-  generateImageTool,
-  generateVideoTool,
-  getGenerationTool,
-  cancelGenerationTool,
-  prepareUploadTool,
-  completeUploadTool,
+  {
+    name: 'list_models',
+    title: 'List the models',
+    description:
+      'Lists the models with their prices, limits and parameters. Call it before generating: model_key and parameters must come from here.',
+    annotations: READS,
+    input: NO_INPUT,
+    output: CATALOG_SCHEMA,
+    scopes: () => [],
+    rate: 'reads',
+    async answer(call) {
+      readArguments(call, NO_INPUT);
+      return dataResult(renderCatalog(call.context.catalog.models()));
+    },
+  },
+  {
+    name: 'get_credits',
+    title: 'Get the credit balance',
+    description: 'Tells how many credits the account can still spend.',
+    annotations: READS,
+    input: NO_INPUT,
+    output: BALANCE_SCHEMA,
+    scopes: () => ['credits:read'],
+    rate: 'reads',
+    async answer(call) {
+      readArguments(call, NO_INPUT);
+      return dataResult(renderBalance(await getBalance(call.context, call.caller)));
+    },
+  },
+  {
+    name: 'estimate_generation',
+    title: 'Estimate the cost of a generation',
+    description: 'Tells how many credits a generation would reserve at most. Reserves and stores nothing.',
+    annotations: READS,
+    input: GENERATION_REQUEST_SCHEMA,
+    output: ESTIMATE_SCHEMA,
+    scopes: () => ['generations:write'],
+    rate: 'reads',
+    answer: async ({ context, caller, args }) =>
+      dataResult(renderEstimate(await estimateGeneration(context, caller, args))),
+  },
+  generateTool('image_generation', {
+    name: 'generate_image',
+    title: 'Generate images',
+    description:
+      'Makes images from a prompt and spends credits. Waits for the result; if it takes longer, the answer has the generation_id for get_generation. Show the links to the full files to the person.',
+  }),
+  generateTool('video_generation', {
+    name: 'generate_video',
+    title: 'Generate a video',
+    description:
+      'Makes a video from a prompt and spends credits. This often takes minutes: the answer then has the generation_id for get_generation. Show the link to the full file to the person.',
+  }),
+  {
+    name: 'get_generation',
+    title: 'Get a generation',
+    description:
+      'Waits for a generation to end and shows it with previews and links to the full files. Call it again while the status is queued or running; do not generate again.',
+    annotations: READS,
+    input: GET_INPUT,
+    output: TASK_SCHEMA,
+    scopes: () => ['generations:read'],
+    rate: 'reads',
+    async answer(call) {
+      const args = readArguments(call, GET_INPUT);
+      return resultAfterWait(call, args.generation_id, args.wait_seconds);
+    },
+  },
+  {
+    name: 'cancel_generation',
+    title: 'Cancel a generation',
+    description:
+      'Cancels a generation. A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended does not change.',
+    annotations: { ...WRITES, destructiveHint: true },
+    input: CANCEL_INPUT,
+    output: TASK_SCHEMA,
+    scopes: () => ['generations:write'],
+    rate: 'writes',
+    async answer(call) {
+      const { generation_id: id } = readArguments(call, CANCEL_INPUT);
+      return taskResult(call.context, await cancelGeneration(call.context, call.caller, id));
+    },
+  },
+  {
+    name: 'prepare_upload',
+    title: 'Prepare the upload of a reference picture',
+    description:
+      'Prepares the upload of one file. Send its bytes with the curl command of the answer, then call complete_upload, then use the upload_id in reference_upload_ids.',
+    annotations: WRITES,
+    input: PREPARE_INPUT,
+    output: PREPARED_UPLOAD_SCHEMA,
+    scopes: () => ['uploads:write'],
+    rate: 'writes',
+    async answer(call) {
+      const key = takeIdempotencyKey(call.args);
+      const body = withoutOwn(readArguments(call, PREPARE_INPUT), ['idempotency_key']);
+      const prepared = await prepareUpload(call.context, call.caller, key, body);
+      const { content, ...rest } = dataResult(renderPrepared(prepared));
+      return {
+        ...rest,
+        content: [{ type: 'text', text: curlOf(prepared.target, prepared.upload.filename) }, ...content],
+      };
+    },
+  },
+  {
+    name: 'complete_upload',
+    title: 'Complete an upload',
+    description: 'Checks and keeps the bytes that were sent. The upload_id can then be used in reference_upload_ids.',
+    annotations: WRITES,
+    input: COMPLETE_INPUT,
+    output: COMPLETED_UPLOAD_SCHEMA,
+    scopes: () => ['uploads:write'],
+    rate: 'writes',
+    async answer(call) {
+      const key = takeIdempotencyKey(call.args);
+      const args = readArguments(call, COMPLETE_INPUT);
+      const body = withoutOwn(args, ['idempotency_key', 'upload_id']);
+      return dataResult(renderCompleted(await completeUpload(call.context, call.caller, key, args.upload_id, body)));
+    },
+  },
 ];
 
 export function findTool(name: unknown): Tool | undefined {
@@ -332,30 +293,23 @@ export function findTool(name: unknown): Tool | undefined {
 async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
   const { context } = call;
   const idempotencyKey = takeIdempotencyKey(call.args);
-  const args = readArguments<Arguments>(call, GENERATE_INPUT, requestWording(context, call.args));
+  const args = readArguments(call, GENERATE_INPUT, requestWording(context, call.args));
   const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
   const ids = [...(args.reference_upload_ids ?? []), ...kept];
-  const body = {
-    ...withoutOwn(args, OWN),
-    operation,
-    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
-  };
-  const created = await createConfirmed(call, { idempotencyKey, body });
+  const body = { ...withoutOwn(args, OWN), operation, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
+  const created = await createConfirmed(call, idempotencyKey, body);
   if ('ask' in created) return created.ask;
   const { generationId, status: atFirst } = created.generation;
-  if (!created.replayed) call.created(generationId);
+  if (!created.replayed) {
+    call.state.hasCreated = true;
+    call.state.ids = { generationId };
+  }
   if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
   return resultAfterWait(call, generationId, args.wait_seconds);
 }
 
 /** The number of questions is bounded, although the price may change after every answer. */
 const MAX_QUESTIONS = 3;
-
-interface ConfirmedCreate {
-  readonly idempotencyKey: string;
-  /** The body of REST. */
-  readonly body: JsonObject;
-}
 
 /**
  * Creates a generation that costs more than the operator's threshold only if a person said yes to its price. If the
@@ -364,7 +318,8 @@ interface ConfirmedCreate {
  */
 async function createConfirmed(
   call: ToolCall,
-  { idempotencyKey, body }: ConfirmedCreate,
+  idempotencyKey: string,
+  body: JsonObject,
 ): Promise<Created | { readonly ask: InputRequiredResult }> {
   const { context, caller, confirmAboveCredits } = call;
   let approvedCredits = confirmAboveCredits;
@@ -376,14 +331,18 @@ async function createConfirmed(
       if (credits === undefined || asked === MAX_QUESTIONS) throw error;
       // A person is not asked about a request that would be refused anyway.
       await estimateGeneration(context, caller, body);
-      const answer = await call.asking.confirm({
+      const answer = await call.confirm({
         message: `Spend up to ${credits} credits for "${body['model_key'] as string}"? They are reserved now; what is not used is given back.`,
         credits,
         subject: { idempotencyKey, body },
       });
       if (typeof answer === 'object') return { ask: answer };
-      if (answer === 'unable' && caller.cap === undefined) throw unconfirmable(credits, confirmAboveCredits);
-      if (answer === 'no' || answer === 'unanswered') throw notConfirmed(credits, answer);
+      if (answer === 'unable' && caller.cap === undefined)
+        throw unconfirmed(
+          credits,
+          `more than ${confirmAboveCredits} need a person's yes, for which this client cannot ask; ask for less, or connect with a credential that has a spending cap.`,
+        );
+      if (answer === 'no' || answer === 'unanswered') throw unconfirmed(credits, REFUSALS[answer]);
       if (answer === 'yes') await call.requireAllowed();
       approvedCredits = answer === 'yes' ? credits : Infinity;
     }
@@ -394,22 +353,14 @@ function creditsToConfirm(error: unknown): number | undefined {
   return error instanceof ServiceError && error.code === 'SPENDING_NOT_CONFIRMED' ? error.details.credits : undefined;
 }
 
-function unconfirmable(credits: number, threshold: number): ServiceError {
-  return new ServiceError(
-    'SPENDING_NOT_CONFIRMED',
-    `This would reserve ${credits} credits, and more than ${threshold} need a person's yes, for which this client cannot ask; ask for less, or connect with a credential that has a spending cap.`,
-    { credits },
-  );
+function unconfirmed(credits: number, why: string): ServiceError {
+  return new ServiceError('SPENDING_NOT_CONFIRMED', `This would reserve ${credits} credits, and ${why}`, { credits });
 }
 
-function notConfirmed(credits: number, answer: 'no' | 'unanswered'): ServiceError {
-  const why = answer === 'no' ? 'the person who was asked said no' : 'nobody answered the question in time';
-  return new ServiceError(
-    'SPENDING_NOT_CONFIRMED',
-    `This would reserve ${credits} credits, and ${why}; nothing was reserved.`,
-    { credits },
-  );
-}
+const REFUSALS = {
+  no: 'the person who was asked said no; nothing was reserved.',
+  unanswered: 'nobody answered the question in time; nothing was reserved.',
+} as const;
 
 /**
  * Keeps pictures that came with a call as completed uploads, and answers their ids. The same pictures under the same
@@ -488,20 +439,10 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The input of a tool that takes these arguments and no other. */
-function inputOf(properties: JsonObject, required: readonly string[] = []): BodySchema {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length > 0 ? { required: [...required] } : {}),
-    properties,
-  };
-}
-
 /** The arguments, checked. Throws FIELD_REQUIRED and FIELD_INVALID. */
 function readArguments<T>(
   { context, args }: Pick<ToolCall, 'context' | 'args'>,
-  input: BodySchema,
+  input: TypedSchema<T>,
   wording: Wording = {},
 ): T & JsonObject {
   return readBody<T>(context, input, args, wording);

@@ -2,7 +2,7 @@ import { MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../../core/generatio
 import type { JsonObject } from '../../../core/json.js';
 
 /** Parts of response schemas that several of them share. */
-export const UUID: JsonObject = { type: 'string', format: 'uuid' };
+export const UUID = { type: 'string', format: 'uuid' } as const;
 export const TIMESTAMP: JsonObject = {
   type: 'string',
   format: 'date-time',
@@ -11,7 +11,7 @@ export const TIMESTAMP: JsonObject = {
 export const CREDITS: JsonObject = { type: 'integer', minimum: 0 };
 export const MODALITY: JsonObject = { type: 'string', enum: [...MODALITIES] };
 export const OPERATION: JsonObject = { type: 'string', enum: [...OPERATIONS] };
-export const ROLE: JsonObject = { type: 'string', enum: [...REFERENCE_ROLES] };
+export const ROLE = { type: 'string' as const, enum: [...REFERENCE_ROLES] };
 /** The field of an answer that continues its list. */
 export const NEXT_CURSOR: JsonObject = {
   type: 'string',

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
-import type { Json } from '../../../core/json.js';
+import { readBody as checkBody } from '../../../core/fields.js';
 import { secretText } from '../../../core/people/grants.js';
 import { readSignInEmail } from '../../../core/people/manage-people.js';
 import { beginPasskeySignIn, PASSKEY_CHALLENGE_MS, personByPasskey } from '../../../core/people/passkeys.js';
@@ -20,10 +19,9 @@ import {
 } from '../../../core/people/sign-in.js';
 import type { PasskeyAssertion, RelyingParty } from '../../../core/ports/machine.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
-import type { Ports } from '../../../core/ports/ports.js';
 import type { HttpContext } from '../host/http-context.js';
 import { serveStaticFile } from '../host/pages.js';
-import { readBody, readNoBody, readQuery } from '../host/request.js';
+import { bodySchema, readBody, readNoBody, readQuery } from '../host/request.js';
 import { sendAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpRoute, type HttpShared } from '../host/server.js';
 import {
@@ -63,7 +61,7 @@ export interface SignInOptions {
 export function signIn(options: SignInOptions): HttpFront {
   return ({ addresses }) => {
     const pages = new SignInPages(options, addresses);
-    const provider = providerPages(options, pages, addresses);
+    const { outsideProvider: provider } = options;
     const page = pageRoutes(options.publicUrl);
     return [
       createRouter([
@@ -72,7 +70,8 @@ export function signIn(options: SignInOptions): HttpFront {
         page('GET', '/sign-in/link/:secret', (ctx) => pages.showLink(ctx, ctx.params['secret'] ?? '')),
         page('POST', '/sign-in/link/:secret', (ctx) => pages.withLink(ctx, ctx.params['secret'] ?? '')),
         page('POST', '/sign-out', (ctx) => pages.signOut(ctx)),
-        ...pages.passkeys.routes,
+        pages.passkeyRoute('/sign-in/passkey/begin', (ctx, party) => pages.beginPasskey(ctx, party)),
+        pages.passkeyRoute('/sign-in/passkey/finish', (ctx, party) => pages.finishPasskey(ctx, party)),
         serveStaticFile(PASSKEY_SCRIPT, {
           file: new URL('browser/passkey-sign-in.js', import.meta.url),
           mediaType: 'text/javascript; charset=utf-8',
@@ -80,49 +79,39 @@ export function signIn(options: SignInOptions): HttpFront {
         ...(provider === undefined
           ? []
           : [
-              page('GET', '/sign-in/provider', (ctx) => provider.leave(ctx)),
-              page('GET', ProviderPages.CALLBACK, (ctx) => provider.comeBack(ctx)),
+              page('GET', '/sign-in/provider', (ctx) => pages.leave(ctx, provider)),
+              page('GET', CALLBACK, (ctx) => pages.comeBack(ctx, provider)),
             ]),
       ]),
     ];
   };
 }
 
-function providerPages(
-  { outsideProvider: provider, ...options }: SignInOptions,
-  pages: SignInPages,
-  addresses: HttpShared['addresses'],
-): ProviderPages | undefined {
-  if (provider === undefined) return undefined;
-  return new ProviderPages({
-    ...options,
-    provider,
-    rates: new RequestRates(addresses),
-    begin: (ctx, person, authenticatedAt) => pages.begin(ctx, person, { method: 'provider', authenticatedAt }),
-  });
-}
-
-type SignInProof = Omit<NewSession, 'userAgent'>;
-
 const PASSKEY_SCRIPT = '/assets/passkey-sign-in.js';
+/** The path to which the outside provider redirects browsers. */
+const CALLBACK = '/sign-in/provider/callback';
 
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
 
+const MAX_BODY_BYTES = 16 * 1024;
+
 class SignInPages {
-  readonly passkeys: PasskeyOperations;
   private readonly device: DeviceCookie;
+  /** Keeps the challenge of a passkey with the browser that asked for it. */
+  private readonly challenge: PageCookie;
+  private readonly outside: PageCookie;
+  private readonly outsideRates: RequestRates;
 
   constructor(
     private readonly options: SignInOptions,
     private readonly addresses: HttpShared['addresses'],
   ) {
-    this.device = new DeviceCookie(options.context, options.publicUrl);
-    this.passkeys = new PasskeyOperations({
-      ...options,
-      addresses,
-      begin: (ctx, person) => this.begin(ctx, person, { method: 'passkey' }),
-    });
+    const { context, publicUrl } = options;
+    this.device = new DeviceCookie(context, publicUrl);
+    this.challenge = new PageCookie('darkroom_passkey', { publicUrl, lifeMs: PASSKEY_CHALLENGE_MS });
+    this.outside = outsideCookie(publicUrl);
+    this.outsideRates = new RequestRates(addresses);
   }
 
   async show(ctx: HttpContext): Promise<void> {
@@ -170,7 +159,80 @@ class SignInPages {
     redirectTo(ctx, asked === undefined ? '/sign-in' : `/sign-in?return=${encodeURIComponent(returnPath(asked))}`);
   }
 
-  async begin(ctx: HttpContext, person: Person, proof: SignInProof): Promise<void> {
+  /** A request of the script of the sign-in page, which signs in with a passkey alone. */
+  passkeyRoute(path: string, answer: (ctx: HttpContext, party: RelyingParty) => Promise<object>): HttpRoute {
+    return {
+      method: 'POST',
+      path,
+      serve: async (ctx) => {
+        ctx.state.renderError = withoutChallenge;
+        const publicUrl = this.options.publicUrl();
+        requireSameOrigin(ctx, publicUrl);
+        await sendAnswer(ctx, 200, { data: await answer(ctx, requireRelyingParty(publicUrl)) });
+      },
+    };
+  }
+
+  async beginPasskey(ctx: HttpContext, party: RelyingParty): Promise<object> {
+    const { context, bodyTimeoutMs, rates } = this.options;
+    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
+    // An assertion needs a challenge, so this counts assertions, too.
+    await rates.take({ address: this.addresses.ofRequest(ctx.req) });
+    const challenge = await beginPasskeySignIn(context);
+    this.challenge.write(ctx, challenge);
+    return { challenge, rp_id: party.id, timeout_ms: PASSKEY_CHALLENGE_MS };
+  }
+
+  async finishPasskey(ctx: HttpContext, party: RelyingParty): Promise<object> {
+    const { context, bodyTimeoutMs } = this.options;
+    const bounds = { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs };
+    const body = checkBody<PasskeyBody>(context, PASSKEY_SCHEMA, await readBody(ctx.req, bounds), PASSKEY_WORDING);
+    const challenge = this.challenge.take(ctx);
+    const person =
+      challenge === undefined ? undefined : await personByPasskey(context, party, { ...answerOf(body), challenge });
+    if (!person) throw new ServiceError('PASSKEY_REFUSED');
+    await this.begin(ctx, person, { method: 'passkey' });
+    return { location: returnPath(body.return) };
+  }
+
+  /** Out to the outside provider. Throws RATE_LIMITED: each sign-in in progress is stored, and sends requests there. */
+  async leave(ctx: HttpContext, provider: OutsideProvider): Promise<void> {
+    await this.outsideRates.takeBegun(ctx);
+    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
+    const { location, secret } = await beginOutsideSignIn(this.options.context, provider, {
+      returnTo: returnPath(asked),
+    });
+    this.outside.write(ctx, secret);
+    redirectTo(ctx, location);
+  }
+
+  /** Back from the outside provider. Throws RATE_LIMITED, as `leave` does. */
+  async comeBack(ctx: HttpContext, provider: OutsideProvider): Promise<void> {
+    const { context, publicUrl, sessions } = this.options;
+    await this.outsideRates.takeBegun(ctx);
+    const secret = this.outside.take(ctx);
+    const currentUrl = `${publicUrl()}${CALLBACK}?${ctx.state.target.query}`;
+    const refuse = (text: string): Promise<void> =>
+      sendPage(ctx, { title: 'Sign in', status: 422, content: providerFault(provider.name, text) });
+    const back =
+      secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
+    if (!back) return refuse('The sign-in was not completed.');
+    const { identity, returnTo, sessionId } = back;
+    if (sessionId !== undefined) {
+      const { person, session } = await sessions.require(ctx);
+      if (session.sessionId !== sessionId)
+        throw new ServiceError('SESSION_REQUIRED', 'You have signed in again since; connect the identity once more.');
+      await linkIdentity(context, person, identity);
+      return redirectTo(ctx, returnTo);
+    }
+    const person = await personByIdentity(context, identity);
+    if (!person) return refuse('Nobody here is connected with this identity.');
+    // A provider may have kept its own session for days: who finds the browser open gets through, too.
+    await this.begin(ctx, person, { method: 'provider', authenticatedAt: identity.authenticatedAt ?? 0 });
+    redirectTo(ctx, returnTo);
+  }
+
+  private async begin(ctx: HttpContext, person: Person, proof: Omit<NewSession, 'userAgent'>): Promise<void> {
     await this.options.sessions.begin(ctx, person, proof);
     this.device.write(ctx, person.email);
     await noteSignIn(this.options.context, person);
@@ -257,100 +319,28 @@ function providerFault(name: string, text: string): Html {
     <p><a href="/sign-in">Sign in another way</a>. To use ${name}, connect it on your account page first.</p>`;
 }
 
-const MAX_BODY_BYTES = 16 * 1024;
-
-interface PasskeyOperationsParts {
-  readonly context: Context;
-  readonly publicUrl: () => string;
-  readonly bodyTimeoutMs: number;
-  readonly rates: SignInRates;
-  readonly addresses: HttpShared['addresses'];
-  /** Begins the person's session. */
-  readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
-}
-
-/** Sign-in with a passkey alone: the requests of the script of the sign-in page. */
-class PasskeyOperations {
-  /** Keeps the challenge with the browser that asked for it. */
-  private readonly cookie: PageCookie;
-
-  constructor(private readonly parts: PasskeyOperationsParts) {
-    this.cookie = new PageCookie('darkroom_passkey', { publicUrl: parts.publicUrl, lifeMs: PASSKEY_CHALLENGE_MS });
-  }
-
-  get routes(): readonly HttpRoute[] {
-    return [
-      this.route('/sign-in/passkey/begin', (ctx, party) => this.begin(ctx, party)),
-      this.route('/sign-in/passkey/finish', (ctx, party) => this.finish(ctx, party)),
-    ];
-  }
-
-  private async begin(ctx: HttpContext, party: RelyingParty): Promise<object> {
-    const { context, bodyTimeoutMs, rates, addresses } = this.parts;
-    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    // An assertion needs a challenge, so this counts assertions, too.
-    await rates.take({ address: addresses.ofRequest(ctx.req) });
-    const challenge = await beginPasskeySignIn(context);
-    this.cookie.write(ctx, challenge);
-    return { challenge, rp_id: party.id, timeout_ms: PASSKEY_CHALLENGE_MS };
-  }
-
-  private async finish(ctx: HttpContext, party: RelyingParty): Promise<object> {
-    const { context, bodyTimeoutMs } = this.parts;
-    const bounds = { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs };
-    const { returnTo, ...answer } = readPasskeyRequest(context, await readBody(ctx.req, bounds));
-    const challenge = this.cookie.take(ctx);
-    const person =
-      challenge === undefined ? undefined : await personByPasskey(context, party, { ...answer, challenge });
-    if (!person) throw new ServiceError('PASSKEY_REFUSED');
-    await this.parts.begin(ctx, person);
-    return { location: returnPath(returnTo) };
-  }
-
-  private route(path: string, answer: (ctx: HttpContext, party: RelyingParty) => Promise<object>): HttpRoute {
-    return {
-      method: 'POST',
-      path,
-      serve: async (ctx) => {
-        ctx.state.renderError = withoutChallenge;
-        const publicUrl = this.parts.publicUrl();
-        requireSameOrigin(ctx, publicUrl);
-        await sendAnswer(ctx, 200, { data: await answer(ctx, requireRelyingParty(publicUrl)) });
-      },
-    };
-  }
-}
-
 const BASE64URL = { type: 'string', minLength: 1, maxLength: 4_096, pattern: '^[A-Za-z0-9_-]+$' } as const;
 const FIELDS = ['credential_id', 'user_handle', 'client_data', 'authenticator_data', 'signature'] as const;
 
-const PASSKEY_SCHEMA: BodySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: [...FIELDS],
-  properties: {
-    ...Object.fromEntries(FIELDS.map((name) => [name, BASE64URL])),
+/** The request of the sign-in page after an authenticator has signed. */
+const PASSKEY_SCHEMA = bodySchema(
+  {
+    credential_id: BASE64URL,
+    user_handle: BASE64URL,
+    client_data: BASE64URL,
+    authenticator_data: BASE64URL,
+    signature: BASE64URL,
     return: { type: 'string', maxLength: 2_000 },
   },
-};
+  FIELDS,
+);
 const PASSKEY_WORDING = Object.fromEntries(
   FIELDS.map((name) => [`/${name}`, `${name} must be 1 to 4096 characters of base64url.`]),
 );
 
-interface PasskeyBody extends Record<(typeof FIELDS)[number], string> {
-  readonly return?: string;
-}
+type PasskeyBody = NonNullable<(typeof PASSKEY_SCHEMA)['conforming']>;
 
-/** The request of the sign-in page after an authenticator has signed. */
-interface PasskeyRequest {
-  readonly personId: string;
-  readonly assertion: PasskeyAssertion;
-  readonly returnTo: string | undefined;
-}
-
-/** Throws FIELD_REQUIRED and FIELD_INVALID. */
-function readPasskeyRequest(ports: Pick<Ports, 'jsonSchemas'>, sent: Json): PasskeyRequest {
-  const body = checkBody<PasskeyBody>(ports, PASSKEY_SCHEMA, sent, PASSKEY_WORDING);
+function answerOf(body: PasskeyBody): { readonly personId: string; readonly assertion: PasskeyAssertion } {
   return {
     personId: Buffer.from(body.user_handle, 'base64url').toString('utf8'),
     assertion: {
@@ -359,69 +349,7 @@ function readPasskeyRequest(ports: Pick<Ports, 'jsonSchemas'>, sent: Json): Pass
       authenticatorData: body.authenticator_data,
       signature: body.signature,
     },
-    returnTo: body.return,
   };
-}
-
-interface ProviderPagesParts {
-  readonly context: Context;
-  readonly provider: OutsideProvider;
-  readonly sessions: BrowserSessions;
-  readonly publicUrl: () => string;
-  readonly rates: RequestRates;
-  /** Begins the person's session. */
-  readonly begin: (ctx: HttpContext, person: Person, authenticatedAt: number) => Promise<void>;
-}
-
-/** Sign-in through the outside provider: out to it, and back. */
-class ProviderPages {
-  private readonly cookie: PageCookie;
-
-  constructor(private readonly parts: ProviderPagesParts) {
-    this.cookie = outsideCookie(parts.publicUrl);
-  }
-
-  /** The path to which the provider redirects browsers. */
-  static readonly CALLBACK = '/sign-in/provider/callback';
-
-  /** Throws RATE_LIMITED: each sign-in in progress is stored, and sends requests to the provider. */
-  async leave(ctx: HttpContext): Promise<void> {
-    const { context, provider, rates } = this.parts;
-    await rates.takeBegun(ctx);
-    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
-    const { location, secret } = await beginOutsideSignIn(context, provider, { returnTo: returnPath(asked) });
-    this.cookie.write(ctx, secret);
-    redirectTo(ctx, location);
-  }
-
-  /** Throws RATE_LIMITED, as `leave` does. */
-  async comeBack(ctx: HttpContext): Promise<void> {
-    const { context, provider, publicUrl, begin, rates } = this.parts;
-    await rates.takeBegun(ctx);
-    const secret = this.cookie.take(ctx);
-    const currentUrl = `${publicUrl()}${ProviderPages.CALLBACK}?${ctx.state.target.query}`;
-    const back =
-      secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
-    if (!back) return this.refuse(ctx, 422, 'The sign-in was not completed.');
-    const { identity, returnTo, sessionId } = back;
-    if (sessionId !== undefined) {
-      const { person, session } = await this.parts.sessions.require(ctx);
-      if (session.sessionId !== sessionId)
-        throw new ServiceError('SESSION_REQUIRED', 'You have signed in again since; connect the identity once more.');
-      await linkIdentity(context, person, identity);
-      return redirectTo(ctx, returnTo);
-    }
-    const person = await personByIdentity(context, identity);
-    if (!person) return this.refuse(ctx, 422, 'Nobody here is connected with this identity.');
-    // A provider may have kept its own session for days: who finds the browser open gets through, too.
-    await begin(ctx, person, identity.authenticatedAt ?? 0);
-    redirectTo(ctx, returnTo);
-  }
-
-  private refuse(ctx: HttpContext, status: number, text: string): Promise<void> {
-    const { name } = this.parts.provider;
-    return sendPage(ctx, { title: 'Sign in', status, content: providerFault(name, text) });
-  }
 }
 
 const ID_BYTES = 16;
