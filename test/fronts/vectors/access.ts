@@ -2,12 +2,13 @@ import type { Scope } from '../../../core/access/credential.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import {
   type CallStep,
-  type CredentialKind,
-  once,
   type OperationName,
+  type CredentialKind,
+  type Vector,
+  once,
   PICTURE,
   PNG_UPLOAD,
-  type Vector,
+  vector,
 } from './vector.js';
 
 /** The id of an event of 1970, whose generation was never: all of the last day comes first. The id of a request says what there must be. */
@@ -80,55 +81,42 @@ const otherScope = (scope: Scope): CredentialKind =>
  */
 export const ACCESS_VECTORS: readonly Vector[] = [
   ...PROTECTED.flatMap(({ request, scope }) => [
-    ...REFUSED.map(([as, code]) => once(`${request.operation} with credential: ${as}`, { ...request, as, code })),
-    once(`${request.operation} without its scope`, {
-      ...request,
-      as: otherScope(scope),
-      code: 'DEVELOPER_SCOPE_INSUFFICIENT',
-      says: scope,
-    }),
-    once(`${request.operation} with no more than its scope`, { ...request, as: `only ${scope}`, code: 'OK' }),
-    once(`${request.operation} naming its own App`, { ...request, app: 'own', code: 'OK' }),
-    once(`${request.operation} naming another App`, { ...request, ...FOREIGN_APP }),
+    ...REFUSED.map(([as, code]) => vector(`${request.operation} with credential: ${as}`, [{ ...request, as, code }])),
+    vector(`${request.operation} without its scope`, [
+      { ...request, as: otherScope(scope), code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: scope },
+    ]),
+    vector(`${request.operation} with no more than its scope`, [{ ...request, as: `only ${scope}`, code: 'OK' }]),
+    vector(`${request.operation} naming its own App`, [{ ...request, app: 'own', code: 'OK' }]),
+    vector(`${request.operation} naming another App`, [{ ...request, ...FOREIGN_APP }]),
   ]),
   ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) =>
-    once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' }),
+    once(`listModels with credential: ${as}`, 'listModels', 'OK', { as }),
   ),
   ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) =>
-    once(`getModel with credential: ${as}`, { operation: 'getModel', id: 'picture', as, code: 'OK' }),
+    once(`getModel with credential: ${as}`, 'getModel', 'OK', { id: 'picture', as }),
   ),
   ...(['createGeneration', 'estimateGeneration'] satisfies OperationName[]).map((operation) =>
-    once(`${operation} for a suspended account`, {
-      operation,
+    once(`${operation} for a suspended account`, operation, 'DEVELOPER_TOKEN_REVOKED', {
       as: 'suspended',
       body: PICTURE,
-      code: 'DEVELOPER_TOKEN_REVOKED',
       says: 'The account is suspended.',
     }),
   ),
-  once('a credential is looked at before the scope, the App, the key and the body', {
-    operation: 'createGeneration',
-    as: 'revoked',
-    app: 'foreign',
-    key: null,
-    body: {},
-    code: 'DEVELOPER_TOKEN_REVOKED',
-  }),
-  once('the scope is looked at before the App, the key and the body', {
-    operation: 'createGeneration',
-    as: 'only credits:read',
-    app: 'foreign',
-    key: null,
-    body: {},
-    code: 'DEVELOPER_SCOPE_INSUFFICIENT',
-    says: 'scope',
-  }),
-  once('the App is looked at before the key and the body', {
-    operation: 'createGeneration',
-    key: null,
-    body: {},
-    ...FOREIGN_APP,
-  }),
+  once(
+    'a credential is looked at before the scope, the App, the key and the body',
+    'createGeneration',
+    'DEVELOPER_TOKEN_REVOKED',
+    { as: 'revoked', app: 'foreign', key: null, body: {} },
+  ),
+  once(
+    'the scope is looked at before the App, the key and the body',
+    'createGeneration',
+    'DEVELOPER_SCOPE_INSUFFICIENT',
+    { as: 'only credits:read', app: 'foreign', key: null, body: {}, says: 'scope' },
+  ),
+  vector('the App is looked at before the key and the body', [
+    { operation: 'createGeneration', key: null, body: {}, ...FOREIGN_APP },
+  ]),
 ];
 
 export const KEYED: readonly OperationName[] = ['createGeneration', 'prepareUpload', 'completeUpload'];

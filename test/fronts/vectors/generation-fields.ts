@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { CLIP, once, PICTURE, type Vector } from './vector.js';
+import { type Vector, CLIP, once, PICTURE, vector } from './vector.js';
 
 type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string];
 
@@ -193,21 +193,16 @@ export const GENERATION_FIELD_VECTORS: readonly Vector[] = (
   ['createGeneration', 'estimateGeneration'] as const
 ).flatMap((operation) => [
   ...ROWS.map(([name, change, code, says]) =>
-    once(`${operation}: ${name}`, {
-      operation,
-      body: { ...PICTURE, ...change },
-      code,
-      ...(says === undefined ? {} : { says }),
-    }),
+    vector(`${operation}: ${name}`, [
+      { operation, body: { ...PICTURE, ...change }, code, ...(says === undefined ? {} : { says }) },
+    ]),
   ),
-  once(`${operation}: two invalid fields`, {
-    operation,
+  once(`${operation}: two invalid fields`, operation, 'FIELD_INVALID', {
     body: { prompt: '', model_key: '', operation: 'image_generation' },
-    code: 'FIELD_INVALID',
     says: 'prompt',
     otherwise: { over: 'gRPC', code: 'FIELD_INVALID', says: 'model_key', because: 'no order of fields' },
   }),
   ...WHOLE.map(([name, body, code, says]) =>
-    once(`${operation}: ${name}`, { operation, body, code, ...(says === undefined ? {} : { says }) }),
+    vector(`${operation}: ${name}`, [{ operation, body, code, ...(says === undefined ? {} : { says }) }]),
   ),
 ]);

@@ -30,15 +30,30 @@ const bytes = (...parts: (string | readonly number[])[]) =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 const withType = (value: string) => [AUTHORIZATION, KEY, `Content-Type: ${value}`];
 
-const invalid = (name: string, body: string | Uint8Array): HttpVector => ({
-  name,
-  body,
-  status: 400,
-  code: 'BODY_INVALID',
-});
+const STATUS = {
+  OK: 202,
+  BODY_INVALID: 400,
+  BODY_TOO_LARGE: 413,
+  DEVELOPER_SCOPE_INSUFFICIENT: 403,
+  DEVELOPER_TOKEN_INVALID: 401,
+  DEVELOPER_TOKEN_REQUIRED: 401,
+  FIELD_INVALID: 422,
+  FIELD_REQUIRED: 422,
+  IDEMPOTENCY_KEY_INVALID: 400,
+  MEDIA_TYPE_UNSUPPORTED: 415,
+  METHOD_NOT_ALLOWED: 405,
+  ROUTE_NOT_FOUND: 404,
+  TASK_NOT_FOUND: 404,
+} as const;
+
+function answers(code: keyof typeof STATUS, name: string, request: Partial<HttpVector> = {}): HttpVector {
+  return { name, status: STATUS[code], code, ...request };
+}
+
+const invalid = (name: string, body: string | Uint8Array) => answers('BODY_INVALID', name, { body });
 
 const BODIES: readonly HttpVector[] = [
-  { name: 'the plain request', status: 202, code: 'OK' },
+  answers('OK', 'the plain request'),
   invalid('no body', ''),
   invalid('blanks', '  \n'),
   invalid('a word', 'hello'),
@@ -61,302 +76,125 @@ const BODIES: readonly HttpVector[] = [
   invalid('a name twice, further in', BODY.replace('"size":"96x64"', '"size":"96x64","size":"96x64"')),
   invalid('1e400', BODY.replace('"size"', '"count":1e400,"size"')),
   invalid('NaN', BODY.replace('"size"', '"count":NaN,"size"')),
-  { name: '32 deep', body: `{"a":${'['.repeat(31)}${']'.repeat(31)}}`, status: 422, code: 'FIELD_REQUIRED' },
-  { name: 'a list', body: '[]', status: 422, code: 'FIELD_INVALID' },
-  { name: 'null', body: 'null', status: 422, code: 'FIELD_INVALID' },
-  { name: 'a text', body: '"x"', status: 422, code: 'FIELD_INVALID' },
-  { name: '__proto__', body: `{"__proto__":{"x":1},${BODY.slice(1)}`, status: 422, code: 'FIELD_INVALID' },
-  {
-    name: '__proto__ as a parameter',
-    body: BODY.replace('"size"', '"__proto__":{},"size"'),
-    status: 422,
-    code: 'FIELD_INVALID',
-  },
-  {
-    name: 'constructor as a parameter',
-    body: BODY.replace('"size"', '"constructor":{},"size"'),
-    status: 422,
-    code: 'FIELD_INVALID',
-  },
-  { name: '-0', body: BODY.replace('"size"', '"seed":-0,"size"'), status: 202, code: 'OK' },
-  {
-    name: '2^53 + 1',
-    body: BODY.replace('"size"', '"seed":9007199254740993,"size"'),
-    status: 422,
-    code: 'FIELD_INVALID',
-  },
-  { name: 'a lone surrogate', body: BODY.replace('"x"', '"\\ud800"'), status: 422, code: 'FIELD_INVALID' },
-  {
-    name: 'a lone surrogate in a name',
-    body: BODY.replace('"size"', '"\\ud800":1,"size"'),
-    status: 422,
-    code: 'FIELD_INVALID',
-  },
-  { name: 'an escaped NUL', body: BODY.replace('"x"', '"\\u0000"'), status: 422, code: 'FIELD_INVALID' },
-  { name: '128 KiB', body: BODY.padEnd(128 * 1024), status: 202, code: 'OK' },
-  { name: 'a byte more than 128 KiB', body: BODY.padEnd(128 * 1024 + 1), status: 413, code: 'BODY_TOO_LARGE' },
-  { name: '3 MiB', body: BODY.padEnd(3 * 1024 * 1024), status: 413, code: 'BODY_TOO_LARGE' },
+  answers('FIELD_REQUIRED', '32 deep', { body: `{"a":${'['.repeat(31)}${']'.repeat(31)}}` }),
+  answers('FIELD_INVALID', 'a list', { body: '[]' }),
+  answers('FIELD_INVALID', 'null', { body: 'null' }),
+  answers('FIELD_INVALID', 'a text', { body: '"x"' }),
+  answers('FIELD_INVALID', '__proto__', { body: `{"__proto__":{"x":1},${BODY.slice(1)}` }),
+  answers('FIELD_INVALID', '__proto__ as a parameter', { body: BODY.replace('"size"', '"__proto__":{},"size"') }),
+  answers('FIELD_INVALID', 'constructor as a parameter', { body: BODY.replace('"size"', '"constructor":{},"size"') }),
+  answers('OK', '-0', { body: BODY.replace('"size"', '"seed":-0,"size"') }),
+  answers('FIELD_INVALID', '2^53 + 1', { body: BODY.replace('"size"', '"seed":9007199254740993,"size"') }),
+  answers('FIELD_INVALID', 'a lone surrogate', { body: BODY.replace('"x"', '"\\ud800"') }),
+  answers('FIELD_INVALID', 'a lone surrogate in a name', { body: BODY.replace('"size"', '"\\ud800":1,"size"') }),
+  answers('FIELD_INVALID', 'an escaped NUL', { body: BODY.replace('"x"', '"\\u0000"') }),
+  answers('OK', '128 KiB', { body: BODY.padEnd(128 * 1024) }),
+  answers('BODY_TOO_LARGE', 'a byte more than 128 KiB', { body: BODY.padEnd(128 * 1024 + 1) }),
+  answers('BODY_TOO_LARGE', '3 MiB', { body: BODY.padEnd(3 * 1024 * 1024) }),
 ];
 
+const CHUNKED = ['Transfer-Encoding: chunked'];
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
 /** A body of so many bytes, each in a separate chunk. */
 const inBytes = (count: number) => `${[...BODY.padEnd(count)].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
 
 const FRAMES: readonly HttpVector[] = [
-  { name: 'chunks', framing: ['Transfer-Encoding: chunked'], body: chunked(BODY), status: 202, code: 'OK' },
-  {
-    name: 'no bytes in chunks',
-    framing: ['Transfer-Encoding: chunked'],
-    body: '0\r\n\r\n',
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  {
-    name: 'chunks of 300 KiB',
-    framing: ['Transfer-Encoding: chunked'],
-    body: chunked(BODY.padEnd(300 * 1024)),
-    status: 413,
-    code: 'BODY_TOO_LARGE',
-  },
-  { name: '1,024 chunks', framing: ['Transfer-Encoding: chunked'], body: inBytes(1_024), status: 202, code: 'OK' },
-  {
-    name: '1,025 chunks',
-    framing: ['Transfer-Encoding: chunked'],
-    body: inBytes(1_025),
-    status: 400,
-    code: 'BODY_INVALID',
-    says: 'in at most 1024 pieces',
-  },
-  { name: 'broken chunks', framing: ['Transfer-Encoding: chunked'], body: 'zz\r\n', status: 400, code: 'BODY_INVALID' },
-  {
-    name: 'two lengths',
+  answers('OK', 'chunks', { framing: CHUNKED, body: chunked(BODY) }),
+  answers('BODY_INVALID', 'no bytes in chunks', { framing: CHUNKED, body: '0\r\n\r\n' }),
+  answers('BODY_TOO_LARGE', 'chunks of 300 KiB', { framing: CHUNKED, body: chunked(BODY.padEnd(300 * 1024)) }),
+  answers('OK', '1,024 chunks', { framing: CHUNKED, body: inBytes(1_024) }),
+  answers('BODY_INVALID', '1,025 chunks', { framing: CHUNKED, body: inBytes(1_025), says: 'in at most 1024 pieces' }),
+  answers('BODY_INVALID', 'broken chunks', { framing: CHUNKED, body: 'zz\r\n' }),
+  answers('BODY_INVALID', 'two lengths', {
     framing: [`Content-Length: ${BODY.length}`, 'Content-Length: 5'],
     body: BODY,
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  {
-    name: 'a length and chunks',
+  }),
+  answers('BODY_INVALID', 'a length and chunks', {
     framing: [`Content-Length: ${BODY.length}`, 'Transfer-Encoding: chunked'],
     body: chunked(BODY),
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  { name: 'a length that is none', framing: ['Content-Length: -1'], body: BODY, status: 400, code: 'BODY_INVALID' },
-  {
-    name: 'a folded header',
-    headers: [AUTHORIZATION, KEY, TYPE, 'X-Fold: a', ' b'],
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  {
-    name: 'a blank before the colon',
-    headers: [AUTHORIZATION, KEY, TYPE, 'X-Blank : a'],
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  {
-    name: 'headers of 20 KiB',
+  }),
+  answers('BODY_INVALID', 'a length that is none', { framing: ['Content-Length: -1'], body: BODY }),
+  answers('BODY_INVALID', 'a folded header', { headers: [AUTHORIZATION, KEY, TYPE, 'X-Fold: a', ' b'] }),
+  answers('BODY_INVALID', 'a blank before the colon', { headers: [AUTHORIZATION, KEY, TYPE, 'X-Blank : a'] }),
+  answers('BODY_INVALID', 'headers of 20 KiB', {
     headers: [AUTHORIZATION, KEY, TYPE, `X-Long: ${'x'.repeat(20 * 1024)}`],
-    status: 400,
-    code: 'BODY_INVALID',
-  },
-  { name: 'no HTTP', requestLine: 'hello', status: 400, code: 'BODY_INVALID' },
+  }),
+  answers('BODY_INVALID', 'no HTTP', { requestLine: 'hello' }),
 ];
 
 const HEADERS: readonly HttpVector[] = [
-  { name: 'a character set', headers: withType('application/json; charset=UTF-8'), status: 202, code: 'OK' },
-  { name: 'a quoted character set', headers: withType('Application/JSON;charset="utf-8"'), status: 202, code: 'OK' },
-  {
-    name: 'another character set',
-    headers: withType('application/json; charset=latin1'),
-    status: 415,
-    code: 'MEDIA_TYPE_UNSUPPORTED',
-  },
-  {
-    name: 'another JSON type',
-    headers: withType('application/vnd.api+json'),
-    status: 415,
-    code: 'MEDIA_TYPE_UNSUPPORTED',
-  },
-  {
-    name: 'a form',
-    headers: withType('application/x-www-form-urlencoded'),
-    status: 415,
-    code: 'MEDIA_TYPE_UNSUPPORTED',
-  },
-  { name: 'no type', headers: [AUTHORIZATION, KEY], status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
-  {
-    name: 'a compressed body',
+  answers('OK', 'a character set', { headers: withType('application/json; charset=UTF-8') }),
+  answers('OK', 'a quoted character set', { headers: withType('Application/JSON;charset="utf-8"') }),
+  answers('MEDIA_TYPE_UNSUPPORTED', 'another character set', { headers: withType('application/json; charset=latin1') }),
+  answers('MEDIA_TYPE_UNSUPPORTED', 'another JSON type', { headers: withType('application/vnd.api+json') }),
+  answers('MEDIA_TYPE_UNSUPPORTED', 'a form', { headers: withType('application/x-www-form-urlencoded') }),
+  answers('MEDIA_TYPE_UNSUPPORTED', 'no type', { headers: [AUTHORIZATION, KEY] }),
+  answers('MEDIA_TYPE_UNSUPPORTED', 'a compressed body', {
     headers: [AUTHORIZATION, KEY, TYPE, 'Content-Encoding: gzip'],
-    status: 415,
-    code: 'MEDIA_TYPE_UNSUPPORTED',
-  },
-  { name: 'two Hosts', headers: [AUTHORIZATION, KEY, TYPE, 'HOST: y'], status: 400, code: 'BODY_INVALID' },
-  { name: 'the same Host twice', headers: ['Host: x', AUTHORIZATION, KEY, TYPE], status: 400, code: 'BODY_INVALID' },
-  {
-    name: 'no credential',
-    headers: [KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_REQUIRED',
-  },
-  {
-    name: 'an empty credential',
-    headers: ['Authorization: Bearer', KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_REQUIRED',
-  },
-  {
-    name: 'another scheme',
-    headers: ['Authorization: Basic {credential}', KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_REQUIRED',
-  },
-  {
-    name: 'a scheme in lower case',
-    headers: ['Authorization: bearer {credential}', KEY, TYPE],
-    status: 202,
-    code: 'OK',
-  },
-  {
-    name: 'no scheme',
-    headers: ['Authorization: {credential}', KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_REQUIRED',
-  },
-  {
-    name: 'a cookie',
-    headers: ['Cookie: token={credential}', KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_REQUIRED',
-  },
-  {
-    name: 'two credentials',
-    headers: [AUTHORIZATION, AUTHORIZATION, KEY, TYPE],
-    status: 401,
-    code: 'DEVELOPER_TOKEN_INVALID',
-  },
-  { name: 'two keys', headers: [AUTHORIZATION, KEY, KEY, TYPE], status: 400, code: 'IDEMPOTENCY_KEY_INVALID' },
-  {
-    name: 'a key beyond ASCII',
+  }),
+  answers('BODY_INVALID', 'two Hosts', { headers: [AUTHORIZATION, KEY, TYPE, 'HOST: y'] }),
+  answers('BODY_INVALID', 'the same Host twice', { headers: ['Host: x', AUTHORIZATION, KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_REQUIRED', 'no credential', { headers: [KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_REQUIRED', 'an empty credential', { headers: ['Authorization: Bearer', KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_REQUIRED', 'another scheme', { headers: ['Authorization: Basic {credential}', KEY, TYPE] }),
+  answers('OK', 'a scheme in lower case', { headers: ['Authorization: bearer {credential}', KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_REQUIRED', 'no scheme', { headers: ['Authorization: {credential}', KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_REQUIRED', 'a cookie', { headers: ['Cookie: token={credential}', KEY, TYPE] }),
+  answers('DEVELOPER_TOKEN_INVALID', 'two credentials', { headers: [AUTHORIZATION, AUTHORIZATION, KEY, TYPE] }),
+  answers('IDEMPOTENCY_KEY_INVALID', 'two keys', { headers: [AUTHORIZATION, KEY, KEY, TYPE] }),
+  answers('IDEMPOTENCY_KEY_INVALID', 'a key beyond ASCII', {
     headers: [AUTHORIZATION, 'Idempotency-Key: \u00e9', TYPE],
-    status: 400,
-    code: 'IDEMPOTENCY_KEY_INVALID',
-  },
-  {
-    name: 'two Apps',
+  }),
+  answers('DEVELOPER_SCOPE_INSUFFICIENT', 'two Apps', {
     headers: [AUTHORIZATION, KEY, TYPE, 'X-App-Id: a', 'X-App-Id: b'],
-    status: 403,
-    code: 'DEVELOPER_SCOPE_INSUFFICIENT',
-  },
-  {
-    name: 'an empty App',
-    headers: [AUTHORIZATION, KEY, TYPE, 'X-App-Id:'],
-    status: 403,
-    code: 'DEVELOPER_SCOPE_INSUFFICIENT',
-  },
-  {
-    name: 'a request id',
+  }),
+  answers('DEVELOPER_SCOPE_INSUFFICIENT', 'an empty App', { headers: [AUTHORIZATION, KEY, TYPE, 'X-App-Id:'] }),
+  answers('OK', 'a request id', {
     headers: [AUTHORIZATION, KEY, TYPE, 'X-Request-Id: Az09._:-'],
-    status: 202,
-    code: 'OK',
     answers: { 'x-request-id': 'Az09._:-' },
-  },
+  }),
 ];
 
+const line = (target: string) => `${target.replace(' ', ' /api/v1/developer')} HTTP/1.1`;
+
 const ROUTES: readonly HttpVector[] = [
-  {
-    name: 'no such route',
-    requestLine: 'POST /api/v1/developer/nothing HTTP/1.1',
-    status: 404,
-    code: 'ROUTE_NOT_FOUND',
-  },
-  {
-    name: 'a slash at the end',
-    requestLine: 'POST /api/v1/developer/generations/ HTTP/1.1',
-    status: 404,
-    code: 'ROUTE_NOT_FOUND',
-  },
-  {
-    name: 'a route in capitals',
-    requestLine: 'POST /api/v1/developer/Generations HTTP/1.1',
-    status: 404,
-    code: 'ROUTE_NOT_FOUND',
-  },
-  {
-    name: 'no such route, no credential',
-    requestLine: 'POST /x HTTP/1.1',
+  answers('ROUTE_NOT_FOUND', 'no such route', { requestLine: line('POST /nothing') }),
+  answers('ROUTE_NOT_FOUND', 'a slash at the end', { requestLine: line('POST /generations/') }),
+  answers('ROUTE_NOT_FOUND', 'a route in capitals', { requestLine: line('POST /Generations') }),
+  answers('ROUTE_NOT_FOUND', 'no such route, no credential', { requestLine: 'POST /x HTTP/1.1', headers: [TYPE] }),
+  answers('METHOD_NOT_ALLOWED', 'another method', {
+    requestLine: line('PUT /generations'),
     headers: [TYPE],
-    status: 404,
-    code: 'ROUTE_NOT_FOUND',
-  },
-  {
-    name: 'another method',
-    requestLine: 'PUT /api/v1/developer/generations HTTP/1.1',
-    headers: [TYPE],
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
     answers: { allow: 'GET, HEAD, POST' },
-  },
-  {
-    name: 'a method of the other route',
-    requestLine: 'PUT /api/v1/developer/generations/x HTTP/1.1',
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
+  }),
+  answers('METHOD_NOT_ALLOWED', 'a method of the other route', {
+    requestLine: line('PUT /generations/x'),
     answers: { allow: 'DELETE, GET, HEAD' },
-  },
-  {
-    name: 'a broken escape in an id',
-    requestLine: 'GET /api/v1/developer/generations/%zz HTTP/1.1',
-    status: 404,
-    code: 'TASK_NOT_FOUND',
-  },
-  {
-    name: 'an escaped slash in an id',
-    requestLine: 'GET /api/v1/developer/generations/a%2Fb HTTP/1.1',
-    status: 404,
-    code: 'TASK_NOT_FOUND',
-  },
-  {
-    name: 'unknown query parameters',
-    requestLine: 'GET /api/v1/developer/credits?x=1&x=2 HTTP/1.1',
-    status: 200,
-    code: 'OK',
-  },
-  {
-    name: 'a path that has another method only, where an id could stand',
-    requestLine: 'GET /api/v1/developer/generations/estimate HTTP/1.1',
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
+  }),
+  answers('TASK_NOT_FOUND', 'a broken escape in an id', { requestLine: line('GET /generations/%zz') }),
+  answers('TASK_NOT_FOUND', 'an escaped slash in an id', { requestLine: line('GET /generations/a%2Fb') }),
+  answers('OK', 'unknown query parameters', { requestLine: line('GET /credits?x=1&x=2'), status: 200 }),
+  answers('METHOD_NOT_ALLOWED', 'a path that has another method only, where an id could stand', {
+    requestLine: line('GET /generations/estimate'),
     answers: { allow: 'POST' },
-  },
-  {
-    name: 'its query',
-    requestLine: 'DELETE /api/v1/developer/generations/estimate?x HTTP/1.1',
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
+  }),
+  answers('METHOD_NOT_ALLOWED', 'its query', {
+    requestLine: line('DELETE /generations/estimate?x'),
     answers: { allow: 'POST' },
-  },
-  {
-    name: 'the whole address as target',
+  }),
+  answers('OK', 'the whole address as target', {
     requestLine: 'GET http://example.com/api/v1/developer/credits HTTP/1.1',
     status: 200,
-    code: 'OK',
-  },
-  {
-    name: 'the whole address with a query',
+  }),
+  answers('OK', 'the whole address with a query', {
     requestLine: 'GET HTTPS://a:b@[::1]:80/api/v1/developer/credits?x HTTP/1.1',
     status: 200,
-    code: 'OK',
-  },
-  {
-    name: 'no path in the whole address',
+  }),
+  answers('METHOD_NOT_ALLOWED', 'no path in the whole address', {
     requestLine: 'POST http://example.com?x HTTP/1.1',
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
     answers: { allow: 'GET, HEAD' },
-  },
+  }),
   ...[
     'GET http://[',
     'GET http://a:b/',
@@ -368,12 +206,9 @@ const ROUTES: readonly HttpVector[] = [
     'GET ftp://example.com/',
     'GET http:/healthz',
     'OPTIONS *',
-  ].map((line): HttpVector => ({
-    name: `no path and no URL as target: ${line}`,
-    requestLine: `${line} HTTP/1.1`,
-    status: 400,
-    code: 'BODY_INVALID',
-  })),
+  ].map((target) =>
+    answers('BODY_INVALID', `no path and no URL as target: ${target}`, { requestLine: `${target} HTTP/1.1` }),
+  ),
 ];
 
 /** Operations that take no body, each with what may and may not be sent to it all the same. */
@@ -383,44 +218,33 @@ const BODILESS: readonly HttpVector[] = [
   ['a generation', 'GET /generations/@own-generation'],
   ['a cancel', 'POST /generations/@own-generation/cancel'],
 ].flatMap(([to, target]): readonly HttpVector[] => {
-  const [method = '', path = ''] = (target as string).split(' ');
-  const requestLine = `${method} /api/v1/developer${path} HTTP/1.1`;
-  const taken = (name: string, more: Partial<HttpVector>): HttpVector => ({
-    name: `${name} to ${to}`,
-    requestLine,
-    status: 200,
-    code: 'OK',
-    ...more,
-  });
-  const refused = (
-    name: string,
-    body: string,
-    status: number,
-    code: ErrorCode,
-    more: Partial<HttpVector> = {},
-  ): HttpVector => ({ name: `${name} to ${to}`, requestLine, body, status, code, ...more });
+  const requestLine = line(target as string);
+  const taken = (name: string, more: Partial<HttpVector>): HttpVector =>
+    answers('OK', `${name} to ${to}`, { requestLine, ...more, status: 200 });
+  const refused = (code: keyof typeof STATUS, name: string, body: string, more: Partial<HttpVector> = {}) =>
+    answers(code, `${name} to ${to}`, { requestLine, body, ...more });
   return [
     taken('no body', { framing: [], body: '' }),
     taken('no bytes', { body: '' }),
     taken('no bytes and no type', { body: '', headers: [AUTHORIZATION] }),
-    taken('no bytes in chunks', { framing: ['Transfer-Encoding: chunked'], body: '0\r\n\r\n' }),
+    taken('no bytes in chunks', { framing: CHUNKED, body: '0\r\n\r\n' }),
     taken('an empty object', { body: ' {} ' }),
-    refused('an object with a field', '{"a/b":1}', 422, 'FIELD_INVALID', {
+    refused('FIELD_INVALID', 'an object with a field', '{"a/b":1}', {
       says: 'This operation takes no body: unknown field "a/b".',
     }),
-    refused('an object with a null field', '{"a":null}', 422, 'FIELD_INVALID'),
-    refused('__proto__', '{"__proto__":{}}', 422, 'FIELD_INVALID'),
-    refused('a list', '[]', 422, 'FIELD_INVALID'),
-    refused('null', 'null', 422, 'FIELD_INVALID'),
-    refused('a word', 'hello', 400, 'BODY_INVALID'),
-    refused('half an object', '{"a":', 400, 'BODY_INVALID'),
-    refused('a field twice', '{"a":1,"a":1}', 400, 'BODY_INVALID'),
-    refused('an empty object as a form', '{}', 415, 'MEDIA_TYPE_UNSUPPORTED', {
+    refused('FIELD_INVALID', 'an object with a null field', '{"a":null}'),
+    refused('FIELD_INVALID', '__proto__', '{"__proto__":{}}'),
+    refused('FIELD_INVALID', 'a list', '[]'),
+    refused('FIELD_INVALID', 'null', 'null'),
+    refused('BODY_INVALID', 'a word', 'hello'),
+    refused('BODY_INVALID', 'half an object', '{"a":'),
+    refused('BODY_INVALID', 'a field twice', '{"a":1,"a":1}'),
+    refused('MEDIA_TYPE_UNSUPPORTED', 'an empty object as a form', '{}', {
       headers: [AUTHORIZATION, 'Content-Type: application/x-www-form-urlencoded'],
     }),
     taken('an empty object in 1 KiB', { body: '{}'.padEnd(1_024) }),
-    refused('a byte more than 1 KiB', '{}'.padEnd(1_025), 413, 'BODY_TOO_LARGE'),
-    refused('3 MiB', 'x'.repeat(3 * 1024 * 1024), 413, 'BODY_TOO_LARGE'),
+    refused('BODY_TOO_LARGE', 'a byte more than 1 KiB', '{}'.padEnd(1_025)),
+    refused('BODY_TOO_LARGE', '3 MiB', 'x'.repeat(3 * 1024 * 1024)),
   ];
 });
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ReferenceFile } from '../../fixtures/reference-files.js';
-import { once, PICTURE, PNG_UPLOAD, type Vector } from './vector.js';
+import { type Vector, ok, once, PICTURE, PNG_UPLOAD, refused, vector } from './vector.js';
 
 const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string])[] = [
   ['an unknown field', { url: 'https://example.com' }, 'FIELD_INVALID', 'url'],
@@ -67,61 +67,40 @@ const prepareFor = (file: ReferenceFile, more: JsonObject = {}) => ({
 /** Reference files from their preparation to their use. */
 export const UPLOAD_VECTORS: readonly Vector[] = [
   ...PREPARE_ROWS.map(([name, change, code, says]) =>
-    once(`prepareUpload: ${name}`, {
-      operation: 'prepareUpload',
-      body: { ...PNG_UPLOAD, ...change },
-      code,
-      ...(says === undefined ? {} : { says }),
-    }),
+    vector(`prepareUpload: ${name}`, [
+      { operation: 'prepareUpload', body: { ...PNG_UPLOAD, ...change }, code, ...(says === undefined ? {} : { says }) },
+    ]),
   ),
   {
     name: 'more unfinished uploads than an App may have',
     settings: { maxUnfinishedUploadsPerApp: 2 },
     steps: [
-      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, code: 'OK' },
-      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, key: 'second', code: 'OK' },
-      {
-        operation: 'prepareUpload',
+      ok('prepareUpload', { as: 'stranger', body: PNG_UPLOAD }),
+      ok('prepareUpload', { as: 'stranger', body: PNG_UPLOAD, key: 'second' }),
+      refused('prepareUpload', 'QUEUE_FULL', {
         as: 'stranger',
         body: PNG_UPLOAD,
         key: 'third',
-        code: 'QUEUE_FULL',
         says: 'The App has 2 unfinished uploads, and may have 2;',
-      },
-      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, key: 'second', code: 'OK', replayed: true },
-      {
-        operation: 'prepareUpload',
+      }),
+      ok('prepareUpload', { as: 'stranger', body: PNG_UPLOAD, key: 'second', replayed: true }),
+      refused('prepareUpload', 'QUEUE_FULL', {
         as: 'stranger',
         body: { ...PNG_UPLOAD, filename: 'other.png' },
         key: 'third',
-        code: 'QUEUE_FULL',
-      },
+      }),
     ],
   },
-  once('prepareUpload: an empty object', {
-    operation: 'prepareUpload',
-    body: {},
-    code: 'FIELD_REQUIRED',
-    says: 'filename',
-  }),
-  once('completeUpload: an unknown field', {
-    operation: 'completeUpload',
+  once('prepareUpload: an empty object', 'prepareUpload', 'FIELD_REQUIRED', { body: {}, says: 'filename' }),
+  once('completeUpload: an unknown field', 'completeUpload', 'FIELD_INVALID', {
     id: '@ready-upload',
     body: { media_id: 'x' },
-    code: 'FIELD_INVALID',
     says: 'media_id',
   }),
-  once('completeUpload: no digest, as null', {
-    operation: 'completeUpload',
-    id: '@ready-upload',
-    body: { sha256: null },
-    code: 'OK',
-  }),
-  once('completeUpload: a digest that is none', {
-    operation: 'completeUpload',
+  once('completeUpload: no digest, as null', 'completeUpload', 'OK', { id: '@ready-upload', body: { sha256: null } }),
+  once('completeUpload: a digest that is none', 'completeUpload', 'FIELD_INVALID', {
     id: '@ready-upload',
     body: { sha256: 'x' },
-    code: 'FIELD_INVALID',
     says: 'sha256',
   }),
   ...[
@@ -130,202 +109,127 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
     '0198c0de-0000-7000-8000-000000000000',
     'not-an-id',
     '@ready-upload-media',
-  ].map((id) =>
-    once(`completing ${id}`, { operation: 'completeUpload', id, code: 'FIELD_INVALID', says: 'upload_id' }),
-  ),
+  ].map((id) => once(`completing ${id}`, 'completeUpload', 'FIELD_INVALID', { id, says: 'upload_id' })),
   ...[
     '@foreign-upload',
     '@other-app-upload',
     '0198c0de-0000-7000-8000-000000000000',
     'not-an-id',
     '@ready-upload-media',
-  ].map((id) => once(`getUpload: ${id}`, { operation: 'getUpload', id, code: 'NOT_FOUND' })),
-  once('getUpload: one that was prepared', {
-    operation: 'getUpload',
+  ].map((id) => once(`getUpload: ${id}`, 'getUpload', 'NOT_FOUND', { id })),
+  once('getUpload: one that was prepared', 'getUpload', 'OK', {
     id: '@prepared-upload',
-    code: 'OK',
     data: { status: 'prepared', filename: 'a.png', media_type: 'image/png', role: 'reference_image' },
     without: ['media_id', 'sha256', 'width', 'height'],
   }),
-  once('getUpload: one that is ready', {
-    operation: 'getUpload',
+  once('getUpload: one that is ready', 'getUpload', 'OK', {
     id: '@ready-upload',
-    code: 'OK',
     data: { status: 'ready', media_type: 'image/png', media_id: '@ready-upload-media' },
   }),
-  once('completing before the bytes were sent', {
-    operation: 'completeUpload',
+  once('completing before the bytes were sent', 'completeUpload', 'FIELD_INVALID', {
     id: '@prepared-upload',
-    code: 'FIELD_INVALID',
     says: 'bytes',
   }),
-  {
-    name: 'a file is prepared, sent, completed and used',
-    steps: [
-      {
-        operation: 'prepareUpload',
-        key: 'p',
-        body: prepareFor('png', { sha256: '@sha256:png' }),
-        code: 'OK',
-        save: 'u',
-        replayed: false,
-        data: { method: 'PUT', media_type: 'image/png', role: 'reference_image', byte_size: '@size:png' },
-      },
-      {
-        operation: 'prepareUpload',
-        key: 'p',
-        body: prepareFor('png', { sha256: '@sha256:png' }),
-        code: 'OK',
-        replayed: true,
-        data: { upload_id: '@u' },
-      },
-      {
-        operation: 'createGeneration',
-        body: { ...PICTURE, reference_upload_ids: ['@u'] },
-        code: 'FIELD_INVALID',
-        says: 'reference_upload_ids',
-      },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      {
-        operation: 'completeUpload',
-        key: 'c',
-        id: '@u',
-        code: 'OK',
-        data: { upload_id: '@u', status: 'ready', media_type: 'image', byte_size: '@size:png' },
-        replayed: false,
-      },
-      {
-        operation: 'completeUpload',
-        key: 'c',
-        id: '@u',
-        code: 'OK',
-        data: { upload_id: '@u', status: 'ready' },
-        replayed: true,
-      },
-      {
-        operation: 'completeUpload',
-        key: 'c',
-        id: '@u',
-        body: { sha256: '@sha256:png' },
-        code: 'IDEMPOTENCY_PAYLOAD_MISMATCH',
-      },
-      {
-        operation: 'completeUpload',
-        key: 'c2',
-        id: '@u',
-        body: { sha256: '@sha256:png' },
-        code: 'OK',
-        data: { status: 'ready' },
-      },
-      { operation: 'getUpload', id: '@u', code: 'OK', data: { status: 'ready', sha256: '@sha256:png' } },
-      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'OK' },
-    ],
-  },
-  ...IMPOSTORS.map((file): Vector => ({
-    name: `a ${file} sent as PNG is not completed, and the picture sent after it is`,
-    steps: [
-      { operation: 'prepareUpload', body: prepareFor(file), code: 'OK', save: 'u' },
+  vector('a file is prepared, sent, completed and used', [
+    ok('prepareUpload', {
+      key: 'p',
+      body: prepareFor('png', { sha256: '@sha256:png' }),
+      save: 'u',
+      replayed: false,
+      data: { method: 'PUT', media_type: 'image/png', role: 'reference_image', byte_size: '@size:png' },
+    }),
+    ok('prepareUpload', {
+      key: 'p',
+      body: prepareFor('png', { sha256: '@sha256:png' }),
+      replayed: true,
+      data: { upload_id: '@u' },
+    }),
+    refused('createGeneration', 'FIELD_INVALID', {
+      body: { ...PICTURE, reference_upload_ids: ['@u'] },
+      says: 'reference_upload_ids',
+    }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    ok('completeUpload', {
+      key: 'c',
+      id: '@u',
+      data: { upload_id: '@u', status: 'ready', media_type: 'image', byte_size: '@size:png' },
+      replayed: false,
+    }),
+    ok('completeUpload', { key: 'c', id: '@u', data: { upload_id: '@u', status: 'ready' }, replayed: true }),
+    refused('completeUpload', 'IDEMPOTENCY_PAYLOAD_MISMATCH', { key: 'c', id: '@u', body: { sha256: '@sha256:png' } }),
+    ok('completeUpload', { key: 'c2', id: '@u', body: { sha256: '@sha256:png' }, data: { status: 'ready' } }),
+    ok('getUpload', { id: '@u', data: { status: 'ready', sha256: '@sha256:png' } }),
+    ok('createGeneration', { body: { ...PICTURE, reference_upload_ids: ['@u'] } }),
+  ]),
+  ...IMPOSTORS.map((file) =>
+    vector(`a ${file} sent as PNG is not completed, and the picture sent after it is`, [
+      ok('prepareUpload', { body: prepareFor(file), save: 'u' }),
       { event: 'put', upload: '@u', file, accepted: true },
-      { operation: 'completeUpload', key: 'c', id: '@u', code: 'FIELD_INVALID' },
-      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID' },
-    ],
-  })),
-  {
-    name: 'a picture with bytes after its end is completed as it was declared, and can be used',
-    steps: [
-      {
-        operation: 'prepareUpload',
-        body: prepareFor('polyglot', { sha256: '@sha256:polyglot' }),
-        code: 'OK',
-        save: 'u',
-      },
-      { event: 'put', upload: '@u', file: 'polyglot', accepted: true },
-      { operation: 'completeUpload', key: 'c', id: '@u', code: 'OK', data: { byte_size: '@size:polyglot' } },
-      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'OK' },
-    ],
-  },
-  {
-    name: 'bytes of another length are not taken',
-    steps: [
-      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
-      { event: 'put', upload: '@u', file: 'cut', accepted: false },
-      { operation: 'completeUpload', id: '@u', code: 'FIELD_INVALID', says: 'bytes' },
-    ],
-  },
-  {
-    name: 'bytes of another digest are not completed, and others may be sent until the target expires',
-    steps: [
-      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      {
-        operation: 'completeUpload',
-        id: '@u',
-        key: 'c',
-        body: { sha256: '@sha256:other-png' },
-        code: 'FIELD_INVALID',
-        says: 'sha256',
-      },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      { operation: 'completeUpload', id: '@u', key: 'c', body: { sha256: '@sha256:png' }, code: 'OK' },
-    ],
-  },
-  {
-    name: 'a target expires',
-    steps: [
-      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      { event: 'advance', byMs: 15 * 60_000 + 1_000 },
-      { event: 'put', upload: '@u', file: 'png', accepted: false },
-      { operation: 'completeUpload', id: '@u', code: 'UPLOAD_URL_EXPIRED' },
-      { operation: 'getUpload', id: '@u', code: 'OK', data: { status: 'expired' } },
-      { operation: 'completeUpload', as: 'stranger', id: '@u', code: 'FIELD_INVALID', says: 'upload_id' },
-    ],
-  },
-  {
-    name: 'a target that has expired is not given out again',
-    steps: [
-      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'OK' },
-      { event: 'advance', byMs: 15 * 60_000 + 1_000 },
-      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'IDEMPOTENCY_REPLAY_EXPIRED' },
-      { operation: 'prepareUpload', key: 'p', body: prepareFor('jpeg'), code: 'IDEMPOTENCY_PAYLOAD_MISMATCH' },
-    ],
-  },
-  {
-    name: 'bytes sent after completion change nothing',
-    steps: [
-      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      { operation: 'completeUpload', id: '@u', code: 'OK' },
-      { event: 'put', upload: '@u', file: 'png', accepted: 'either' },
-      { operation: 'completeUpload', id: '@u', body: { sha256: '@sha256:png' }, code: 'OK', data: { status: 'ready' } },
-    ],
-  },
-  {
-    name: 'an upload that was not used is deleted',
-    steps: [
-      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'OK', save: 'u' },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
-      { operation: 'completeUpload', id: '@u', code: 'OK' },
-      { operation: 'deleteUpload', id: '@u', code: 'OK', data: { upload_id: '@u' } },
-      { operation: 'getUpload', id: '@u', code: 'NOT_FOUND' },
-      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID' },
-      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'IDEMPOTENCY_REPLAY_EXPIRED' },
-      { operation: 'deleteUpload', id: '@u', as: 'stranger', code: 'NOT_FOUND' },
-    ],
-  },
-  {
-    name: 'an upload that a generation was created with is not deleted',
-    steps: [
-      {
-        operation: 'createGeneration',
-        body: { ...PICTURE, reference_upload_ids: ['@ready-upload'] },
-        code: 'OK',
-      },
-      { operation: 'deleteUpload', id: '@ready-upload', code: 'CONFLICT', says: 'A generation was created with' },
-      { operation: 'getUpload', id: '@ready-upload', code: 'OK', data: { status: 'ready' } },
-    ],
-  },
+      refused('completeUpload', 'FIELD_INVALID', { key: 'c', id: '@u' }),
+      refused('createGeneration', 'FIELD_INVALID', { body: { ...PICTURE, reference_upload_ids: ['@u'] } }),
+    ]),
+  ),
+  vector('a picture with bytes after its end is completed as it was declared, and can be used', [
+    ok('prepareUpload', { body: prepareFor('polyglot', { sha256: '@sha256:polyglot' }), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'polyglot', accepted: true },
+    ok('completeUpload', { key: 'c', id: '@u', data: { byte_size: '@size:polyglot' } }),
+    ok('createGeneration', { body: { ...PICTURE, reference_upload_ids: ['@u'] } }),
+  ]),
+  vector('bytes of another length are not taken', [
+    ok('prepareUpload', { body: prepareFor('png'), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'cut', accepted: false },
+    refused('completeUpload', 'FIELD_INVALID', { id: '@u', says: 'bytes' }),
+  ]),
+  vector('bytes of another digest are not completed, and others may be sent until the target expires', [
+    ok('prepareUpload', { body: prepareFor('png'), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    refused('completeUpload', 'FIELD_INVALID', {
+      id: '@u',
+      key: 'c',
+      body: { sha256: '@sha256:other-png' },
+      says: 'sha256',
+    }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    ok('completeUpload', { id: '@u', key: 'c', body: { sha256: '@sha256:png' } }),
+  ]),
+  vector('a target expires', [
+    ok('prepareUpload', { body: prepareFor('png'), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    { event: 'advance', byMs: 15 * 60_000 + 1_000 },
+    { event: 'put', upload: '@u', file: 'png', accepted: false },
+    refused('completeUpload', 'UPLOAD_URL_EXPIRED', { id: '@u' }),
+    ok('getUpload', { id: '@u', data: { status: 'expired' } }),
+    refused('completeUpload', 'FIELD_INVALID', { as: 'stranger', id: '@u', says: 'upload_id' }),
+  ]),
+  vector('a target that has expired is not given out again', [
+    ok('prepareUpload', { key: 'p', body: prepareFor('png') }),
+    { event: 'advance', byMs: 15 * 60_000 + 1_000 },
+    refused('prepareUpload', 'IDEMPOTENCY_REPLAY_EXPIRED', { key: 'p', body: prepareFor('png') }),
+    refused('prepareUpload', 'IDEMPOTENCY_PAYLOAD_MISMATCH', { key: 'p', body: prepareFor('jpeg') }),
+  ]),
+  vector('bytes sent after completion change nothing', [
+    ok('prepareUpload', { body: prepareFor('png'), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    ok('completeUpload', { id: '@u' }),
+    { event: 'put', upload: '@u', file: 'png', accepted: 'either' },
+    ok('completeUpload', { id: '@u', body: { sha256: '@sha256:png' }, data: { status: 'ready' } }),
+  ]),
+  vector('an upload that was not used is deleted', [
+    ok('prepareUpload', { key: 'p', body: prepareFor('png'), save: 'u' }),
+    { event: 'put', upload: '@u', file: 'png', accepted: true },
+    ok('completeUpload', { id: '@u' }),
+    ok('deleteUpload', { id: '@u', data: { upload_id: '@u' } }),
+    refused('getUpload', 'NOT_FOUND', { id: '@u' }),
+    refused('createGeneration', 'FIELD_INVALID', { body: { ...PICTURE, reference_upload_ids: ['@u'] } }),
+    refused('prepareUpload', 'IDEMPOTENCY_REPLAY_EXPIRED', { key: 'p', body: prepareFor('png') }),
+    refused('deleteUpload', 'NOT_FOUND', { id: '@u', as: 'stranger' }),
+  ]),
+  vector('an upload that a generation was created with is not deleted', [
+    ok('createGeneration', { body: { ...PICTURE, reference_upload_ids: ['@ready-upload'] } }),
+    refused('deleteUpload', 'CONFLICT', { id: '@ready-upload', says: 'A generation was created with' }),
+    ok('getUpload', { id: '@ready-upload', data: { status: 'ready' } }),
+  ]),
   ...['@foreign-upload', '@other-app-upload', '0198c0de-0000-7000-8000-000000000000', 'not-an-id'].map((id) =>
-    once(`deleteUpload: ${id}`, { operation: 'deleteUpload', id, code: 'NOT_FOUND' }),
+    once(`deleteUpload: ${id}`, 'deleteUpload', 'NOT_FOUND', { id }),
   ),
 ];

@@ -122,9 +122,23 @@ export interface Vector {
   readonly settings?: Partial<Settings>;
 }
 
+type Request = Omit<CallStep, 'operation' | 'code'>;
+
+export function ok(operation: OperationName, request: Request = {}): CallStep {
+  return { operation, code: 'OK', ...request };
+}
+
+export function refused(operation: OperationName, code: ErrorCode, request: Request = {}): CallStep {
+  return { operation, code, ...request };
+}
+
+export function vector(name: string, steps: Vector['steps']): Vector {
+  return { name, steps };
+}
+
 /** A vector of one request. */
-export function once(name: string, step: CallStep): Vector {
-  return { name, steps: [step] };
+export function once(name: string, operation: OperationName, code: CallStep['code'], request: Request = {}): Vector {
+  return { name, steps: [{ operation, code, ...request }] };
 }
 
 export const PICTURE = {
