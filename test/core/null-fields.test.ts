@@ -16,9 +16,9 @@ import {
   readCompleteRequest,
   readPrepareRequest,
 } from '../../core/uploads/prepare-upload.js';
-import { codeOf, STATELESS_PORTS } from '../fixtures/memory-stores.js';
+import { STATELESS_PORTS } from '../fixtures/memory-stores.js';
 import { plainImage } from '../fixtures/plain-media.js';
-import { CoreHarness } from '../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../harness/core-harness.js';
 import { prepare, send } from './uploads/upload-steps.js';
 
 const UPLOAD: JsonObject = { filename: 'a.png', media_type: 'image/png', byte_size: 1, role: 'reference_image' };
@@ -85,12 +85,11 @@ describe('a field that is null', () => {
     expect(orThrow(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null }))).content).to.deep.equal(
       harness.body({ style: null }),
     );
-    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({ style: null })))).to.equal(
+    await expectCode(
       'FIELD_INVALID',
+      estimateGeneration(harness.context, harness.caller, harness.body({ style: null })),
     );
-    expect(
-      await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({}, { parameters: null }))),
-    ).to.equal('OK');
+    await expectCode('OK', estimateGeneration(harness.context, harness.caller, harness.body({}, { parameters: null })));
   });
 
   it('does not turn a repeat into another request, whichever of the two came first', async () => {
@@ -126,7 +125,7 @@ describe('a field that is null', () => {
       caller: { accountId, appId },
       ports,
     } = harness;
-    await createGeneration(harness.context, harness.caller, 'g', harness.body({ count: 2 }, { client_trace_id: null }));
+    await harness.post('g', harness.body({ count: 2 }, { client_trace_id: null }));
     await prepare(harness, plainImage(), { sha256: null }, 'p');
     const digestOf = async (operation: 'create' | 'prepare', key: string) => {
       const outcome = await ports.claims.insert({

@@ -16,13 +16,12 @@ import type { Context } from '../../../core/context.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { ServiceError } from '../../../core/errors.js';
-import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
 import { changeGeneration } from '../../../core/generation/settle-generation.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import { codeOf } from '../../fixtures/memory-stores.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 
 // Goal: operators' changes to access are validated, and a key that has ended stays ended.
 // Method: the use cases on memory adapters, with valid and invalid input.
@@ -46,14 +45,12 @@ describe('access management', () => {
       lastSequence: 0,
     });
     for (const name of ['', '   ', 'x'.repeat(101)])
-      expect(await codeOf(createAccount(harness.context, { name }))).to.equal('FIELD_INVALID');
+      await expectCode('FIELD_INVALID', createAccount(harness.context, { name }));
   });
 
   it('creates Apps of existing accounts', async () => {
-    expect(await codeOf(createApp(harness.context, { accountId: harness.caller.accountId, name: 'App' }))).to.equal(
-      'OK',
-    );
-    expect(await codeOf(createApp(harness.context, { accountId: 'nobody', name: 'App' }))).to.equal('NOT_FOUND');
+    await expectCode('OK', createApp(harness.context, { accountId: harness.caller.accountId, name: 'App' }));
+    await expectCode('NOT_FOUND', createApp(harness.context, { accountId: 'nobody', name: 'App' }));
   });
 
   it('creates keys with the scopes of their default or those asked for, and no others', async () => {
@@ -69,17 +66,16 @@ describe('access management', () => {
     ).to.deep.equal(['credits:read']);
     expect((await createKey(harness.context, { appId, name: 'Key', scopes: SCOPES })).key.scopes).to.deep.equal(SCOPES);
     for (const scopes of [[], ['credits:write'], ['credits:read', '']])
-      expect(await codeOf(createKey(harness.context, { appId, name: 'Key', scopes }))).to.equal('FIELD_INVALID');
-    expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt: harness.clock.now() }))).to.equal(
+      await expectCode('FIELD_INVALID', createKey(harness.context, { appId, name: 'Key', scopes }));
+    await expectCode(
       'FIELD_INVALID',
+      createKey(harness.context, { appId, name: 'Key', expiresAt: harness.clock.now() }),
     );
     for (const expiresAt of [Date.UTC(10_000, 0), 1e16, Infinity, NaN]) {
-      expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt })), `${expiresAt}`).to.equal(
-        'FIELD_INVALID',
-      );
-      expect(await codeOf(expireKey(harness.context, 'any', expiresAt)), `${expiresAt}`).to.equal('FIELD_INVALID');
+      await expectCode('FIELD_INVALID', createKey(harness.context, { appId, name: 'Key', expiresAt }), `${expiresAt}`);
+      await expectCode('FIELD_INVALID', expireKey(harness.context, 'any', expiresAt), `${expiresAt}`);
     }
-    expect(await codeOf(createKey(harness.context, { appId: 'none', name: 'Key' }))).to.equal('NOT_FOUND');
+    await expectCode('NOT_FOUND', createKey(harness.context, { appId: 'none', name: 'Key' }));
   });
 
   it('revokes once, permanently', async () => {
@@ -90,7 +86,7 @@ describe('access management', () => {
     expect(await expireKey(harness.context, key.keyId, harness.clock.now() + 1_000)).to.include({
       revokedAt: first.revokedAt,
     });
-    expect(await codeOf(revokeKey(harness.context, 'none'))).to.equal('NOT_FOUND');
+    await expectCode('NOT_FOUND', revokeKey(harness.context, 'none'));
   });
 
   it('writes nothing for a call that is already over', async () => {
@@ -157,7 +153,7 @@ describe('a suspended account', () => {
   });
 
   const create = (key = harness.ports.ids.uuid(), context = harness.context) =>
-    createGeneration(context, harness.caller, key, harness.body());
+    harness.post(key, harness.body(), { context });
 
   it('is refused at its hold in every process immediately, with the code and the sentence of authentication', async () => {
     const [one, other] = [harness.process(), harness.process()];
@@ -168,7 +164,7 @@ describe('a suspended account', () => {
     for (const context of [one, other, harness.context]) {
       const refused: unknown = await create(undefined, context).catch((error: unknown) => error);
       expect(refused).to.include({ code: REVOKED, message: 'The account is suspended.' });
-      expect(await codeOf(estimateGeneration(context, harness.caller, harness.body()))).to.equal(REVOKED);
+      await expectCode(REVOKED, estimateGeneration(context, harness.caller, harness.body()));
     }
     expect((await harness.account()).holds.size).to.equal(2);
     expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
@@ -176,7 +172,7 @@ describe('a suspended account', () => {
 
   it('frees the key of what it refused, and accepts it once it is resumed', async () => {
     await suspendAccount(harness.context, id);
-    expect(await codeOf(create('again'))).to.equal(REVOKED);
+    await expectCode(REVOKED, create('again'));
     await resumeAccount(harness.context, id);
     expect((await create('again')).replayed).to.equal(false);
   });
@@ -214,14 +210,14 @@ describe('a suspended account', () => {
 
   it('refuses an invalid name and an unknown account', async () => {
     for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)])
-      expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
+      await expectCode('FIELD_INVALID', renameAccount(harness.context, id, name), name);
     for (const change of [
       suspendAccount(harness.context, NOBODY),
       resumeAccount(harness.context, NOBODY),
       renameAccount(harness.context, NOBODY, 'x'),
       cancelOpenGenerations(harness.context, NOBODY),
     ]) {
-      expect(await codeOf(change)).to.equal('NOT_FOUND');
+      await expectCode('NOT_FOUND', change);
     }
   });
 });
@@ -261,7 +257,7 @@ describe('cancelOpenGenerations', () => {
       if (call.name === 'generations.insert') await gate.wait();
       return call.proceed();
     });
-    const created = createGeneration(slow, harness.caller, 'key', harness.body());
+    const created = harness.post('key', harness.body(), { context: slow });
     while (!gate.reached) await new Promise(setImmediate);
     const { accountId } = harness.caller;
     await suspendAccount(harness.context, accountId);
@@ -318,6 +314,6 @@ describe('keys of a suspended account', () => {
       'OK',
       'OK',
     ]);
-    expect(await codeOf(all[0]!.authenticate(revoked.secret))).to.equal(REVOKED);
+    await expectCode(REVOKED, all[0]!.authenticate(revoked.secret));
   });
 });

@@ -5,9 +5,8 @@ import { adjustCredits, getBalance, grantCredits, listEntries, type Statement } 
 import { ServiceError } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { expectBooksRight } from '../../fixtures/ledgers.js';
-import { codeOf } from '../../fixtures/memory-stores.js';
 import { anApiKey, uuidAt } from '../../fixtures/stored-records.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 
 // Goal: an operator's grant or adjustment happens once and within the rules, or is refused with one sentence.
 // Method: the use cases on memory adapters.
@@ -67,13 +66,13 @@ describe('credit operations', () => {
 
   it('adjust both ways, but not below zero, and count what was issued', async () => {
     expect(await adjustCredits(harness.context, operation('a', -60))).to.include({ available: 40, issued: 40 });
-    expect(await codeOf(adjustCredits(harness.context, operation('b', -41)))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', adjustCredits(harness.context, operation('b', -41)));
     expect(await adjustCredits(harness.context, operation('c', 5))).to.include({ available: 45, issued: 45 });
   });
 
   it('do not touch reserved credits', async () => {
     await harness.create({ count: 4 });
-    expect(await codeOf(adjustCredits(harness.context, operation('a', -61)))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', adjustCredits(harness.context, operation('a', -61)));
     expect(await adjustCredits(harness.context, operation('b', -60))).to.include({ available: 0, reserved: 40 });
   });
 
@@ -88,16 +87,10 @@ describe('credit operations', () => {
 
   it('refuse what is not a whole number of credits within bounds, or has no reason', async () => {
     for (const credits of [0, -1, 0.5, Number.NaN, 2 ** 53])
-      expect(await codeOf(grantCredits(harness.context, operation('x', credits))), String(credits)).to.equal(
-        'FIELD_INVALID',
-      );
-    expect(await codeOf(grantCredits(harness.context, operation('x', Number.MAX_SAFE_INTEGER)))).to.equal(
-      'FIELD_INVALID',
-    );
-    expect(await codeOf(adjustCredits(harness.context, operation('x', 1, '  ')))).to.equal('FIELD_INVALID');
-    expect(await codeOf(grantCredits(harness.context, { ...operation('x', 1), accountId: 'nobody' }))).to.equal(
-      'NOT_FOUND',
-    );
+      await expectCode('FIELD_INVALID', grantCredits(harness.context, operation('x', credits)), String(credits));
+    await expectCode('FIELD_INVALID', grantCredits(harness.context, operation('x', Number.MAX_SAFE_INTEGER)));
+    await expectCode('FIELD_INVALID', adjustCredits(harness.context, operation('x', 1, '  ')));
+    await expectCode('NOT_FOUND', grantCredits(harness.context, { ...operation('x', 1), accountId: 'nobody' }));
   });
 
   it('take an operation id of 1 to 255 characters and a reason of at most 1,000, and write nothing of longer ones', async () => {
@@ -208,12 +201,7 @@ describe('listEntries', () => {
     ]);
     const before = await harness.entries();
     const first = await listEntries(harness.context, harness.caller, { limit: 1 });
-    await grantCredits(harness.context, {
-      accountId: harness.caller.accountId,
-      operationId: 'x',
-      credits: 5,
-      reason: '',
-    });
+    await harness.grant(5, 'x');
     const next = await listEntries(harness.context, harness.caller, { limit: 9, cursor: first.nextCursor as string });
     expect(shown([first, next])).to.deep.equal(before.toReversed());
     expect(next.closingCredits).to.equal(first.openingCredits);

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { Account, Entry, Hold } from '../../../core/credits/account.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
-import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Page } from '../../../core/paging.js';
 import { projectUsage } from '../../../core/usage/project-usage.js';
@@ -30,7 +29,7 @@ async function history(): Promise<CoreHarness> {
   harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(3) });
   await untilSettled(harness, (await harness.create({ count: 4 })).generationId);
   await worker.context.wakeUps.stop();
-  await cancelGeneration(harness.context, harness.caller, (await harness.create()).generationId);
+  await harness.cancel((await harness.create()).generationId);
   await harness.create({ count: 2 });
   return harness;
 }
@@ -135,12 +134,7 @@ describe('verifyCredits', () => {
 
   it('finds two entries of one operation', async () => {
     const harness = await history();
-    await grantCredits(harness.context, {
-      accountId: harness.caller.accountId,
-      operationId: 'second',
-      credits: 5,
-      reason: 'r',
-    });
+    await harness.grant(5, 'second');
     expect(await findingsOf(harness, { entries: edit('grant', { operationId: 'first' }) })).not.to.deep.equal([]);
   });
 
@@ -169,7 +163,7 @@ describe('verifyCredits', () => {
     const beside = async () => {
       if (isDone) return;
       isDone = true;
-      await cancelGeneration(harness.context, harness.caller, queued?.generationId ?? '');
+      await harness.cancel(queued?.generationId ?? '');
     };
     expect(await findingsOf(harness, {}, beside)).to.deep.equal([]);
   });

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { Caller } from '../../../core/access/credential.js';
 import { createApp } from '../../../core/access/manage.js';
 import type { Model } from '../../../core/catalog/model.js';
-import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
 import { exampleRequest } from '../../../core/generation/quote.js';
@@ -12,7 +11,7 @@ import { expectBooksRight } from '../../fixtures/ledgers.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { catalogOf, MODELS } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { openServiceHarness } from '../../harness/service-harness.js';
 import { complete, prepare, prepareBody, send } from '../uploads/upload-steps.js';
 
@@ -49,8 +48,8 @@ describe('createGeneration', () => {
 
   it('answers a repeated request with the same generation in its current state', async () => {
     const harness = await CoreHarness.open();
-    const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
-    const again = await createGeneration(harness.process(), harness.caller, 'k', harness.body());
+    const first = await harness.post('k');
+    const again = await harness.post('k', harness.body(), { context: harness.process() });
     expect([first.replayed, again.replayed, again.generation.generationId]).to.deep.equal([
       false,
       true,
@@ -58,10 +57,8 @@ describe('createGeneration', () => {
     ]);
     expect((await harness.account()).holds.size).to.equal(1);
     const reordered = Object.fromEntries(Object.entries(harness.body()).toReversed());
-    expect(await createGeneration(harness.context, harness.caller, 'k', reordered)).to.have.property('replayed', true);
-    expect(
-      await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({}, { prompt: 'Another' }))),
-    ).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await harness.post('k', reordered)).to.have.property('replayed', true);
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', harness.post('k', harness.body({}, { prompt: 'Another' })));
   });
 
   it('accepts one of many concurrent duplicates, in one process and in two, and answers the others with it or has them wait', async () => {
@@ -70,11 +67,11 @@ describe('createGeneration', () => {
     const answers = await harness.clock.run(
       Promise.all(
         Array.from({ length: 30 }, (_, index) =>
-          createGeneration(processes[index % 2] ?? harness.context, harness.caller, 'k', harness.body()).catch(
-            (error: unknown) => {
+          harness
+            .post('k', harness.body(), { context: processes[index % 2] ?? harness.context })
+            .catch((error: unknown) => {
               expect(error).to.be.instanceOf(ServiceError).with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
-            },
-          ),
+            }),
         ),
       ),
     );
@@ -98,12 +95,9 @@ describe('createGeneration', () => {
             Promise.all(
               Array.from({ length: creates }, (_, index) =>
                 codeOf(
-                  createGeneration(
-                    processes[index % 2] ?? harness.context,
-                    harness.caller,
-                    `k${index}`,
-                    harness.body({ count }),
-                  ),
+                  harness.post(`k${index}`, harness.body({ count }), {
+                    context: processes[index % 2] ?? harness.context,
+                  }),
                 ),
               ),
             ),
@@ -124,20 +118,10 @@ describe('createGeneration', () => {
 
   it('leaves nothing behind a 402, and the key free for another try', async () => {
     const harness = await CoreHarness.open({ credits: 9 });
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal(
-      'CREDITS_INSUFFICIENT',
-    );
+    await expectCode('CREDITS_INSUFFICIENT', harness.post('k'));
     await expectNothingLeft(harness);
-    await grantCredits(harness.context, {
-      accountId: harness.caller.accountId,
-      operationId: 'more',
-      credits: 100,
-      reason: 'r',
-    });
-    expect(await createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 2 }))).to.have.property(
-      'replayed',
-      false,
-    );
+    await harness.grant(100, 'more');
+    expect(await harness.post('k', harness.body({ count: 2 }))).to.have.property('replayed', false);
   });
 
   it('leaves nothing behind a 422, and the key free for another try', async () => {
@@ -150,19 +134,16 @@ describe('createGeneration', () => {
       harness.body({}, { reference_upload_ids: ['01900000-0000-7000-8000-00000000ffff'] }),
       harness.body({}, { operation: 'video_generation' }),
     ];
-    for (const body of wrong)
-      expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', body)), JSON.stringify(body)).to.equal(
-        'FIELD_INVALID',
-      );
+    for (const body of wrong) await expectCode('FIELD_INVALID', harness.post('k', body), JSON.stringify(body));
     await expectNothingLeft(harness);
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('OK');
+    await expectCode('OK', harness.post('k'));
   });
 
   it('accepts no more open generations than the operator allows, and frees the key', async () => {
     const harness = await CoreHarness.open({ settings: { maxOpenGenerationsPerAccount: 2 } });
     await harness.create();
     await harness.create();
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('QUEUE_FULL');
+    await expectCode('QUEUE_FULL', harness.post('k'));
     expect(await harness.generations()).to.have.length(2);
     const claim = await harness.ports.claims.insert({
       accountId: harness.caller.accountId,
@@ -187,25 +168,17 @@ describe('createGeneration', () => {
     });
     const slow = harness.process(async (call) => {
       // The key is claimed already when another request spends the credits.
-      if (call.name === 'accounts.apply')
-        await createGeneration(harness.context, harness.caller, 'other', harness.body());
+      if (call.name === 'accounts.apply') await harness.post('other');
       if (call.name === 'claims.remove') await asleep;
       return call.proceed();
     });
-    const first = createGeneration(slow, harness.caller, 'k', harness.body());
+    const first = harness.post('k', harness.body(), { context: slow });
     await harness.clock.advance(harness.settings.claimLeaseMs + 1);
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal(
-      'CREDITS_INSUFFICIENT',
-    );
-    await grantCredits(harness.context, {
-      accountId: harness.caller.accountId,
-      operationId: 'more',
-      credits: 100,
-      reason: 'r',
-    });
-    const accepted = await createGeneration(harness.context, harness.caller, 'k', harness.body());
+    await expectCode('CREDITS_INSUFFICIENT', harness.post('k'));
+    await harness.grant(100, 'more');
+    const accepted = await harness.post('k');
     wakeUp();
-    for (const again of [await first, await createGeneration(harness.context, harness.caller, 'k', harness.body())])
+    for (const again of [await first, await harness.post('k')])
       expect([again.replayed, again.generation.generationId]).to.deep.equal([true, accepted.generation.generationId]);
   });
 });
@@ -240,7 +213,7 @@ async function create(harness: CoreHarness, losing?: Losing): Promise<string> {
     throw new StoreUnavailable('The line broke.');
   });
   try {
-    await harness.clock.run(createGeneration(context, harness.caller, 'k', harness.body()));
+    await harness.clock.run(harness.post('k', harness.body(), { context }));
     return 'OK';
   } catch (error) {
     if (error instanceof StoreUnavailable) return 'StoreUnavailable';
@@ -253,17 +226,12 @@ describe('createGeneration that does not know', () => {
   for (const cut of ['before', 'after'] as const) {
     it(`whether a refused request's key is free (cut ${cut} the call): does not refuse, and a retry finds out`, async () => {
       const harness = await CoreHarness.open({ credits: 10 });
-      const spend = () => createGeneration(harness.context, harness.caller, 'other', harness.body());
+      const spend = () => harness.post('other');
       expect(await create(harness, { call: 'claims.remove', cut, meanwhile: spend })).to.equal('StoreUnavailable');
       expect(await create(harness)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');
       harness.clock.jump(harness.settings.claimLeaseMs);
       expect(await create(harness)).to.equal('CREDITS_INSUFFICIENT');
-      await grantCredits(harness.context, {
-        accountId: harness.caller.accountId,
-        operationId: 'more',
-        credits: 10,
-        reason: 'r',
-      });
+      await harness.grant(10, 'more');
       expect(await create(harness), 'the key was bound by nothing').to.equal('OK');
     });
 
@@ -297,14 +265,12 @@ describe('another App of the same account', () => {
   });
 
   it('may use the same key for its own request, equal or not, and gets its own answer', async () => {
-    const one = await createGeneration(harness.context, harness.caller, 'alike', harness.body());
-    const other = await createGeneration(harness.context, sibling, 'alike', harness.body());
+    const one = await harness.post('alike');
+    const other = await harness.post('alike', harness.body(), { caller: sibling });
     expect([one.replayed, other.replayed, other.generation.appId]).to.deep.equal([false, false, sibling.appId]);
-    await createGeneration(harness.context, harness.caller, 'unlike', harness.body({ count: 1 }));
-    expect(await codeOf(createGeneration(harness.context, sibling, 'unlike', harness.body({ count: 2 })))).to.equal(
-      'OK',
-    );
-    const again = await createGeneration(harness.context, sibling, 'alike', harness.body());
+    await harness.post('unlike', harness.body({ count: 1 }));
+    await expectCode('OK', harness.post('unlike', harness.body({ count: 2 }), { caller: sibling }));
+    const again = await harness.post('alike', harness.body(), { caller: sibling });
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, other.generation.generationId]);
     expect((await harness.account()).holds).to.have.property('size', 4);
 
@@ -319,12 +285,7 @@ describe('another App of the same account', () => {
     send(harness, prepared, plainImage());
     const { uploadId } = (await complete(harness, prepared.upload.uploadId)).upload;
     const using = (caller: Caller, id: string) =>
-      createGeneration(
-        harness.context,
-        caller,
-        harness.ports.ids.uuid(),
-        harness.body({}, { reference_upload_ids: [id] }),
-      );
+      harness.post(harness.ports.ids.uuid(), harness.body({}, { reference_upload_ids: [id] }), { caller });
     const refusals = await Promise.all(
       [uploadId, '01900000-0000-7000-8000-00000000ffff'].map((id) =>
         using(sibling, id).then(
@@ -336,7 +297,7 @@ describe('another App of the same account', () => {
     expect(refusals[0]).to.have.property('0', 'FIELD_INVALID');
     expect(refusals[0]).to.deep.equal(refusals[1]);
     expect((await harness.account()).holds).to.have.property('size', 0);
-    expect(await codeOf(using(harness.caller, uploadId))).to.equal('OK');
+    await expectCode('OK', using(harness.caller, uploadId));
   });
 });
 
@@ -381,11 +342,13 @@ describe('the credits that were approved for a create', () => {
   it('are checked before the balance, so that the balance is not revealed', async () => {
     const poor = await harness.newCaller(0);
     const body = harness.body({ count: 2 });
-    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, { approvedCredits: 1 }))).to.equal(
+    await expectCode(
       'SPENDING_NOT_CONFIRMED',
+      createGeneration(harness.context, poor, 'key', body, { approvedCredits: 1 }),
     );
-    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, { approvedCredits: 20 }))).to.equal(
+    await expectCode(
       'CREDITS_INSUFFICIENT',
+      createGeneration(harness.context, poor, 'key', body, { approvedCredits: 20 }),
     );
   });
 });

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from '../../../core/context.js';
-import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
+import type { Created } from '../../../core/generation/create-generation.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
@@ -16,7 +15,7 @@ import { CoreHarness, cutting } from '../../harness/core-harness.js';
 async function untilAnswered(harness: CoreHarness, context = harness.context): Promise<Created> {
   for (let tries = 0; tries < 100; tries += 1) {
     try {
-      return await createGeneration(context, harness.caller, 'k', harness.body({ count: 2 }));
+      return await harness.post('k', harness.body({ count: 2 }), { context });
     } catch (error) {
       const mayRetry =
         error instanceof StoreUnavailable ||
@@ -31,12 +30,9 @@ async function untilAnswered(harness: CoreHarness, context = harness.context): P
 async function callsOfOneCreate(): Promise<string[]> {
   const harness = await CoreHarness.open();
   const names: string[] = [];
-  await createGeneration(
-    harness.process(cutting(Infinity, 'before', { dies: false, names })),
-    harness.caller,
-    'k',
-    harness.body({ count: 2 }),
-  );
+  await harness.post('k', harness.body({ count: 2 }), {
+    context: harness.process(cutting(Infinity, 'before', { dies: false, names })),
+  });
   return names;
 }
 
@@ -55,7 +51,7 @@ describe('createGeneration, interrupted at any store call', () => {
         for (let index = 0; index < names.length; index += 1) {
           const harness = await CoreHarness.open();
           const broken = harness.process(cutting(index, cut, { dies }));
-          await createGeneration(broken, harness.caller, 'k', harness.body({ count: 2 })).catch(() => undefined);
+          await harness.post('k', harness.body({ count: 2 }), { context: broken }).catch(() => undefined);
           const answered = await untilAnswered(harness, dies ? harness.context : broken);
           await recoverAll(harness);
           await expectAtRest(harness, 1);
@@ -73,12 +69,9 @@ describe('createGeneration, interrupted at any store call', () => {
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < names.length; index += 1) {
         const harness = await CoreHarness.open();
-        await createGeneration(
-          harness.process(cutting(index, cut, { dies: true })),
-          harness.caller,
-          'k',
-          harness.body({ count: 2 }),
-        ).catch(() => undefined);
+        await harness
+          .post('k', harness.body({ count: 2 }), { context: harness.process(cutting(index, cut, { dies: true })) })
+          .catch(() => undefined);
         await recoverAll(harness);
         const { length } = await harness.generations();
         await expectAtRest(harness, length);
@@ -108,7 +101,7 @@ function sleeping(index: number, side: 'before' | 'after', gate: Gate): Intercep
 }
 
 function create(context: Context, harness: CoreHarness): Promise<Created | ServiceError> {
-  return createGeneration(context, harness.caller, 'k', harness.body()).catch((error: unknown) => {
+  return harness.post('k', harness.body(), { context }).catch((error: unknown) => {
     if (error instanceof ServiceError) return error;
     throw error;
   });
@@ -159,7 +152,7 @@ describe('createGeneration, paused at any store call', () => {
         harness,
       );
       await harness.clock.advance(harness.settings.claimLeaseMs + 1);
-      const spend = () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body());
+      const spend = () => harness.post(harness.ports.ids.uuid());
       for (let left = (await harness.account()).available; left >= 10; left -= 10) await spend();
       expect(
         await harness.clock.run(create(harness.process(), harness)),
@@ -169,12 +162,7 @@ describe('createGeneration, paused at any store call', () => {
           ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT'
           : !(answer instanceof ServiceError),
       );
-      await grantCredits(harness.context, {
-        accountId: harness.caller.accountId,
-        operationId: 'more',
-        credits: 100,
-        reason: 'r',
-      });
+      await harness.grant(100, 'more');
       const before = (await harness.generations()).length;
       gate.open();
       expect(await harness.clock.run(slow))
@@ -253,7 +241,7 @@ describe('creates under one key at the same time', () => {
     const context = counting();
     const beganAt = harness.clock.now();
     const created = await harness.clock.run(
-      Promise.all(Array.from({ length: TWINS }, () => createGeneration(context, harness.caller, 'k', harness.body()))),
+      Promise.all(Array.from({ length: TWINS }, () => harness.post('k', harness.body(), { context }))),
     );
     expect(new Set(created.map(({ generation }) => generation.generationId)).size).to.equal(1);
     expect(created.filter(({ replayed }) => !replayed)).to.have.length(1);
@@ -265,13 +253,11 @@ describe('creates under one key at the same time', () => {
 
   it('are refused together where another process has the key, with another request', async () => {
     harness = await CoreHarness.open();
-    await createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 2 }));
+    await harness.post('k', harness.body({ count: 2 }));
     const context = counting();
     const beganAt = harness.clock.now();
     const codes = await harness.clock.run(
-      Promise.all(
-        Array.from({ length: TWINS }, () => codeOf(createGeneration(context, harness.caller, 'k', harness.body()))),
-      ),
+      Promise.all(Array.from({ length: TWINS }, () => codeOf(harness.post('k', harness.body(), { context })))),
     );
     expect(new Set(codes)).to.deep.equal(new Set(['IDEMPOTENCY_PAYLOAD_MISMATCH']));
     expect([calls.get('accounts.apply'), calls.get('generations.insert')]).to.deep.equal([undefined, undefined]);
@@ -284,7 +270,7 @@ describe('creates under one key at the same time', () => {
     const context = counting();
     const keys = Array.from({ length: TWINS }, (_, index) => `k${index % 30}`);
     const created = await harness.clock.run(
-      Promise.all(keys.map((key) => createGeneration(context, harness.caller, key, harness.body()))),
+      Promise.all(keys.map((key) => harness.post(key, harness.body(), { context }))),
     );
     for (const [index, { generation }] of created.entries())
       expect(generation.generationId).to.equal(created[index % 30]?.generation.generationId);

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { cancelAnyGeneration, cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
+import { cancelAnyGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
 import { type Generation, type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
 import {
   findGeneration,
@@ -20,7 +19,7 @@ import type { PortCall } from '../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../fixtures/ledgers.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
-import { CoreHarness, CoreWorker, untilEnded, untilSettled } from '../../harness/core-harness.js';
+import { CoreHarness, CoreWorker, untilEnded, untilSettled, expectCode } from '../../harness/core-harness.js';
 
 // Goal: a deletion removes all content and changes no credits, completes wherever it was interrupted, and hides content
 // as soon as its deletion starts.
@@ -64,17 +63,17 @@ describe('deleting a generation', () => {
       .to.equal(g.chargedCredits)
       .and.above(0);
     expect(await look(g.generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
-    expect(await codeOf(remove(g.generationId))).to.equal('GENERATION_JOB_NOT_FOUND');
+    await expectCode('GENERATION_JOB_NOT_FOUND', remove(g.generationId));
     expect(await listed()).to.deep.equal([]);
   });
 
   it('is refused before the end, and to everybody else', async () => {
     const { generationId } = await harness.create();
-    expect(await codeOf(remove(generationId))).to.equal('CONFLICT');
+    await expectCode('CONFLICT', remove(generationId));
     const other = await harness.newCaller(0);
-    expect(await codeOf(deleteGeneration(harness.context, other, generationId))).to.equal('TASK_NOT_FOUND');
-    expect(await codeOf(remove('no-id'))).to.equal('TASK_NOT_FOUND');
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await expectCode('TASK_NOT_FOUND', deleteGeneration(harness.context, other, generationId));
+    await expectCode('TASK_NOT_FOUND', remove('no-id'));
+    await harness.cancel(generationId);
     await remove(generationId);
     expect(await look(generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
   });
@@ -148,7 +147,7 @@ describe('deleting a generation', () => {
 
   it('answers a repeated create neither with the old generation nor with a new one', async () => {
     await CoreWorker.start(harness);
-    const create = () => createGeneration(harness.context, harness.caller, 'key', harness.body());
+    const create = () => harness.post('key');
     const { generation } = await create();
     await untilSettled(harness, generation.generationId);
     const broken = harness.process((call) => {
@@ -156,9 +155,9 @@ describe('deleting a generation', () => {
       return call.proceed();
     });
     await remove(generation.generationId, broken).catch(() => undefined);
-    expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', create());
     await remove(generation.generationId);
-    expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', create());
     expect(await harness.generations()).to.deep.equal([]);
   });
 
@@ -189,7 +188,7 @@ describe('deleting a generation', () => {
     const ids: string[] = [];
     const createAndDelete = async () => {
       const { generationId } = await harness.create();
-      await cancelGeneration(harness.context, harness.caller, generationId);
+      await harness.cancel(generationId);
       await remove(generationId);
       ids.push(generationId);
     };
@@ -212,7 +211,7 @@ describe('deleting a generation', () => {
   it('does not disturb a settlement in another process', async () => {
     const g = await (async () => {
       const { generationId } = await harness.create();
-      await cancelGeneration(harness.context, harness.caller, generationId);
+      await harness.cancel(generationId);
       return harness.generation(generationId);
     })();
     const { settledAt: _, ...unsettled } = g;
@@ -322,8 +321,8 @@ describe('findGeneration and cancelAnyGeneration', () => {
     await harness.ports.generations.insert(aTombstone(1));
     await harness.ports.generations.insert(aTombstone(2, { kind: 'expired' }));
     for (const id of [uuidAt(1), uuidAt(2), uuidAt(3)]) {
-      expect(await codeOf(findGeneration(harness.context, id)), id).to.equal('NOT_FOUND');
-      expect(await codeOf(cancelAnyGeneration(harness.context, id)), id).to.equal('NOT_FOUND');
+      await expectCode('NOT_FOUND', findGeneration(harness.context, id), id);
+      await expectCode('NOT_FOUND', cancelAnyGeneration(harness.context, id), id);
     }
   });
 

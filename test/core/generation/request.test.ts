@@ -15,7 +15,7 @@ import { codeOf } from '../../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { connectedProviders, ScriptedProvider } from '../../fixtures/scripted-provider.js';
-import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
+import { CoreHarness, CoreWorker, untilSettled, expectCode } from '../../harness/core-harness.js';
 import { complete, prepare, send } from '../uploads/upload-steps.js';
 
 // Goal: the body of create and estimate is validated as promised: lengths in code points, well-formed text, one entry
@@ -233,7 +233,7 @@ async function createRefusal(harness: CoreHarness, ids: readonly string[]) {
   const outcomes = await Promise.all(
     [
       () => estimateGeneration(harness.context, harness.caller, request),
-      () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), request),
+      () => harness.post(harness.ports.ids.uuid(), request),
     ].map((work) => work().catch((error: unknown) => error)),
   );
   for (const outcome of outcomes) if (outcome instanceof Error && !(outcome instanceof ServiceError)) throw outcome;
@@ -315,7 +315,7 @@ describe('a reference with transparent areas', () => {
     await CoreWorker.start(harness, 'worker');
     const ids = [await uploaded(harness, OPAQUE), await uploaded(harness, TRANSPARENT)];
     const request = harness.body({}, { reference_upload_ids: ids });
-    const { generation } = await createGeneration(harness.context, harness.caller, 'k', request);
+    const { generation } = await harness.post('k', request);
     expect((await untilSettled(harness, generation.generationId)).status).to.equal('succeeded');
     expect(providers['one']!.submissions[0]?.references.map(({ isMasked }) => isMasked)).to.deep.equal([
       undefined,
@@ -353,7 +353,7 @@ describe('a key with a spending cap', () => {
   }
   const create = (caller: Caller, count = 1) => {
     keys += 1;
-    return createGeneration(harness.context, caller, `key-${keys}`, harness.body({ count }));
+    return harness.post(`key-${keys}`, harness.body({ count }), { caller });
   };
   const estimate = (caller: Caller, count = 1) => estimateGeneration(harness.context, caller, harness.body({ count }));
 
@@ -366,8 +366,8 @@ describe('a key with a spending cap', () => {
     await create(capped);
     expect((await estimate(capped)).estimatedCredits).to.equal(10);
     await create(capped);
-    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
-    expect(await codeOf(estimate(capped))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', create(capped));
+    await expectCode('CREDITS_INSUFFICIENT', estimate(capped));
   });
 
   it('is refused with a sentence about its cap, and not about the balance', async () => {
@@ -382,7 +382,7 @@ describe('a key with a spending cap', () => {
 
   it('can spend again what was not charged', async () => {
     const { generation } = await create(capped, 2);
-    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', create(capped));
     await cancelGeneration(harness.context, capped, generation.generationId);
     await create(capped, 2);
   });
@@ -392,18 +392,18 @@ describe('a key with a spending cap', () => {
     await create(capped, 2);
     await create(other);
     await create(free, 3);
-    expect(await codeOf(create(other))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', create(other));
   });
 
   it('spends nothing under a cap of nothing', async () => {
-    expect(await codeOf(create(await withCap(0)))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', create(await withCap(0)));
   });
 
   it('has its whole cap again in the next month', async () => {
     await create(capped, 2);
     harness.clock.jump(31 * 86_400_000);
     await create(capped, 2);
-    expect(await codeOf(create(capped))).to.equal('CREDITS_INSUFFICIENT');
+    await expectCode('CREDITS_INSUFFICIENT', create(capped));
   });
 
   it('accepts exactly what fits of creates at once', async () => {
@@ -422,7 +422,6 @@ describe('a key with a spending cap', () => {
   });
 
   it('has a cap of whole credits, 0 at least', async () => {
-    for (const cap of [-1, 1.5, 2 ** 53, Number.NaN])
-      expect(await codeOf(withCap(cap)), String(cap)).to.equal('FIELD_INVALID');
+    for (const cap of [-1, 1.5, 2 ** 53, Number.NaN]) await expectCode('FIELD_INVALID', withCap(cap), String(cap));
   });
 });

@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { contentBytes } from '../../../core/generation/decide.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';
 import { utf8ByteLength } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { codeOf } from '../../fixtures/memory-stores.js';
 import { recoverAll } from '../../fixtures/recovery-passes.js';
-import { CoreHarness, CoreWorker, cutting, untilSettled } from '../../harness/core-harness.js';
+import { CoreHarness, CoreWorker, cutting, untilSettled, expectCode } from '../../harness/core-harness.js';
 import { commandOf, decideAt, generationIn, queued } from './generations.js';
 
 // Goal: the content of a generation that was not charged is kept for a short time only, and is bounded per account.
@@ -24,13 +23,8 @@ async function passes(harness: CoreHarness, count = 2): Promise<void> {
 }
 
 async function cancelled(harness: CoreHarness, prompt = 'A house by the sea'): Promise<string> {
-  const { generation } = await createGeneration(
-    harness.context,
-    harness.caller,
-    harness.ports.ids.uuid(),
-    harness.body({}, { prompt }),
-  );
-  await cancelGeneration(harness.context, harness.caller, generation.generationId);
+  const { generation } = await harness.post(harness.ports.ids.uuid(), harness.body({}, { prompt }));
+  await harness.cancel(generation.generationId);
   return generation.generationId;
 }
 
@@ -106,15 +100,10 @@ describe('the content of a generation that ended without charge', () => {
 
   it('is counted for its account from the end until it is removed, and at least as much as a record takes', async () => {
     const harness = await CoreHarness.open();
-    const { generation } = await createGeneration(
-      harness.context,
-      harness.caller,
-      'k',
-      harness.body({}, { prompt: 'ü'.repeat(5_000) }),
-    );
+    const { generation } = await harness.post('k', harness.body({}, { prompt: 'ü'.repeat(5_000) }));
     const kept = () => harness.ports.generations.uncharged(harness.caller.accountId);
     expect(await kept(), 'nothing while it is open').to.deep.equal({ generations: 0, bytes: 0 });
-    await cancelGeneration(harness.context, harness.caller, generation.generationId);
+    await harness.cancel(generation.generationId);
     await cancelled(harness, 'short');
     const { prompt, parameters, references } = generation;
     const bytes = Buffer.byteLength(JSON.stringify([prompt, undefined, parameters, references]));
@@ -132,8 +121,7 @@ describe('the content of a generation that ended without charge', () => {
     });
     await cancelled(harness);
     await cancelled(harness);
-    const create = (key: string, count = 1) =>
-      createGeneration(harness.context, harness.caller, key, harness.body({ count }));
+    const create = (key: string, count = 1) => harness.post(key, harness.body({ count }));
     const refusal = await create('k').then(
       () => null,
       (error: unknown) => error as ServiceError,
@@ -145,10 +133,8 @@ describe('the content of a generation that ended without charge', () => {
     expect(refusal?.message).to.equal(
       'The content that the account stores of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.',
     );
-    expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 99 })))).to.equal(
-      'FIELD_INVALID',
-    );
+    await expectCode('QUEUE_FULL', create('k', 3), 'though there are not as many credits');
+    await expectCode('FIELD_INVALID', harness.post('k', harness.body({ count: 99 })));
     expect(await harness.account()).to.include({ available: 10, reserved: 0 });
     expect(await estimateGeneration(harness.context, harness.caller, harness.body())).to.include({
       estimatedCredits: 10,
@@ -172,7 +158,7 @@ describe('the content of a generation that ended without charge', () => {
     let made = 0;
     const create = async (count: number, body = harness.body()) => {
       sums = 0;
-      for (let one = 0; one < count; one += 1) await createGeneration(context, harness.caller, `k${(made += 1)}`, body);
+      for (let one = 0; one < count; one += 1) await harness.post(`k${(made += 1)}`, body, { context });
       return sums;
     };
     expect(await create(8), 'as many as surely fit').to.equal(1);
@@ -190,14 +176,15 @@ describe('the content of a generation that ended without charge', () => {
 
   it('does not block replays of earlier keys of a full account', async () => {
     const harness = await CoreHarness.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
-    const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
-    await cancelGeneration(harness.context, harness.caller, first.generation.generationId);
-    const again = await createGeneration(harness.context, harness.caller, 'k', harness.body());
+    const first = await harness.post('k');
+    await harness.cancel(first.generation.generationId);
+    const again = await harness.post('k');
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, first.generation.generationId]);
-    expect(
-      await codeOf(createGeneration(harness.context, await harness.newCaller(10), 'k', harness.body())),
+    await expectCode(
+      'OK',
+      harness.post('k', harness.body(), { caller: await harness.newCaller(10) }),
       'another account',
-    ).to.equal('OK');
+    );
   });
 
   it('frees the key when the store cannot compute the sum', async () => {
@@ -205,11 +192,9 @@ describe('the content of a generation that ended without charge', () => {
     const away = harness.process((call) =>
       call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
     );
-    const failed: unknown = await createGeneration(away, harness.caller, 'k', harness.body()).catch(
-      (error: unknown) => error,
-    );
+    const failed: unknown = await harness.post('k', harness.body(), { context: away }).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(StoreUnavailable);
-    expect((await createGeneration(harness.context, harness.caller, 'k', harness.body())).replayed).to.equal(false);
+    expect((await harness.post('k')).replayed).to.equal(false);
     expect((await harness.account()).holds.size).to.equal(1);
   });
 });

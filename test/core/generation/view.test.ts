@@ -10,11 +10,10 @@ import type { Generation } from '../../../core/generation/generation.js';
 import { getGeneration, viewGeneration } from '../../../core/generation/read-generations.js';
 import type { Page } from '../../../core/paging.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
-import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { collectGarbage } from '../../fixtures/resident-memory.js';
+import { CoreHarness, CoreWorker, untilSettled, expectCode } from '../../harness/core-harness.js';
 import { aTombstone } from '../../fixtures/stored-records.js';
-import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
 // Goal: a client sees only its own generations, with fresh URLs for outputs, and gets a poll time exactly while there is
 // something to wait for; an estimate returns the price and the refusals of a create beforehand.
@@ -379,9 +378,9 @@ describe('events of a generation', () => {
     const other = await harness.newCaller(0);
     const options = { beatMs: BEAT_MS, until: new TestedCall() };
     const foreign = generationEvents(harness.context, other, generation.generationId, options);
-    expect(await codeOf(foreign.next())).to.equal('TASK_NOT_FOUND');
+    await expectCode('TASK_NOT_FOUND', foreign.next());
     expect(harness.context.generationWatch.followed).to.equal(0);
-    await cancelGeneration(harness.context, harness.caller, generation.generationId);
+    await harness.cancel(generation.generationId);
     for (const id of ['', 'x', '5', '-1', '1-', '1-99999', '0.5'])
       expect(
         (await received(id)).map(({ type }) => type),

@@ -12,7 +12,7 @@ import { generationChangesContract } from '../../contracts/generation-changes.co
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { TellingGenerations } from '../../fixtures/stored-records.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 
 // Goal: a call that waits for a generation learns of its end, never longer than it asked for, and costs one read for
 // all that wait for the same one.
@@ -45,9 +45,7 @@ describe('waiting for a generation', () => {
 
   it("refuses another owner's generation without a wait", async () => {
     const other = await harness.newCaller(0);
-    expect(await codeOf(waitForGeneration(context, other, generationId, { waitMs: 10_000 }))).to.equal(
-      'TASK_NOT_FOUND',
-    );
+    await expectCode('TASK_NOT_FOUND', waitForGeneration(context, other, generationId, { waitMs: 10_000 }));
     expect(context.generationWatch.followed).to.equal(0);
   });
 
@@ -88,7 +86,7 @@ describe('waiting for a generation', () => {
 
   it('answers the end of the generation with the next look', async () => {
     const waiting = wait(50_000);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(LOOK_EVERY_MS);
     expect((await waiting).status).to.equal('cancelled');
   });
@@ -98,7 +96,7 @@ describe('waiting for a generation', () => {
     const waiting = wait(50_000, { onLook: ({ status }) => void told.push(status) });
     await harness.clock.advance(LOOK_EVERY_MS);
     await harness.clock.advance(LOOK_EVERY_MS);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(LOOK_EVERY_MS);
     await waiting;
     expect(told).to.deep.equal(['queued', 'queued']);
@@ -110,7 +108,7 @@ describe('waiting for a generation', () => {
     reads = 0;
     await harness.clock.advance(LOOK_EVERY_MS);
     expect(reads).to.equal(1);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(LOOK_EVERY_MS);
     expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).to.deep.equal(new Set(['cancelled']));
   });
@@ -120,7 +118,7 @@ describe('waiting for a generation', () => {
     await harness.clock.advance(0);
     failures = 1;
     await harness.clock.advance(LOOK_EVERY_MS);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(LOOK_EVERY_MS);
     expect((await waiting).status).to.equal('cancelled');
   });
@@ -129,7 +127,7 @@ describe('waiting for a generation', () => {
     it('ends with the write, and without a look', async () => {
       const waiting = waitForGeneration(harness.context, harness.caller, generationId, { waitMs: 50_000 });
       await harness.clock.advance(0);
-      await cancelGeneration(harness.context, harness.caller, generationId);
+      await harness.cancel(generationId);
       expect((await waiting).status).to.equal('cancelled');
       expect(harness.context.generationWatch.followed).to.equal(0);
     });
@@ -167,7 +165,7 @@ describe('waiting for a generation', () => {
     it('finds an end of which it knows nothing when it looks', async () => {
       const alone = harness.process(undefined, {}, { id: harness.ports.ids.uuid(), isExclusive: true });
       const waiting = waitForGeneration(alone, harness.caller, generationId, { waitMs: 50_000 });
-      await cancelGeneration(harness.context, harness.caller, generationId);
+      await harness.cancel(generationId);
       await harness.clock.advance(LOOK_SELDOM_MS);
       expect((await waiting).status).to.equal('cancelled');
     });
@@ -186,7 +184,7 @@ describe('waiting for a generation', () => {
       const created = await harness.generation(generationId);
       expect(await waitForEnd(context, created, { waitMs: 0 })).to.equal(created);
       expect(await waitForEnd(context, created, { waitMs: 5, until: TestedCall.over() })).to.equal(created);
-      const ended = await cancelGeneration(harness.context, harness.caller, generationId);
+      const ended = await harness.cancel(generationId);
       expect(await waitForEnd(context, ended, { waitMs: 5 })).to.equal(ended);
       expect(reads).to.equal(0);
     });
@@ -273,7 +271,7 @@ describe('calls that last', () => {
     expect((await waitForGeneration(context, caller, generationId, waits)).status).to.equal('queued');
     const until = new TestedCall();
     const events = () => appEvents(context, caller, { beatMs: 1_000, until });
-    expect(await codeOf(events().next())).to.equal('RATE_LIMITED');
+    await expectCode('RATE_LIMITED', events().next());
     for (const leave of taken) leave();
     const stream = events();
     await harness.clock.run(stream.next());

@@ -13,7 +13,8 @@ import type { ClaimStore } from '../../../core/ports/stores.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryClaimStore } from '../../adapters/memory/generation-stores.js';
 import { ManualClock } from '../../fixtures/clocks.js';
-import { codeOf, SeededIds } from '../../fixtures/memory-stores.js';
+import { SeededIds } from '../../fixtures/memory-stores.js';
+import { expectCode } from '../../harness/core-harness.js';
 
 // Goal: each key has at most one effect, with any concurrent duplicates, slow processes and dead processes; other
 // payloads are refused; answers are replayed for the window, and the key stays taken after it.
@@ -74,10 +75,10 @@ describe('claim', () => {
 
   it('replays the answer of the key, and refuses another payload before and after', async () => {
     const first = await harness.claim();
-    expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', harness.claim('other'));
     expect(harness.act(first)).to.equal(true);
     expect(await harness.claim()).to.deep.equal({ replayOf: 'mine' in first ? first.mine.subjectId : '' });
-    expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', harness.claim('other'));
   });
 
   it('distinguishes keys of other accounts, Apps and operations', async () => {
@@ -91,7 +92,7 @@ describe('claim', () => {
     harness.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
     expect(await harness.claim()).to.have.property('replayOf');
     harness.clock.jump(1);
-    expect(await codeOf(harness.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', harness.claim());
     expect(await harness.claims.removeExpired(harness.clock.now(), 10)).to.equal(0);
     harness.clock.jump(DEFAULT_SETTINGS.claimRetentionMs - DEFAULT_SETTINGS.replayWindowMs - 1);
     expect(await harness.claims.removeExpired(harness.clock.now(), 10)).to.equal(1);
@@ -101,7 +102,7 @@ describe('claim', () => {
   it('precludes the first id before a key is taken over, so that a late first process has no effect', async () => {
     const first = await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
-    expect(await codeOf(harness.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    await expectCode('IDEMPOTENCY_IN_PROGRESS', harness.claim());
     harness.clock.jump(1);
     const second = await harness.claim();
     expect([harness.act(first), harness.act(second)]).to.deep.equal([false, true]);
@@ -122,7 +123,7 @@ describe('claim', () => {
     harness.clock.jump(2 * DEFAULT_SETTINGS.replayWindowMs);
     harness.act(await harness.claim());
     harness.clock.jump(1_000);
-    expect(await codeOf(harness.claim())).to.equal('OK');
+    await expectCode('OK', harness.claim());
   });
 
   it('frees a key for its owner only: a late process cannot free a newer claim', async () => {

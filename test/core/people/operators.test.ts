@@ -14,7 +14,7 @@ import { addPasskey, beginPasskey, removePasskey } from '../../../core/people/pa
 import type { Person } from '../../../core/people/person.js';
 import { beginSession, type SignedIn, type SignInMethod } from '../../../core/people/sessions.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 
 const PARTY = { id: 'localhost', origin: 'http://localhost:3000' };
@@ -50,7 +50,7 @@ describe('operators', () => {
   });
 
   it('have a passkey when they are made one, and are one until they are demoted', async () => {
-    expect(await codeOf(promotePerson(ports(), ada.personId))).to.equal('CONFLICT');
+    await expectCode('CONFLICT', promotePerson(ports(), ada.personId));
     expect((await stored()).operatorSince).to.equal(undefined);
     await add('link');
     const { operatorSince, version } = await promotePerson(ports(), ada.personId);
@@ -60,8 +60,7 @@ describe('operators', () => {
     const demoted = await demotePerson(ports(), ada.personId);
     expect(demoted).not.to.have.property('operatorSince');
     expect((await demotePerson(ports(), ada.personId)).version).to.equal(demoted.version);
-    for (const change of [promotePerson, demotePerson])
-      expect(await codeOf(change(ports(), UNKNOWN))).to.equal('NOT_FOUND');
+    for (const change of [promotePerson, demotePerson]) await expectCode('NOT_FOUND', change(ports(), UNKNOWN));
   });
 
   it('act after a sign-in with a passkey alone, and change things for 15 minutes after it', async () => {
@@ -84,7 +83,7 @@ describe('operators', () => {
   it('add a passkey where they have signed in with one, and by no other sign-in', async () => {
     await add('link');
     await promotePerson(ports(), ada.personId);
-    for (const method of OTHER_METHODS) expect(await codeOf(add(method)), method).to.equal('PASSKEY_SIGN_IN_REQUIRED');
+    for (const method of OTHER_METHODS) await expectCode('PASSKEY_SIGN_IN_REQUIRED', add(method), method);
     await add('passkey');
     expect((await stored()).passkeys).to.have.lengthOf(2);
   });
@@ -94,7 +93,7 @@ describe('operators', () => {
     const who = await signIn('password');
     const challenge = await beginPasskey(ports(), who);
     await promotePerson(ports(), ada.personId);
-    expect(await codeOf(finish(who, challenge))).to.equal('PASSKEY_SIGN_IN_REQUIRED');
+    await expectCode('PASSKEY_SIGN_IN_REQUIRED', finish(who, challenge));
     expect((await stored()).passkeys).to.have.lengthOf(1);
   });
 
@@ -102,7 +101,7 @@ describe('operators', () => {
     const { credentialId } = await add('link');
     await promotePerson(ports(), ada.personId);
     await removePasskey(ports(), ada, credentialId);
-    expect(await codeOf(add('password'))).to.equal('PASSKEY_SIGN_IN_REQUIRED');
+    await expectCode('PASSKEY_SIGN_IN_REQUIRED', add('password'));
   });
 
   it('are none after a reset: the link, and a passkey that it adds, let nobody in', async () => {

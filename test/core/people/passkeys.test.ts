@@ -14,7 +14,7 @@ import {
 import { MAX_PASSKEYS, type Passkey, type Person } from '../../../core/people/person.js';
 import { beginSession, findSession, type SignedIn } from '../../../core/people/sessions.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { type Ceremony, SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 
 const PARTY = { id: 'localhost', origin: 'http://localhost:3000' };
@@ -71,7 +71,7 @@ describe('passkeys', () => {
       const challenge = await beginPasskey(ports(), ada);
       await add(ada, challenge);
       authenticator = new SoftwareAuthenticator();
-      expect(await codeOf(add(ada, challenge))).to.equal('PASSKEY_REFUSED');
+      await expectCode('PASSKEY_REFUSED', add(ada, challenge));
       expect(await passkeysOf()).to.have.lengthOf(1);
     });
 
@@ -91,14 +91,14 @@ describe('passkeys', () => {
       const challenge = await beginPasskey(ports(), ada);
       const elsewhere = await beginSession(ports(), ada.person, { method: 'password', userAgent: '' });
       for (const other of [bob, elsewhere])
-        expect(await codeOf(add(other, challenge)), other.person.email).to.equal('PASSKEY_REFUSED');
+        await expectCode('PASSKEY_REFUSED', add(other, challenge), other.person.email);
       await add(ada, challenge);
       expect([(await passkeysOf()).length, (await passkeysOf(bob)).length]).to.deep.equal([1, 0]);
     });
 
     it('not with a challenge of a sign-in, or of nobody', async () => {
       for (const challenge of [await beginPasskeySignIn(ports()), 'A'.repeat(43)])
-        expect(await codeOf(add(ada, challenge))).to.equal('PASSKEY_REFUSED');
+        await expectCode('PASSKEY_REFUSED', add(ada, challenge));
     });
 
     it('within five minutes', async () => {
@@ -107,7 +107,7 @@ describe('passkeys', () => {
       await add(ada, early);
       harness.clock.jump(1);
       authenticator = new SoftwareAuthenticator();
-      expect(await codeOf(add(ada, late))).to.equal('PASSKEY_REFUSED');
+      await expectCode('PASSKEY_REFUSED', add(ada, late));
     });
 
     for (const [name, wrong] of [
@@ -117,8 +117,8 @@ describe('passkeys', () => {
     ] as const)
       it(`not for ${name}, and the challenge is over`, async () => {
         const challenge = await beginPasskey(ports(), ada);
-        expect(await codeOf(add(ada, challenge, 'laptop', wrong))).to.equal('PASSKEY_REFUSED');
-        expect(await codeOf(add(ada, challenge))).to.equal('PASSKEY_REFUSED');
+        await expectCode('PASSKEY_REFUSED', add(ada, challenge, 'laptop', wrong));
+        await expectCode('PASSKEY_REFUSED', add(ada, challenge));
         expect(await passkeysOf()).to.deep.equal([]);
       });
 
@@ -126,13 +126,13 @@ describe('passkeys', () => {
       harness.clock.jump(15 * MINUTE_MS);
       await beginPasskey(ports(), ada);
       harness.clock.jump(1);
-      expect(await codeOf(beginPasskey(ports(), ada))).to.equal('RECENT_SIGN_IN_REQUIRED');
+      await expectCode('RECENT_SIGN_IN_REQUIRED', beginPasskey(ports(), ada));
     });
 
     it('with a name that can be shown, and the same challenge again after a bad one', async () => {
       const challenge = await beginPasskey(ports(), ada);
       for (const name of ['', ' ', 'x'.repeat(101), 'a\u0000b'])
-        expect(await codeOf(add(ada, challenge, name)), name).to.equal('FIELD_INVALID');
+        await expectCode('FIELD_INVALID', add(ada, challenge, name), name);
       expect((await add(ada, challenge, ' key ring ')).name).to.equal('key ring');
     });
 
@@ -147,12 +147,12 @@ describe('passkeys', () => {
       );
       expect(codes).to.include('CONFLICT');
       expect(await passkeysOf()).to.have.lengthOf(MAX_PASSKEYS);
-      expect(await codeOf(beginPasskey(ports(), await fresh()))).to.equal('CONFLICT');
+      await expectCode('CONFLICT', beginPasskey(ports(), await fresh()));
     });
 
     it('once for each authenticator', async () => {
       await added();
-      expect(await codeOf(added(ada, authenticator))).to.equal('CONFLICT');
+      await expectCode('CONFLICT', added(ada, authenticator));
     });
 
     it('to nobody who was reset or disabled while they were asked', async () => {
@@ -162,7 +162,7 @@ describe('passkeys', () => {
       ] as const) {
         const challenge = await beginPasskey(ports(), who);
         await end(ports(), who.person.personId);
-        expect(await codeOf(add(who, challenge))).to.equal('SESSION_REQUIRED');
+        await expectCode('SESSION_REQUIRED', add(who, challenge));
         expect(await passkeysOf(who)).to.deep.equal([]);
       }
     });
@@ -176,14 +176,14 @@ describe('passkeys', () => {
   describe('of a person', () => {
     it('are renamed and removed, by that person alone', async () => {
       const [first, second] = [await added(), await added()];
-      expect(await codeOf(renamePasskey(ports(), bob.person, first.credentialId, 'mine'))).to.equal('NOT_FOUND');
-      expect(await codeOf(removePasskey(ports(), bob.person, first.credentialId))).to.equal('NOT_FOUND');
-      expect(await codeOf(renamePasskey(ports(), ada.person, first.credentialId, ' '))).to.equal('FIELD_INVALID');
+      await expectCode('NOT_FOUND', renamePasskey(ports(), bob.person, first.credentialId, 'mine'));
+      await expectCode('NOT_FOUND', removePasskey(ports(), bob.person, first.credentialId));
+      await expectCode('FIELD_INVALID', renamePasskey(ports(), ada.person, first.credentialId, ' '));
       const renamed = await renamePasskey(ports(), ada.person, first.credentialId, 'phone');
       expect(renamed).to.deep.equal({ ...first, name: 'phone' });
       expect(await passkeysOf()).to.deep.equal([renamed, second]);
       await removePasskey(ports(), ada.person, first.credentialId);
-      expect(await codeOf(removePasskey(ports(), ada.person, first.credentialId))).to.equal('NOT_FOUND');
+      await expectCode('NOT_FOUND', removePasskey(ports(), ada.person, first.credentialId));
       expect(await passkeysOf()).to.deep.equal([second]);
     });
 

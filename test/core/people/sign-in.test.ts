@@ -28,7 +28,7 @@ import {
 import type { PasswordHasher } from '../../../core/ports/machine.js';
 import type { PersonStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 
 // Goal: people sign in by password or by a link that works once; a session lasts as long as its limits say and ends
 // with sign-out, another password, a reset and disabling; no answer reveals whether a person with an address exists.
@@ -100,14 +100,14 @@ describe('people', () => {
 
     it('have a password of 12 to 256 characters', async () => {
       for (const password of ['', 'elevenchars', ' '.repeat(20), 'x'.repeat(257)])
-        expect(await codeOf(setPassword(people(), person.personId, password)), password).to.equal('FIELD_INVALID');
+        await expectCode('FIELD_INVALID', setPassword(people(), person.personId, password), password);
       await setPassword(people(), person.personId, '\u{1f3a8}'.repeat(12));
     });
   });
 
   describe('that an operator makes', () => {
     it('have an address of their own', async () => {
-      expect(await codeOf(create('ADA@example.com'))).to.equal('CONFLICT');
+      await expectCode('CONFLICT', create('ADA@example.com'));
       for (const email of [
         '',
         'ada',
@@ -118,13 +118,13 @@ describe('people', () => {
         `${'x'.repeat(250)}@example.com`,
         'a\u0000@b',
       ])
-        expect(await codeOf(create(email)), email).to.equal('FIELD_INVALID');
+        await expectCode('FIELD_INVALID', create(email), email);
       expect(readEmail(' Grace.Hopper@EXAMPLE.com')).to.equal('grace.hopper@example.com');
     });
 
     it('belong to an account that exists', async () => {
       const accountId = '01900000-0000-7000-8000-00000000ffff';
-      expect(await codeOf(createPerson(people(), { accountId, email: 'x@example.com' }))).to.equal('NOT_FOUND');
+      await expectCode('NOT_FOUND', createPerson(people(), { accountId, email: 'x@example.com' }));
     });
 
     it('keep no password in any record', async () => {
@@ -350,9 +350,9 @@ describe('a session that has ended', () => {
       const stale = await begin();
       await end(stale);
       const other = await begin();
-      expect(await codeOf(endOtherSessions(people(), stale))).to.equal('SESSION_REQUIRED');
+      await expectCode('SESSION_REQUIRED', endOtherSessions(people(), stale));
       const change = { current: PASSWORD, next: 'the password of a thief' };
-      expect(await codeOf(changePassword(people(), stale, change))).to.equal('SESSION_REQUIRED');
+      await expectCode('SESSION_REQUIRED', changePassword(people(), stale, change));
       expect(await findSession(people(), stale.secret)).to.equal(undefined);
       expect((await findSession(people(), other.secret))?.person.personId).to.equal(person.personId);
       expect(await personByPassword(people(), { email: EMAIL, password: change.next })).to.equal(undefined);
@@ -391,7 +391,7 @@ describe('a session that has ended', () => {
           return inserted;
         };
         const racing = { ...people(), people: withInsertion(store, insertIdentity) };
-        expect(await codeOf(linkIdentity(racing, person, identity))).to.equal('SESSION_REQUIRED');
+        await expectCode('SESSION_REQUIRED', linkIdentity(racing, person, identity));
         expect(await linked()).to.deep.equal([]);
       });
   });

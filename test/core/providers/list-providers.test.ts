@@ -3,7 +3,6 @@
 // Method: workers in this process on one set of stores, scripted providers, a manual clock; the list is read from another
 // process.
 import { expect } from 'chai';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import { type ConnectedProvider, listProviders } from '../../../core/providers/list-providers.js';
 import { newProviderUse, type ProviderUse, renewShare } from '../../../core/providers/provider-use.js';
 import { imageModel } from '../../fixtures/models.js';
@@ -82,7 +81,7 @@ describe('the list of providers', () => {
       { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'It is full.', mayRetry: true }, because: 'capacity' },
       'accept',
     ];
-    const { generation } = await createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), body);
+    const { generation } = await harness.post(harness.ports.ids.uuid(), body);
     await untilSettled(harness, generation.generationId);
     await worker.context.providerGates.report();
     const provider = await listed(harness, 'free');

@@ -353,15 +353,7 @@ describe('the share of a process at a provider', () => {
     const share = new OwnShare();
     const give = (slots: number, from: number) =>
       share.renew(
-        {
-          slots,
-          submissions: 2,
-          wanted: 2,
-          waiting: 1,
-          expiresAt: at(from + 10_000),
-          isShort: false,
-          isDry: false,
-        },
+        { slots, submissions: 2, wanted: 2, waiting: 1, expiresAt: at(from + 10_000), isShort: false, isDry: false },
         at(from),
       );
     const [first, other] = [{}, {}];

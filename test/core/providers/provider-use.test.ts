@@ -83,10 +83,7 @@ const STEP = fc.record({
       fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
       fc.constantFrom(-2, 2).map((h) => h * HOUR_MS),
     ),
-    {
-      nil: undefined,
-      freq: 4,
-    },
+    { nil: undefined, freq: 4 },
   ),
 });
 
@@ -361,10 +358,7 @@ describe('the shares of a provider', () => {
         // Renewals at any time, and those of workers who renew as often as they may wait.
         fc.array(
           fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.oneof(fc.nat({ max: 8_000 }), fc.nat({ max: 60_000 })) }),
-          {
-            minLength: 30,
-            maxLength: 200,
-          },
+          { minLength: 30, maxLength: 200 },
         ),
         (maxSubmissionsPerMinute, aheadMs, steps) => {
           const limits = { maxSubmissionsPerMinute };

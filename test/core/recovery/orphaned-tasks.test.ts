@@ -7,8 +7,6 @@ import fc from 'fast-check';
 import { Worker } from '../../../apps/worker/worker.js';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { isTerminal } from '../../../core/generation/generation.js';
 import type { ProviderGates } from '../../../core/providers/provider-gates.js';
 import type { ProviderLimits } from '../../../core/providers/provider-use.js';
@@ -70,7 +68,7 @@ class Succession {
   async create(ofOtherModel = false): Promise<string> {
     const { harness } = this;
     const body = harness.body({}, { model_key: ofOtherModel ? 'other-image' : 'plain-image' });
-    const { generation } = await createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), body);
+    const { generation } = await harness.post(harness.ports.ids.uuid(), body);
     return generation.generationId;
   }
 
@@ -296,8 +294,7 @@ describe('the tasks that a killed process left at a provider', () => {
                 state: 'failed',
                 failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true },
               };
-            else if (act === 'cancel' && index < ids.length)
-              await cancelGeneration(harness.context, harness.caller, ids[index]!);
+            else if (act === 'cancel' && index < ids.length) await harness.cancel(ids[index]!);
             else if (act === 'create') ids.push(await succession.create());
             await clock.advance(act === 'wait long' ? 400_000 : 3_000);
           }

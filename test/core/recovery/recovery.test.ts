@@ -3,20 +3,26 @@ import fc from 'fast-check';
 import { Worker } from '../../../apps/worker/worker.js';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 import { mayBeMore, recoverGenerations, Recovery } from '../../../core/recovery/recover.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import type { Upload } from '../../../core/uploads/upload.js';
 import { pause } from '../../../core/waiting.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
-import { codeOf } from '../../fixtures/memory-stores.js';
 import { imageModel } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
-import { CoreHarness, CoreWorker, type Cut, cutting, Life, untilSettled } from '../../harness/core-harness.js';
+import {
+  CoreHarness,
+  CoreWorker,
+  type Cut,
+  cutting,
+  Life,
+  untilSettled,
+  expectCode,
+} from '../../harness/core-harness.js';
 import { prepareBody } from '../uploads/upload-steps.js';
 
 // Goal: at its start, a process with exclusive stores continues what the previous process was running, without waiting
@@ -188,14 +194,16 @@ describe('a start on stores that are exclusive', () => {
       {},
       FIRST,
     );
-    void createGeneration(dying, harness.caller, 'k', harness.body()).catch(() => undefined);
+    void harness.post('k', harness.body(), { context: dying }).catch(() => undefined);
     await harness.clock.advance(10);
     const again = (boot: Boot) =>
-      harness.clock.run(createGeneration(harness.process(undefined, {}, boot), harness.caller, 'k', harness.body()));
-    expect(await codeOf(again({ id: 'second', isExclusive: false })), 'where others may be at work').to.equal(
+      harness.clock.run(harness.post('k', harness.body(), { context: harness.process(undefined, {}, boot) }));
+    await expectCode(
       'IDEMPOTENCY_IN_PROGRESS',
+      again({ id: 'second', isExclusive: false }),
+      'where others may be at work',
     );
-    expect(await codeOf(again(FIRST)), 'in the same life').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    await expectCode('IDEMPOTENCY_IN_PROGRESS', again(FIRST), 'in the same life');
     const { generation, replayed } = await again(SECOND);
     expect(replayed).to.equal(false);
     expect((await harness.account()).holds.size).to.equal(1);

@@ -2,7 +2,6 @@
 // Method: the clock is moved to just before and just after each limit, with a pass of recovery at each.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { getGeneration } from '../../../core/generation/read-generations.js';
 import { recoverHolds, Recovery } from '../../../core/recovery/recover.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
@@ -43,9 +42,10 @@ describe('retention', () => {
     at(harness.settings.taskRetentionMs);
     await passes(harness);
     expect(await lookup(harness, generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
-    expect(
-      await cancelGeneration(harness.context, harness.caller, generationId).catch((error: unknown) => error),
-    ).to.have.property('code', 'TASK_NOT_FOUND');
+    expect(await harness.cancel(generationId).catch((error: unknown) => error)).to.have.property(
+      'code',
+      'TASK_NOT_FOUND',
+    );
     at(harness.settings.taskRetentionMs + harness.settings.tombstoneRetentionMs + 1_000);
     await passes(harness);
     expect(await lookup(harness, generationId)).to.equal('TASK_NOT_FOUND');

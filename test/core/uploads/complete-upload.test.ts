@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { type Completed, completeUpload } from '../../../core/uploads/complete-upload.js';
@@ -10,7 +9,7 @@ import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 // Goal: an upload is ready only when the stored bytes match the declaration exactly and can no longer change; a caller
@@ -65,7 +64,7 @@ describe('completeUpload', () => {
             atPrepare !== 'other' &&
             atCompletion !== 'other';
           const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
-          expect(await codeOf(work)).to.equal(isRight ? 'OK' : 'FIELD_INVALID');
+          await expectCode(isRight ? 'OK' : 'FIELD_INVALID', work);
           if (isRight) await expectReady(harness, await work, actual);
           else
             expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
@@ -117,9 +116,9 @@ describe('completeUpload', () => {
 
   it('accepts other bytes after a refusal, under the same key', async () => {
     const prepared = await prepare(harness, BYTES);
-    expect(await codeOf(complete(harness, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    await expectCode('FIELD_INVALID', complete(harness, prepared.upload.uploadId, {}, 'k'));
     await smuggle(harness, prepared, JUNK);
-    expect(await codeOf(complete(harness, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    await expectCode('FIELD_INVALID', complete(harness, prepared.upload.uploadId, {}, 'k'));
     send(harness, prepared, BYTES);
     await expectReady(harness, await complete(harness, prepared.upload.uploadId, {}, 'k'), BYTES);
   });
@@ -130,21 +129,22 @@ describe('completeUpload', () => {
     const first = await complete(harness, one.upload.uploadId, {}, 'k');
     const again = await complete(harness, one.upload.uploadId.toUpperCase(), {}, 'k');
     expect([first.replayed, again.replayed, again.upload]).to.deep.equal([false, true, first.upload]);
-    expect(await codeOf(complete(harness, two.upload.uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal(
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', complete(harness, two.upload.uploadId, {}, 'k'));
+    await expectCode(
       'IDEMPOTENCY_PAYLOAD_MISMATCH',
+      complete(harness, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'),
     );
-    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
+    await expectCode('FIELD_INVALID', complete(harness, one.upload.uploadId, { sha256: sha256Of(OTHER) }));
   });
 
   it('refuses once the target has expired, and not before', async () => {
     const [early, late] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
     for (const prepared of [early, late]) send(harness, prepared, BYTES);
     harness.clock.jump(harness.settings.uploadTargetMs);
-    expect(await codeOf(complete(harness, early.upload.uploadId))).to.equal('OK');
+    await expectCode('OK', complete(harness, early.upload.uploadId));
     harness.clock.jump(1);
-    expect(await codeOf(complete(harness, late.upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
-    expect(await codeOf(complete(harness, early.upload.uploadId)), 'ready stays ready').to.equal('OK');
+    await expectCode('UPLOAD_URL_EXPIRED', complete(harness, late.upload.uploadId));
+    await expectCode('OK', complete(harness, early.upload.uploadId), 'ready stays ready');
   });
 
   it('answers alike for a foreign, a random and a malformed id', async () => {
@@ -252,12 +252,7 @@ describe('uploads past retention', () => {
       await complete(harness, unused.upload.uploadId),
     ];
     harness.clock.jump(harness.settings.uploadRetentionMs - 3_600_000);
-    const { generation } = await createGeneration(
-      harness.context,
-      harness.caller,
-      'k',
-      harness.body({}, { reference_upload_ids: [used.upload.uploadId] }),
-    );
+    const { generation } = await harness.post('k', harness.body({}, { reference_upload_ids: [used.upload.uploadId] }));
     harness.clock.jump(3_600_000 + 1);
     await harness.clock.run(new Recovery(harness.context).pass());
     expect(await storedBytes(harness, keep.upload.objectKey)).not.to.equal(null);
@@ -305,9 +300,7 @@ describe('uploads past retention', () => {
     const first = await prepareUpload(harness.context, harness.caller, 'once', request);
     harness.clock.jump(harness.settings.uploadRetentionMs + 1);
     await harness.clock.run(new Recovery(harness.context).pass());
-    expect(await codeOf(prepareUpload(harness.context, harness.caller, 'once', request))).to.equal(
-      'IDEMPOTENCY_REPLAY_EXPIRED',
-    );
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', prepareUpload(harness.context, harness.caller, 'once', request));
     harness.clock.jump(2 * harness.settings.claimRetentionMs);
     await harness.clock.run(new Recovery(harness.context).pass());
     expect(await harness.ports.uploads.read(first.upload.uploadId)).to.equal(null);
@@ -346,24 +339,23 @@ describe('the key of a completion', () => {
 
   it('is not answered from the success of another key: a request with a wrong checksum is refused, immediately or later', async () => {
     await die(WRONG);
-    expect(await codeOf(complete(harness, uploadId, {}, 'other'))).to.equal('OK');
-    expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal(
+    await expectCode('OK', complete(harness, uploadId, {}, 'other'));
+    await expectCode(
       'IDEMPOTENCY_IN_PROGRESS',
+      complete(harness, uploadId, WRONG, 'k'),
+      'the first request may still be under way',
     );
     harness.clock.jump(harness.settings.claimLeaseMs);
     for (const time of ['first', 'second'])
-      expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
-    expect(
-      await codeOf(complete(harness, uploadId, { sha256: sha256Of(BYTES) }, 'k')),
-      'the refusal freed the key',
-    ).to.equal('OK');
+      await expectCode('FIELD_INVALID', complete(harness, uploadId, WRONG, 'k'), time);
+    await expectCode('OK', complete(harness, uploadId, { sha256: sha256Of(BYTES) }, 'k'), 'the refusal freed the key');
   });
 
   it('waits for the lease of a request of unknown outcome, is then done again, and replays immediately from then on', async () => {
     await die({});
     const other = await complete(harness, uploadId, {}, 'other');
     harness.clock.jump(harness.settings.claimLeaseMs - 1);
-    expect(await codeOf(complete(harness, uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    await expectCode('IDEMPOTENCY_IN_PROGRESS', complete(harness, uploadId, {}, 'k'));
     harness.clock.jump(1);
     const done = await complete(harness, uploadId, {}, 'k');
     const again = await complete(harness, uploadId, {}, 'k');
@@ -382,7 +374,7 @@ describe('the key of a completion', () => {
     );
     harness.clock.jump(1);
     expect(await harness.ports.claims.removeExpired(harness.clock.now(), 10)).to.equal(1);
-    expect(await codeOf(complete(harness, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', complete(harness, uploadId, {}, 'first'));
   });
 
   it('returns no refusal once another request has it, whose answer may differ', async () => {
@@ -405,7 +397,7 @@ describe('the key of a completion', () => {
     await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
     send(harness, prepared, BYTES);
-    expect(await codeOf(complete(harness, id, {}, 'k'))).to.equal('OK');
+    await expectCode('OK', complete(harness, id, {}, 'k'));
     gate.open();
     expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
     expect(await complete(harness, id, {}, 'k')).to.have.property('replayed', true);
@@ -456,11 +448,9 @@ describe('the key of a completion', () => {
         });
         const answer = await complete(harness, uploadId, body, 'k', broken).catch((error: unknown) => error);
         expect(answer).to.be.instanceOf(StoreUnavailable);
-        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(
-          cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code,
-        );
+        await expectCode(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code, complete(harness, uploadId, body, 'k'));
         harness.clock.jump(harness.settings.claimLeaseMs);
-        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(code);
+        await expectCode(code, complete(harness, uploadId, body, 'k'));
       });
     }
   }

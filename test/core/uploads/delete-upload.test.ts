@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload, takesBytes } from '../../../core/uploads/manage-uploads.js';
@@ -8,7 +7,7 @@ import type { Upload } from '../../../core/uploads/upload.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 // Goal: a deleted upload leaves no bytes, wherever the deletion is cut; of a deletion and a create one wins, never both.
@@ -42,27 +41,27 @@ const remove = (harness: CoreHarness, uploadId: string, context = harness.contex
   harness.clock.run(deleteUpload(context, harness.caller, uploadId));
 
 const create = (harness: CoreHarness, uploadId: string, context = harness.context) =>
-  createGeneration(context, harness.caller, 'k', harness.body({}, { reference_upload_ids: [uploadId] }));
+  harness.post('k', harness.body({}, { reference_upload_ids: [uploadId] }), { context });
 
 describe('the deletion of an upload', () => {
   it('removes its bytes at once, and its record once its target has expired', async () => {
     const { harness, uploadId, objectKey } = await completed();
     await remove(harness, uploadId);
     expect(await storedBytes(harness, objectKey)).to.equal(null);
-    expect(await codeOf(getUpload(harness.context, harness.caller, uploadId))).to.equal('NOT_FOUND');
-    expect(await codeOf(create(harness, uploadId))).to.equal('FIELD_INVALID');
-    expect(await codeOf(complete(harness, uploadId))).to.equal('UPLOAD_URL_EXPIRED');
-    expect(await codeOf(prepare(harness, BYTES, {}, 'p'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('NOT_FOUND', getUpload(harness.context, harness.caller, uploadId));
+    await expectCode('FIELD_INVALID', create(harness, uploadId));
+    await expectCode('UPLOAD_URL_EXPIRED', complete(harness, uploadId));
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', prepare(harness, BYTES, {}, 'p'));
     await sweep(harness);
     expect(await harness.ports.uploads.read(uploadId)).to.include({ kind: 'expired' });
-    expect(await codeOf(remove(harness, uploadId))).to.equal('NOT_FOUND');
-    expect(await codeOf(prepare(harness, BYTES, {}, 'p'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await expectCode('NOT_FOUND', remove(harness, uploadId));
+    await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', prepare(harness, BYTES, {}, 'p'));
   });
 
   it('is refused for one that a generation was created with', async () => {
     const { harness, uploadId, objectKey } = await completed();
     await harness.clock.run(create(harness, uploadId));
-    expect(await codeOf(remove(harness, uploadId))).to.equal('CONFLICT');
+    await expectCode('CONFLICT', remove(harness, uploadId));
     expect(await storedBytes(harness, objectKey)).not.to.equal(null);
   });
 
@@ -136,7 +135,7 @@ describe('the deletion of an upload', () => {
       const slow = codeOf(completeUpload(harness.process(noting), harness.caller, 'k', uploadId, {}));
       await harness.clock.advance(1);
       if (!gate.reached) return expect(at).to.be.greaterThan(5);
-      expect(await codeOf(remove(harness, uploadId))).to.equal('OK');
+      await expectCode('OK', remove(harness, uploadId));
       gate.open();
       await slow;
       await sweep(harness);
@@ -150,7 +149,7 @@ describe('the deletion of an upload', () => {
     const stranger = await harness.newCaller(0);
     const unknown = harness.ports.ids.uuid();
     for (const id of [uploadId, unknown, 'x'])
-      expect(await codeOf(deleteUpload(harness.context, stranger, id))).to.equal('NOT_FOUND');
+      await expectCode('NOT_FOUND', deleteUpload(harness.context, stranger, id));
     expect(await storedBytes(harness, objectKey)).not.to.equal(null);
   });
 });
@@ -198,7 +197,7 @@ describe('a target that has expired', () => {
     await pass(harness);
     expect(await storedBytes(harness, stagingKey)).to.equal(null);
     expect(await recordOf(harness, uploadId)).to.include({ status: 'prepared', stagingRemovedAt: harness.clock.now() });
-    expect(await codeOf(complete(harness, uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    await expectCode('UPLOAD_URL_EXPIRED', complete(harness, uploadId));
     harness.clock.jump(harness.settings.uploadRetentionMs - sweepMs(harness));
     await pass(harness);
     expect(await harness.ports.uploads.read(uploadId)).to.include({ kind: 'expired' });
@@ -209,7 +208,7 @@ describe('a target that has expired', () => {
     harness.clock.jump(sweepMs(harness));
     await pass(harness);
     harness.clock.jump(-sweepMs(harness));
-    expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    await expectCode('UPLOAD_URL_EXPIRED', complete(harness, upload.uploadId));
   });
 
   it('removes bytes sent again after the completion, used or not, and keeps the completed ones', async () => {
@@ -218,13 +217,7 @@ describe('a target that has expired', () => {
       send(harness, prepared, BYTES);
       const { upload } = await complete(harness, prepared.upload.uploadId);
       expect(send(harness, prepared, BYTES), 'the store does not know that it was completed').to.equal(200);
-      if (isUsed)
-        await createGeneration(
-          harness.context,
-          harness.caller,
-          'k',
-          harness.body({}, { reference_upload_ids: [upload.uploadId] }),
-        );
+      if (isUsed) await harness.post('k', harness.body({}, { reference_upload_ids: [upload.uploadId] }));
       harness.clock.jump(sweepMs(harness));
       await pass(harness);
       expect(await storedBytes(harness, upload.stagingKey)).to.equal(null);
@@ -348,7 +341,7 @@ describe('takesBytes', () => {
       return call.proceed();
     });
     const body = { ...harness.body(), reference_upload_ids: [uploadId] };
-    const created = createGeneration(slow, harness.caller, 'k', body);
+    const created = harness.post('k', body, { context: slow });
     await harness.clock.advance(0);
     expect(gate.reached).to.equal(true);
     await pass(harness);

@@ -10,7 +10,7 @@ import { codeOf } from '../../fixtures/memory-stores.js';
 import { imageModel } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { CoreHarness, cutting } from '../../harness/core-harness.js';
+import { CoreHarness, cutting, expectCode } from '../../harness/core-harness.js';
 import { complete, prepare, prepareBody, send } from './upload-steps.js';
 
 // Goal: a prepared upload has one target for exactly the declared file, once per key; invalid requests are refused in
@@ -44,9 +44,7 @@ describe('prepareUpload', () => {
     const again = await prepare(harness, BYTES, {}, 'k');
     expect([again.replayed, again.upload]).to.deep.equal([true, first.upload]);
     expect(send(harness, again, BYTES)).to.equal(200);
-    expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, 'k'))).to.equal(
-      'IDEMPOTENCY_PAYLOAD_MISMATCH',
-    );
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', prepare(harness, BYTES, { filename: 'other.png' }, 'k'));
   });
 
   it('returns no target again once it has expired, whether or not the upload was completed', async () => {
@@ -58,9 +56,10 @@ describe('prepareUpload', () => {
       const again = await prepare(harness, BYTES, {}, `k-${isCompleted}`);
       expect([again.replayed, again.upload.uploadId]).to.deep.equal([true, prepared.upload.uploadId]);
       harness.clock.jump(1);
-      expect(await codeOf(prepare(harness, BYTES, {}, `k-${isCompleted}`))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
-      expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, `k-${isCompleted}`))).to.equal(
+      await expectCode('IDEMPOTENCY_REPLAY_EXPIRED', prepare(harness, BYTES, {}, `k-${isCompleted}`));
+      await expectCode(
         'IDEMPOTENCY_PAYLOAD_MISMATCH',
+        prepare(harness, BYTES, { filename: 'other.png' }, `k-${isCompleted}`),
       );
     }
   });
@@ -93,10 +92,11 @@ describe('prepareUpload', () => {
       [prepareBody(BYTES, { upload_url: 'https://example.com' }), 'FIELD_INVALID'],
     ] as const;
     for (const [body, code] of cases) {
-      expect(
-        await codeOf(prepareUpload(harness.context, harness.caller, harness.ports.ids.uuid(), body)),
+      await expectCode(
+        code,
+        prepareUpload(harness.context, harness.caller, harness.ports.ids.uuid(), body),
         JSON.stringify(body),
-      ).to.equal(code);
+      );
     }
   });
 
@@ -184,10 +184,10 @@ describe('the bounds of uploads', () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
     const { upload } = await prepare(harness, BYTES);
     harness.clock.jump(harness.settings.uploadTargetMs + 1);
-    expect(await codeOf(prepare(harness, BYTES)), 'the bytes may still be there').to.equal('QUEUE_FULL');
+    await expectCode('QUEUE_FULL', prepare(harness, BYTES), 'the bytes may still be there');
     await afterTargets(harness);
-    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
-    expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    await expectCode('OK', prepare(harness, BYTES));
+    await expectCode('UPLOAD_URL_EXPIRED', complete(harness, upload.uploadId));
   });
 
   it('refuse declared bytes beyond what an App may store, and accept what fits exactly', async () => {
@@ -195,9 +195,9 @@ describe('the bounds of uploads', () => {
     await prepare(harness, BYTES, { byte_size: 600 });
     const refusal = await refusalOf(prepare(harness, BYTES, { byte_size: 401 }));
     expect([refusal.code, refusal.details.bound]).to.deep.equal(['QUEUE_FULL', 'stored_upload_bytes']);
-    expect(await codeOf(prepare(harness, BYTES, { byte_size: 400 }))).to.equal('OK');
+    await expectCode('OK', prepare(harness, BYTES, { byte_size: 400 }));
     await afterTargets(harness);
-    expect(await codeOf(prepare(harness, BYTES, { byte_size: 1_000 })), 'nothing of the others is kept').to.equal('OK');
+    await expectCode('OK', prepare(harness, BYTES, { byte_size: 1_000 }), 'nothing of the others is kept');
   });
 
   it('count the bytes of completed uploads until their retention is over', async () => {
@@ -206,10 +206,10 @@ describe('the bounds of uploads', () => {
     send(harness, prepared, BYTES);
     await complete(harness, prepared.upload.uploadId);
     await afterTargets(harness);
-    expect(await codeOf(prepare(harness, BYTES, { byte_size: 1 }))).to.equal('QUEUE_FULL');
+    await expectCode('QUEUE_FULL', prepare(harness, BYTES, { byte_size: 1 }));
     harness.clock.jump(harness.settings.uploadRetentionMs);
     await harness.clock.run(new Recovery(harness.context).pass());
-    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
+    await expectCode('OK', prepare(harness, BYTES));
   });
 
   it('refuse more uploads than an App may have, however small, including those with only a record left', async () => {
@@ -221,15 +221,15 @@ describe('the bounds of uploads', () => {
     expect([refusal.code, refusal.details.bound]).to.deep.equal(['QUEUE_FULL', 'stored_uploads']);
     harness.clock.jump(harness.settings.uploadRetentionMs);
     await harness.clock.run(new Recovery(harness.context).pass());
-    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
+    await expectCode('OK', prepare(harness, BYTES));
   });
 
   it('apply to one App: another one of the same account has its own', async () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
     await prepare(harness, BYTES);
     const other = { ...harness.caller, appId: harness.ports.ids.uuid() };
-    expect(await codeOf(prepareUpload(harness.context, other, 'k', prepareBody(BYTES)))).to.equal('OK');
-    expect(await codeOf(prepareUpload(harness.context, other, 'l', prepareBody(BYTES)))).to.equal('QUEUE_FULL');
+    await expectCode('OK', prepareUpload(harness.context, other, 'k', prepareBody(BYTES)));
+    await expectCode('QUEUE_FULL', prepareUpload(harness.context, other, 'l', prepareBody(BYTES)));
   });
 
   it('do not block the replay of an earlier prepare of a full App', async () => {
@@ -242,7 +242,7 @@ describe('the bounds of uploads', () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 3 });
     const codes = await Promise.all(Array.from({ length: 8 }, () => codeOf(prepare(harness, BYTES))));
     expect(codes.filter((code) => code === 'OK').length).to.be.within(3, 8);
-    expect(await codeOf(prepare(harness, BYTES))).to.equal('QUEUE_FULL');
+    await expectCode('QUEUE_FULL', prepare(harness, BYTES));
   });
 
   it('free the key when the store cannot compute the sum', async () => {
@@ -361,7 +361,7 @@ describe('a file that no model could take', () => {
   it('leaves its key free, and makes nothing', async () => {
     const bytes = plainImage();
     const harness = await CoreHarness.open({ models: [model({ referenceRoles: ['start_frame'] })] });
-    expect(await codeOf(prepare(harness, bytes, {}, 'k'))).to.equal('FIELD_INVALID');
+    await expectCode('FIELD_INVALID', prepare(harness, bytes, {}, 'k'));
     expect(await harness.ports.uploads.due(Number.MAX_SAFE_INTEGER, 10)).to.deep.equal([]);
     expect(await prepare(harness, bytes, { role: 'start_frame' }, 'k')).to.have.property('replayed', false);
   });
@@ -372,11 +372,9 @@ describe('a file that no model could take', () => {
     const first = await prepare(harness, bytes, {}, 'k');
     harness.models = [];
     expect(await prepare(harness, bytes, {}, 'k')).to.deep.include({ replayed: true, upload: first.upload });
-    expect(await codeOf(prepare(harness, bytes, { role: 'start_frame' }, 'k'))).to.equal(
-      'IDEMPOTENCY_PAYLOAD_MISMATCH',
-    );
-    expect(await codeOf(prepare(harness, bytes, { media_type: 'image/gif' }, 'k'))).to.equal('UPLOAD_TYPE_NOT_ALLOWED');
-    expect(await codeOf(prepare(harness, bytes, {}, 'other'))).to.equal('FIELD_INVALID');
+    await expectCode('IDEMPOTENCY_PAYLOAD_MISMATCH', prepare(harness, bytes, { role: 'start_frame' }, 'k'));
+    await expectCode('UPLOAD_TYPE_NOT_ALLOWED', prepare(harness, bytes, { media_type: 'image/gif' }, 'k'));
+    await expectCode('FIELD_INVALID', prepare(harness, bytes, {}, 'other'));
   });
 
   it('is not refused by a process whose key was taken over meanwhile', async () => {

@@ -103,12 +103,7 @@ describe('decideDelivery', () => {
         end: { result },
         afterFailure: { retryMs: 9_000 },
       });
-      expect(told).to.include({
-        state: 'pending',
-        event: 'generation.failed',
-        attemptsMade: 0,
-        nextAttemptAt: START,
-      });
+      expect(told).to.include({ state: 'pending', event: 'generation.failed', attemptsMade: 0, nextAttemptAt: START });
       expect(told.attempts).to.deep.equal([{ event: 'generation.running', startedAt: START, durationMs: 0, result }]);
     }
   });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { Worker } from '../../../../apps/worker/worker.js';
-import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
@@ -40,7 +39,7 @@ describe('cancel', () => {
   it('of a queued generation takes effect immediately, costs nothing, and prevents any submission', async () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
-    const g = await cancelGeneration(harness.context, harness.caller, generationId);
+    const g = await harness.cancel(generationId);
     expect([g.status, g.completedAt, g.settledAt]).to.deep.equal([
       'cancelled',
       harness.clock.now(),
@@ -55,16 +54,16 @@ describe('cancel', () => {
   it('may be repeated and changes nothing more', async () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
-    const first = await cancelGeneration(harness.context, harness.caller, generationId);
+    const first = await harness.cancel(generationId);
     await harness.clock.advance(5_000);
-    expect(await cancelGeneration(harness.context, harness.caller, generationId)).to.deep.equal(first);
+    expect(await harness.cancel(generationId)).to.deep.equal(first);
   });
 
   it('of one that succeeded changes nothing', async () => {
     const harness = await CoreHarness.open();
     await CoreWorker.start(harness);
     const before = await untilSettled(harness, (await harness.create()).generationId);
-    expect(await cancelGeneration(harness.context, harness.caller, before.generationId)).to.deep.equal(before);
+    expect(await harness.cancel(before.generationId)).to.deep.equal(before);
   });
 
   it('of one whose provider then fails on its own costs nothing, with any floor', async () => {
@@ -72,7 +71,7 @@ describe('cancel', () => {
     harness.provider.onCancel = (task) => {
       task.report = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true } };
     };
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 0);
   });
 
@@ -88,10 +87,7 @@ describe('cancel', () => {
     });
     const { generationId } = await harness.create();
     await harness.clock.advance(1);
-    expect([
-      gate.reached,
-      (await cancelGeneration(harness.context, harness.caller, generationId)).status,
-    ]).to.deep.equal([true, 'running']);
+    expect([gate.reached, (await harness.cancel(generationId)).status]).to.deep.equal([true, 'running']);
     gate.open();
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 0);
     expect(harness.provider.submissions).to.have.length(0);
@@ -101,8 +97,7 @@ describe('cancel', () => {
     const harness = await CoreHarness.open({ models: [imageModel({ cancelFloorCredits: 4 })] });
     await CoreWorker.start(harness);
     harness.provider.newReport = () => ({ state: 'running' });
-    harness.provider.onSubmit = ({ generationId }) =>
-      void cancelGeneration(harness.context, harness.caller, generationId);
+    harness.provider.onSubmit = ({ generationId }) => void harness.cancel(generationId);
     const { generationId } = await harness.create();
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
     expect(harness.provider.onlyTask.cancels).to.equal(1);
@@ -112,8 +107,7 @@ describe('cancel', () => {
     const harness = await CoreHarness.open();
     await CoreWorker.start(harness);
     harness.provider.submitScript = ['throw'];
-    harness.provider.onSubmit = ({ generationId }) =>
-      void cancelGeneration(harness.context, harness.caller, generationId);
+    harness.provider.onSubmit = ({ generationId }) => void harness.cancel(generationId);
     await expectSettled(harness, await untilSettled(harness, (await harness.create()).generationId), 'cancelled', 0);
     expect(harness.provider.submissions).to.have.length(1);
   });
@@ -123,7 +117,7 @@ describe('cancel', () => {
     harness.provider.onCancel = (task) => {
       task.report = { state: 'cancelled', outputs: imagesOf(1) };
     };
-    const answer = await cancelGeneration(harness.context, harness.caller, generationId);
+    const answer = await harness.cancel(generationId);
     expect([answer.status, answer.chargedCredits]).to.deep.equal(['running', 0]);
     const g = await untilSettled(harness, generationId);
     await expectSettled(harness, g, 'cancelled', 10);
@@ -132,7 +126,7 @@ describe('cancel', () => {
 
   it("after the submission costs the model's floor when nothing was delivered", async () => {
     const { harness, generationId } = await running();
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
   });
 
@@ -140,7 +134,7 @@ describe('cancel', () => {
     const { harness, generationId } = await running();
     harness.provider.onCancel = () => undefined;
     const at = harness.clock.now();
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     const g = await untilSettled(harness, generationId);
     expect((g.completedAt ?? 0) - at).to.be.within(
       harness.settings.cancelGraceMs,
@@ -174,7 +168,7 @@ describe('cancel', () => {
     harness.provider.onCancel = (task) => {
       task.report = { state: 'succeeded', outputs: imagesOf(3) };
     };
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'succeeded', 30);
   });
 
@@ -195,7 +189,7 @@ describe('cancel', () => {
     harness.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } }];
     const { generationId } = await harness.create();
     await harness.clock.advance(1_000);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(1_000);
     await expectSettled(harness, await harness.generation(generationId), 'cancelled', 0);
     expect(harness.provider.submissions).to.have.length(1);
@@ -352,7 +346,7 @@ describe('a lost wake-up', () => {
       if (call.name === 'wakeUps.schedule') throw new Error('lost');
       return call.proceed();
     });
-    const { generation } = await createGeneration(context, harness.caller, 'k', harness.body());
+    const { generation } = await harness.post('k', harness.body(), { context });
     await CoreWorker.start(harness);
     await harness.clock.advance(harness.settings.recoveryGraceMs - 1);
     expect((await harness.generation(generation.generationId)).status).to.equal('queued');
@@ -374,7 +368,7 @@ describe('a lost wake-up', () => {
     ];
     const {
       generation: { generationId },
-    } = await createGeneration(worker.context, harness.caller, 'k', harness.body());
+    } = await harness.post('k', harness.body(), { context: worker.context });
     await worker.dispatcher.deliver(generationId);
     await harness.clock.advance(5_000);
     expect(await harness.generation(generationId)).to.include({ status: 'running', attemptsMade: 1 });

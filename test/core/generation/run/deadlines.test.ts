@@ -281,9 +281,9 @@ describe('a task that its provider does not have', () => {
 
   it('is believed to be absent by the clock of whoever asks, whatever another process recorded', async () => {
     const harness = await open();
-    const { generation } = await harness.create().then(async ({ generationId }) => ({
-      generation: await harness.generation(generationId),
-    }));
+    const { generation } = await harness
+      .create()
+      .then(async ({ generationId }) => ({ generation: await harness.generation(generationId) }));
     const begunAt = harness.clock.now();
     const { boot, settings } = harness.context;
     const rules = { settleMs: SETTLE_MS, longestSubmitMs: settings.providerCallMs, boot, settings };
@@ -464,20 +464,14 @@ describe('settling that failed is tried again soon', () => {
   });
 
   it('of one that a client cancelled, far behind in the line of its model', async () => {
-    const harness = await CoreHarness.open({
-      models: [imageModel({ concurrency: 1 })],
-      credits: 10_000,
-    });
+    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1 })], credits: 10_000 });
     harness.provider.newReport = () => ({ state: 'running' });
     const worker = await CoreWorker.start(harness);
     // The wake-ups of this many at most are held by who waits, and are not delivered again meanwhile.
     for (let n = 0; n < 501; n += 1) await harness.create();
     const { generationId } = await harness.create();
     await harness.clock.advance(1_000);
-    expect(worker.dispatcher.counts).to.deep.equal({
-      running: 1,
-      waiting: 501,
-    });
+    expect(worker.dispatcher.counts).to.deep.equal({ running: 1, waiting: 501 });
     const front = harness.process(losing(12));
     await harness.clock.run(cancelGeneration(front, harness.caller, generationId));
     await expectSettledSoon(harness, generationId, 0, 501);

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { Context } from '../../../../core/context.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { GenerationCommand } from '../../../../core/generation/decide.js';
-import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { type Generation, isTerminal } from '../../../../core/generation/generation.js';
 import { LeaseHolder, LeaseLost, takeLease } from '../../../../core/generation/run/lease.js';
 import { changeGeneration } from '../../../../core/generation/settle-generation.js';
@@ -111,7 +110,7 @@ describe('leases', () => {
     const { generationId } = await harness.create({ count: 2 });
     const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
     await harness.clock.advance(100);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(2_000);
     expect(asked.reached, 'the first worker asks the provider to stop').to.equal(true);
     harness.provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(2) };
@@ -429,9 +428,7 @@ describe('a generation whose attempt another worker begins elsewhere while its l
         ports: { providers: connectedProviders({ first, second }) },
       });
       const { clock, settings } = harness;
-      const behind = harness.process(undefined, {
-        clock: withWallTime(clock, () => clock.now() - BEHIND_MS),
-      });
+      const behind = harness.process(undefined, { clock: withWallTime(clock, () => clock.now() - BEHIND_MS) });
       let g: Generation = await harness.create();
       const change = async (command: GenerationCommand, context = harness.context) => {
         const { generation, refused } = await changeGeneration(context, g, command);
@@ -539,7 +536,7 @@ const WAITS: readonly Wait[] = [
       provider.newReport = () => ({ state: 'running' });
       provider.onCancel = () => undefined;
     },
-    once: (harness, generationId) => cancelGeneration(harness.context, harness.caller, generationId),
+    once: (harness, generationId) => harness.cancel(generationId),
     mostMs: 70_000,
     status: 'cancelled',
   },

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Worker } from '../../../../apps/worker/worker.js';
 import type { Caller } from '../../../../core/access/credential.js';
-import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { SlotQueue, ModelSlots, type SlotRequest } from '../../../../core/generation/run/model-slots.js';
 import { settled } from '../../../fixtures/clocks.js';
 import { imageModel } from '../../../fixtures/models.js';
@@ -110,7 +109,7 @@ describe('places of a model', () => {
     const [waiting] = await createMany(harness, 1, harness.caller);
     await createMany(harness, 1, harness.caller);
     await harness.clock.advance(10);
-    await cancelGeneration(harness.context, harness.caller, waiting ?? '');
+    await harness.cancel(waiting ?? '');
     for (const task of underWay(harness)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
     await harness.clock.advance(10_000);
     expect(underWay(harness), 'the one behind it').to.have.length(1);
@@ -428,7 +427,7 @@ describe('a provider that is full', () => {
     await CoreWorker.start(harness);
     const { generationId } = await harness.create();
     await harness.clock.until(() => harness.provider.submissions.length === 1, 'it was submitted');
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     const g = await untilSettled(harness, generationId);
     expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['cancelled', 0, 1]);
   });

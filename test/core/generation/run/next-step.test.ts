@@ -354,16 +354,8 @@ describe('the next step of a run', () => {
     ));
 
   it('stops when an attempt failed and a cancel is asked for', () =>
-    goes(running(CANCELLED), FAILED, {
-      do: 'finish',
-      command: { event: 'stop', outputs: [], hasFailed: true },
-    }));
-  it('tries again later', () =>
-    goes(running(), FAILED, {
-      do: 'retry',
-      retryAt: NOW + 1_000,
-      isRefused: false,
-    }));
+    goes(running(CANCELLED), FAILED, { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } }));
+  it('tries again later', () => goes(running(), FAILED, { do: 'retry', retryAt: NOW + 1_000, isRefused: false }));
   it('tries again when the provider says to', () =>
     goes(running(), on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 7_000 } }), {
       do: 'retry',

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { createGeneration } from '../../../../core/generation/create-generation.js';
-import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { breakingOff, collected, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
 import { imageModel } from '../../../fixtures/models.js';
@@ -75,7 +73,7 @@ describe('outputs in the answer to a submission', () => {
     };
     const { generationId } = await harness.create();
     await clock.advance(1_000);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     const g = await untilSettled(harness, generationId);
     expect([g.status, g.chargedCredits, provider.submissions.length]).to.deep.equal(['succeeded', 10, 1]);
   });
@@ -281,7 +279,7 @@ async function openUnread(fails: { how: 'opening' | 'midway' | 'not' }) {
     return midway((await call.proceed()) as AsyncIterable<Uint8Array>);
   });
   const body = harness.body({}, { reference_upload_ids: [uploadId] });
-  const { generation } = await createGeneration(harness.context, harness.caller, 'k', body);
+  const { generation } = await harness.post('k', body);
   return { harness, provider, generationId: generation.generationId };
 }
 

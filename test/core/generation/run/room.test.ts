@@ -197,7 +197,7 @@ describe('room at a provider', () => {
     harness.models = [...harness.models, imageModel({ modelKey: 'other-image', route: route('second') })];
     const occupying = await CoreWorker.start(harness, 'occupying');
     const body = harness.body({}, { model_key: 'other-image' });
-    await createGeneration(harness.context, harness.caller, 'key-of-the-other', body);
+    await harness.post('key-of-the-other', body);
     await harness.clock.until(() => second.tasks.size === 1, 'the second provider is full');
     await occupying.context.wakeUps.stop();
     const g = await harness.create();
@@ -308,7 +308,7 @@ class Both {
 
   async create(): Promise<string> {
     const { harness, context } = this;
-    const { generation } = await createGeneration(context, harness.caller, harness.ports.ids.uuid(), harness.body());
+    const { generation } = await harness.post(harness.ports.ids.uuid(), harness.body(), { context });
     return generation.generationId;
   }
 }

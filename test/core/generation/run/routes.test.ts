@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { Provider } from '../../../../core/ports/provider.js';
 import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
@@ -206,7 +205,7 @@ describe('the limits of a provider', () => {
       [...first.submissions, ...second.submissions].every((one) => one.generationId !== generationId),
     )!;
     expect((await harness.generation(waiting.generationId)).status).to.equal('queued');
-    await cancelGeneration(harness.context, harness.caller, waiting.generationId);
+    await harness.cancel(waiting.generationId);
     const g = await untilSettled(harness, waiting.generationId);
     expect([g.status, g.chargedCredits]).to.deep.equal(['cancelled', 0]);
     expect(first.tasks.size + second.tasks.size).to.equal(2);

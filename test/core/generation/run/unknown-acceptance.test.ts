@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Provider } from '../../../../core/ports/provider.js';
 import type { Interceptor } from '../../../fixtures/intercepted.js';
 import { imageModel } from '../../../fixtures/models.js';
@@ -99,7 +98,7 @@ describe('a submission of unknown outcome', () => {
     harness.provider.submitScript = ['take-and-throw'];
     const { generationId } = await harness.create();
     await harness.clock.until(() => harness.provider.recovers > 0, 'the provider was asked');
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     const cancelledAt = harness.clock.now();
     const g = await untilSettled(harness, generationId);
     expect([g.status, g.chargedCredits]).to.deep.equal(['cancelled', 0]);
@@ -181,7 +180,7 @@ describe('a submission of unknown outcome', () => {
     harness.provider.submitScript = ['take-and-throw'];
     const { generationId } = await harness.create();
     await harness.clock.until(() => harness.provider.recovers > 0, 'the provider was asked');
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     const g = await untilSettled(harness, generationId);
     expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['cancelled', 0, 1]);
     expect((g.completedAt ?? 0) - (g.cancelRequestedAt ?? 0)).to.be.at.most(
@@ -196,7 +195,7 @@ describe('a submission of unknown outcome', () => {
     harness.provider.newReport = () => ({ state: 'running' });
     const { generationId } = await harness.create();
     await harness.clock.until(() => harness.provider.recovers > 0, 'the provider was asked');
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(6_000);
     harness.provider.recoverScript = 'answer';
     expect((await untilSettled(harness, generationId)).status).to.equal('cancelled');
@@ -387,7 +386,7 @@ describe('the signal of a provider call', () => {
 
   it('is aborted for a poll as soon as a cancel is known, and the provider is asked to stop', async () => {
     const { harness, generationId } = await started(hangingPoll);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(harness.settings.leaseMs / 3 + 1);
     expect(signalsOf(harness, 'poll')[0]?.aborted).to.equal(true);
     expect(harness.provider.onlyTask.cancels).to.equal(1);
@@ -395,7 +394,7 @@ describe('the signal of a provider call', () => {
 
   it('is not aborted for a submission by a cancel: an accepted task would be lost', async () => {
     const { harness, generationId } = await started(hangingSubmit);
-    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.cancel(generationId);
     await harness.clock.advance(harness.settings.providerCallMs - 10);
     expect(signalsOf(harness, 'submit')[0]?.aborted).to.equal(false);
   });
