@@ -54,134 +54,67 @@ describe("operators' commands with --grpc, when a call fails", () => {
   });
   after(() => grpc.close());
 
-  const FAULTS: readonly {
-    readonly args: readonly string[];
-    readonly token?: string;
-    readonly code: number;
-    readonly stderr: RegExp;
-  }[] = [
-    {
-      args: ['--grpc', 'HERE'],
-      token: '',
-      code: 3,
-      stderr:
-        /^darkroom: The server requires authentication; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE'],
-      token: 'nobody',
-      code: 3,
-      stderr:
-        /^darkroom: The server does not know the token in DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_INVALID, request \S+\)\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE'],
-      token: 'revoked',
-      code: 3,
-      stderr: /^darkroom: The credential has been revoked\. \(DEVELOPER_TOKEN_REVOKED, request \S+\)\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE'],
-      token: 'expired',
-      code: 3,
-      stderr: /^darkroom: The credential has expired\. \(DEVELOPER_TOKEN_EXPIRED, request \S+\)\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE'],
-      token: 'two words',
-      code: 2,
-      stderr: /^darkroom: DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters\.\n$/,
-    },
-    {
-      args: ['--grpc', 'http://darkroom.example:50051'],
-      code: 2,
-      stderr:
-        /^darkroom: Tokens and secrets would travel to darkroom\.example in plain text; leave http:\/\/ away, and TLS is used\.\n$/,
-    },
-    {
-      args: ['--grpc', 'http://[2001:db8::1]:50051'],
-      code: 2,
-      stderr: /^darkroom: Tokens and secrets would travel to 2001:db8::1 in plain text; .+\.\n$/,
-    },
-    {
-      args: ['--grpc', 'http://127.0.0.1.example:50051'],
-      token: '',
-      code: 2,
-      stderr: /^darkroom: Tokens and secrets would travel to 127\.0\.0\.1\.example in plain text; .+\.\n$/,
-    },
-    ...[
-      'there',
-      ':50051',
-      '127.0.0.1',
-      '127.0.0.1:port',
-      '127.0.0.1:70000',
-      'grpc://127.0.0.1:50051',
-      'http://me@127.0.0.1:50051',
-      '127.0.0.1:50051/x',
-    ].map((address) => ({
-      args: ['--grpc', address],
-      code: 2,
-      stderr: /^darkroom: The server's gRPC address must be host:port, such as 127\.0\.0\.1:50051, not \S+\.\n$/,
-    })),
-    {
-      args: ['--grpc', 'no-such-host.invalid:50051'],
-      code: 1,
-      stderr: /^darkroom: no-such-host\.invalid:50051 cannot be reached: its name cannot be resolved\.\n$/,
-    },
-    {
-      args: ['--grpc', 'https://HERE'],
-      code: 1,
-      stderr: /^darkroom: 127\.0\.0\.1:\d+ cannot be reached: it does not speak TLS\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--grpc-ca', 'none.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-ca none\.pem cannot be read\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem', '--grpc-key', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-cert words\.pem is not a certificate, or a chain of whole ones, in PEM form\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--grpc-ca', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-ca words\.pem is not a certificate, or a list of whole ones, in PEM form\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--grpc-key', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/,
-    },
-    {
-      args: ['--grpc', 'http://HERE', '--grpc-ca', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:\/\/ away\.\n$/,
-    },
-    {
-      args: ['--grpc-ca', 'words.pem'],
-      code: 2,
-      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server\.\n$/,
-    },
-    {
-      args: ['--grpc', 'HERE', '--config', 'darkroom.yaml'],
-      code: 2,
-      stderr: /^darkroom: option '--grpc <host:port>' cannot be used with option '-c, --config <file>'\n$/,
-    },
-  ];
-  for (const { args, token = 'operator', code, stderr } of FAULTS) {
-    it(`answers accounts list ${args.join(' ')} of ${token || 'nobody'} with ${code}`, async () => {
-      writeFileSync(join(grpc.folder, 'words.pem'), 'no certificate');
-      const ran = await grpc.run([...LIST, ...args.map((arg) => arg.replace('HERE', grpc.address))], token);
-      expect(ran.stderr).to.match(stderr);
-      expect({ code: ran.code, stdout: ran.stdout }).to.deep.equal({ code, stdout: '' });
-    });
+  /** The sentences on stderr for arguments of `accounts list`; HERE is the server's address, and R any request id. */
+  function answers(code: number, token: string, sentences: Readonly<Record<string, string>>): void {
+    for (const [args, sentence] of Object.entries(sentences))
+      it(`answers accounts list ${args} of ${token || 'nobody'} with ${code}`, async () => {
+        writeFileSync(join(grpc.folder, 'words.pem'), 'no certificate');
+        const ran = await grpc.run([...LIST, ...args.replace('HERE', grpc.address).split(' ')], token);
+        expect({ ...ran, stderr: ran.stderr.replace(/request [\w-]+/, 'request R') }).to.deep.equal({
+          code,
+          stdout: '',
+          stderr: `darkroom: ${sentence.replace('HERE', grpc.address)}\n`,
+        });
+      });
   }
+  answers(3, '', {
+    '--grpc HERE':
+      'The server requires authentication; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key. (DEVELOPER_TOKEN_REQUIRED, request R)',
+  });
+  answers(3, 'nobody', {
+    '--grpc HERE': 'The server does not know the token in DARKROOM_SERVICE_TOKEN. (DEVELOPER_TOKEN_INVALID, request R)',
+  });
+  answers(3, 'revoked', { '--grpc HERE': 'The credential has been revoked. (DEVELOPER_TOKEN_REVOKED, request R)' });
+  answers(3, 'expired', { '--grpc HERE': 'The credential has expired. (DEVELOPER_TOKEN_EXPIRED, request R)' });
+  answers(2, 'two words', { '--grpc HERE': 'DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters.' });
+  answers(2, 'operator', {
+    '--grpc http://darkroom.example:50051':
+      'Tokens and secrets would travel to darkroom.example in plain text; leave http:// away, and TLS is used.',
+    '--grpc http://[2001:db8::1]:50051':
+      'Tokens and secrets would travel to 2001:db8::1 in plain text; leave http:// away, and TLS is used.',
+    '--grpc HERE --grpc-cert words.pem': '--grpc-cert and --grpc-key belong together: give both or neither.',
+    '--grpc HERE --grpc-ca none.pem': '--grpc-ca none.pem cannot be read.',
+    '--grpc HERE --grpc-cert words.pem --grpc-key words.pem':
+      '--grpc-cert words.pem is not a certificate, or a chain of whole ones, in PEM form.',
+    '--grpc HERE --grpc-ca words.pem':
+      '--grpc-ca words.pem is not a certificate, or a list of whole ones, in PEM form.',
+    '--grpc HERE --grpc-key words.pem': '--grpc-cert and --grpc-key belong together: give both or neither.',
+    '--grpc http://HERE --grpc-ca words.pem': '--grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:// away.',
+    '--grpc-ca words.pem': '--grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server.',
+    '--grpc HERE --config darkroom.yaml':
+      "option '--grpc <host:port>' cannot be used with option '-c, --config <file>'",
+  });
+  for (const address of [
+    'there',
+    ':50051',
+    '127.0.0.1',
+    '127.0.0.1:port',
+    '127.0.0.1:70000',
+    'grpc://127.0.0.1:50051',
+    'http://me@127.0.0.1:50051',
+    '127.0.0.1:50051/x',
+  ])
+    answers(2, 'operator', {
+      [`--grpc ${address}`]: `The server's gRPC address must be host:port, such as 127.0.0.1:50051, not ${address}.`,
+    });
+  answers(2, '', {
+    '--grpc http://127.0.0.1.example:50051':
+      'Tokens and secrets would travel to 127.0.0.1.example in plain text; leave http:// away, and TLS is used.',
+  });
+  answers(1, 'operator', {
+    '--grpc no-such-host.invalid:50051': 'no-such-host.invalid:50051 cannot be reached: its name cannot be resolved.',
+    '--grpc https://HERE': 'HERE cannot be reached: it does not speak TLS.',
+  });
 
   it('does what the caller may do, and names the missing scope otherwise', async () => {
     expect((await grpc.operate(LIST, 'reader')).code).to.equal(0);

@@ -107,271 +107,183 @@ describe('configuration', () => {
     expect((await read({ DARKROOM_MCP_ENABLED: 'false' })).mcp.enabled).to.equal(false);
   });
 
-  const VECTORS: readonly {
-    readonly of: string;
-    readonly text?: string;
-    readonly environment?: Record<string, string>;
-    readonly faults: readonly string[];
-  }[] = [
-    {
-      of: 'a port out of range',
-      text: 'rest:\n  port: 65536\n',
-      faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 65536.'],
-    },
-    {
-      of: 'a port as text',
-      text: 'rest:\n  port: "80"\n',
-      faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 80.'],
-    },
-    {
-      of: 'a variable that is no number',
-      environment: { DARKROOM_REST_PORT: 'eighty' },
-      faults: ['DARKROOM_REST_PORT must be an integer from 0 to 65535, not eighty.'],
-    },
-    {
-      of: 'an unknown variable',
-      environment: { DARKROOM_REST_PROT: '80' },
-      faults: ['DARKROOM_REST_PROT is not a variable that darkroom knows.'],
-    },
-    {
-      of: 'the key of a provider of another configuration',
-      text: 'providers:\n  studio:\n    kind: openai\n',
-      environment: { DARKROOM_PROVIDERS_OPENAI_API_KEY: 'sk-1' },
-      faults: [
-        'DARKROOM_PROVIDERS_OPENAI_API_KEY is of no provider that the configuration has (studio); unset it, or add the provider.',
-      ],
-    },
-    {
-      of: 'an unknown option of a provider, as a variable',
-      text: 'providers:\n  studio:\n    kind: openai\n',
-      environment: { DARKROOM_PROVIDERS_STUDIO_API_KYE: 'sk-1' },
-      faults: ['DARKROOM_PROVIDERS_STUDIO_API_KYE is not a variable that darkroom knows.'],
-    },
-    {
-      of: "an operator's area whose record the log would leave out",
-      text: 'sign_in:\n  operator_area: true\nlog:\n  level: warn\n',
-      faults: [
-        'darkroom.yaml: sign_in.operator_area needs log.level info: at warn the log has no lines about what operators do.',
-      ],
-    },
-    {
-      of: "an operator's area where nobody signs in",
-      text: 'sign_in:\n  operator_area: true\n  enabled: false\noauth:\n  enabled: false\n',
-      faults: ['darkroom.yaml: sign_in.operator_area needs sign_in.enabled: operators must sign in.'],
-    },
-    {
-      of: 'an unknown key',
-      text: 'rest:\n  prot: 80\n',
-      faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'],
-    },
-    {
-      of: 'an unknown section',
-      text: '\nresting:\n  port: 80\n',
-      faults: ['darkroom.yaml:2: resting is not a key of the configuration.'],
-    },
-    {
-      of: 'a path written as a key',
-      text: 'rest.port: 80\n',
-      faults: [
-        'darkroom.yaml:1: rest.port is not a key of the configuration; write sections and their keys on lines of their own.',
-      ],
-    },
-    {
-      of: 'a section that is a value',
-      text: 'rest: 80\n',
-      faults: ['darkroom.yaml:1: rest must hold keys with values.'],
-    },
-    {
-      of: 'a key given twice',
-      text: 'rest:\n  port: 80\n  port: 81\n',
-      faults: ['darkroom.yaml:3: rest.port is given twice.'],
-    },
-    {
-      of: 'an empty value',
-      text: 'data_folder:\n',
-      faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'],
-    },
-    {
-      of: 'a public URL that is none',
-      text: 'rest: { public_url: "ftp://x" }\n',
-      faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'],
-    },
-    {
-      of: 'proxies that are no list',
-      text: 'rest: { trusted_proxies: 10.0.0.0/8 }\n',
-      faults: [
-        'darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.',
-      ],
-    },
-    {
-      of: 'a proxy by its name',
-      environment: { DARKROOM_REST_TRUSTED_PROXIES: '10.0.0.0/8, proxy.example' },
-      faults: [
-        'DARKROOM_REST_TRUSTED_PROXIES must be a list of addresses and networks, as 10.0.0.0/8, not ["10.0.0.0/8","proxy.example"].',
-      ],
-    },
-    {
-      of: 'faults in the order of the file',
-      text: 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n',
-      faults: [
-        'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
-        'darkroom.yaml:3: colour is not a key of the configuration.',
-        'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.',
-        'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
-      ],
-    },
-    {
-      of: 'a level that is none',
-      text: 'log: { level: loud }\n',
-      faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'],
-    },
-    {
-      of: 'no time at all',
-      text: 'settings:\n  lease_seconds: 0\n',
-      faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'],
-    },
-    {
-      of: 'settings that contradict each other',
-      text: 'settings:\n  output_retention_days: 100\n',
-      faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'],
-    },
-    {
-      of: 'a secret without repeating it',
-      text: 'mongo:\n  url: postgres://me:hush@db\nminio:\n  secret_key: 7\n',
-      faults: [
-        'darkroom.yaml:2: mongo.url must be an address that begins with mongodb:// or mongodb+srv://.',
-        'darkroom.yaml:4: minio.secret_key must be text that is not empty.',
-      ],
-    },
-    {
-      of: 'all that a store lacks',
-      text: 'stores: { database: mongo, objects: minio }\n',
-      faults: [
-        'darkroom.yaml: stores.database mongo needs mongo.url.',
-        'darkroom.yaml: stores.objects minio needs minio.endpoint.',
-        'darkroom.yaml: stores.objects minio needs minio.access_key.',
-        'darkroom.yaml: stores.objects minio needs minio.secret_key.',
-      ],
-    },
-    {
-      of: 'one of two keys that belong together',
-      text: 'stores: { objects: minio }\nminio: { endpoint: "http://s3", access_key: a, secret_key: b, upload_access_key: c }\n',
-      faults: [
-        'darkroom.yaml: minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.',
-      ],
-    },
-    {
-      of: 'outputs larger than an S3 store takes',
-      text: 'settings:\n  max_output_bytes: 51539607553\n',
-      faults: ['darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.'],
-    },
-    {
-      of: 'wake-ups without their database',
-      text: 'stores: { wake_ups: agenda }\n',
-      faults: [
-        'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
-      ],
-    },
-    {
-      of: 'waits for a database that outlast a lease',
-      text: 'stores: { database: mongo }\nmongo: { url: "mongodb://localhost/", timeout_seconds: 40 }\nsettings: { claim_lease_seconds: 39 }\n',
-      faults: [
-        'darkroom.yaml: mongo.timeout_seconds must not be more than settings.claim_lease_seconds, or one slow answer ends the lease.',
-        'darkroom.yaml: mongo.timeout_seconds must not be more than settings.lease_seconds, or one slow answer ends the lease.',
-      ],
-    },
-    {
-      of: 'fewer connections than change streams leave any of',
-      text: 'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n',
-      faults: ['darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.'],
-    },
-    {
-      of: 'one port for two listeners',
-      text: 'rest: { port: 9000 }\ninternal: { port: 9000 }\n',
-      faults: ['darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each its own port.'],
-    },
-    {
-      of: 'a process of several over stores that only one can use',
-      text: 'role: worker\n',
-      faults: [
-        'darkroom.yaml: role worker is for several processes, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
-        'darkroom.yaml: role worker is for several processes, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
-        'darkroom.yaml: role worker is for several processes, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
-      ],
-    },
-    {
-      of: 'a worker that is not to work',
-      text: readFileSync(DISTRIBUTED, 'utf8'),
-      environment: { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' },
-      faults: ['darkroom.yaml: role worker has nothing to do while worker.enabled is false.'],
-    },
-    {
-      of: 'a key that has moved',
-      text: 'sandbox:\n  threads: 2\n  colour: red\n',
-      faults: [
-        'darkroom.yaml:2: sandbox.threads is now providers.sandbox.threads.',
-        'darkroom.yaml:3: sandbox.colour is not a key of the configuration.',
-      ],
-    },
-    {
-      of: 'a variable that has moved',
-      environment: { DARKROOM_SANDBOX_THREADS: '2' },
-      faults: ['DARKROOM_SANDBOX_THREADS is now DARKROOM_PROVIDERS_SANDBOX_THREADS.'],
-    },
-    {
-      of: 'providers that are no map',
-      text: 'providers: [sandbox]\n',
-      faults: ['darkroom.yaml:1: providers must hold keys with values.'],
-    },
-    {
-      of: 'providers that cannot be',
-      text: 'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n',
-      faults: [
-        'darkroom.yaml:2: providers.a must hold keys with values.',
-        `darkroom.yaml:3: providers.b needs a kind, one of ${PROVIDER_KINDS}.`,
-        `darkroom.yaml:4: providers.c.kind must be one of ${PROVIDER_KINDS}, not camera.`,
-        'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
-        'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
-        'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
-      ],
-    },
-    {
-      of: 'two options with one variable',
-      text: 'providers:\n  a-b: { kind: sandbox }\n  a_b: { kind: sandbox }\n',
-      environment: { DARKROOM_PROVIDERS_A_B_THREADS: '2' },
-      faults: [
-        'DARKROOM_PROVIDERS_A_B_THREADS is the variable of both providers.a-b.threads and providers.a_b.threads; give one of them another name.',
-      ],
-    },
-    {
-      of: 'broken YAML',
-      text: 'rest: [\n',
-      faults: [
-        'darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
-      ],
-    },
-    { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
-    {
-      of: 'a file that is not there',
-      environment: { DARKROOM_CONFIG: 'other.yaml' },
-      faults: ['other.yaml: There is no such file.'],
-    },
-    {
-      of: 'many things at once',
-      text: 'rest:\n  port: x\nworker:\n  enabled: yes\n',
-      environment: { DARKROOM_LOG_FORMAT: 'xml' },
-      faults: [
-        'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
-        'darkroom.yaml:4: worker.enabled must be true or false, not yes.',
-        'DARKROOM_LOG_FORMAT must be one of auto, pretty, json, not xml.',
-      ],
-    },
-  ];
-  for (const { of, text, environment, faults } of VECTORS) {
-    it(`names ${of}`, async () => {
-      expect(await faultsOf(text, environment)).to.deep.equal(faults);
+  /** A file, or the environment, or both, and its faults. */
+  function names(
+    what: string,
+    given: string | Record<string, string>,
+    faults: readonly string[],
+    environment = typeof given === 'string' ? {} : given,
+  ): void {
+    it(`names ${what}`, async () => {
+      expect(await faultsOf(typeof given === 'string' ? given : undefined, environment)).to.deep.equal(faults);
     });
   }
+
+  names('a port out of range', 'rest:\n  port: 65536\n', [
+    'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 65536.',
+  ]);
+  names('a port as text', 'rest:\n  port: "80"\n', [
+    'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 80.',
+  ]);
+  names('a variable that is no number', { DARKROOM_REST_PORT: 'eighty' }, [
+    'DARKROOM_REST_PORT must be an integer from 0 to 65535, not eighty.',
+  ]);
+  names('an unknown variable', { DARKROOM_REST_PROT: '80' }, [
+    'DARKROOM_REST_PROT is not a variable that darkroom knows.',
+  ]);
+  names(
+    'the key of a provider of another configuration',
+    'providers:\n  studio:\n    kind: openai\n',
+    [
+      'DARKROOM_PROVIDERS_OPENAI_API_KEY is of no provider that the configuration has (studio); unset it, or add the provider.',
+    ],
+    { DARKROOM_PROVIDERS_OPENAI_API_KEY: 'sk-1' },
+  );
+  names(
+    'an unknown option of a provider, as a variable',
+    'providers:\n  studio:\n    kind: openai\n',
+    ['DARKROOM_PROVIDERS_STUDIO_API_KYE is not a variable that darkroom knows.'],
+    { DARKROOM_PROVIDERS_STUDIO_API_KYE: 'sk-1' },
+  );
+  names(
+    "an operator's area whose record the log would leave out",
+    'sign_in:\n  operator_area: true\nlog:\n  level: warn\n',
+    [
+      'darkroom.yaml: sign_in.operator_area needs log.level info: at warn the log has no lines about what operators do.',
+    ],
+  );
+  names(
+    "an operator's area where nobody signs in",
+    'sign_in:\n  operator_area: true\n  enabled: false\noauth:\n  enabled: false\n',
+    ['darkroom.yaml: sign_in.operator_area needs sign_in.enabled: operators must sign in.'],
+  );
+  names('an unknown key', 'rest:\n  prot: 80\n', ['darkroom.yaml:2: rest.prot is not a key of the configuration.']);
+  names('an unknown section', '\nresting:\n  port: 80\n', [
+    'darkroom.yaml:2: resting is not a key of the configuration.',
+  ]);
+  names('a path written as a key', 'rest.port: 80\n', [
+    'darkroom.yaml:1: rest.port is not a key of the configuration; write sections and their keys on lines of their own.',
+  ]);
+  names('a section that is a value', 'rest: 80\n', ['darkroom.yaml:1: rest must hold keys with values.']);
+  names('a key given twice', 'rest:\n  port: 80\n  port: 81\n', ['darkroom.yaml:3: rest.port is given twice.']);
+  names('an empty value', 'data_folder:\n', ['darkroom.yaml:1: data_folder must be text that is not empty, not null.']);
+  names('a public URL that is none', 'rest: { public_url: "ftp://x" }\n', [
+    'darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.',
+  ]);
+  names('proxies that are no list', 'rest: { trusted_proxies: 10.0.0.0/8 }\n', [
+    'darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.',
+  ]);
+  names('a proxy by its name', { DARKROOM_REST_TRUSTED_PROXIES: '10.0.0.0/8, proxy.example' }, [
+    'DARKROOM_REST_TRUSTED_PROXIES must be a list of addresses and networks, as 10.0.0.0/8, not ["10.0.0.0/8","proxy.example"].',
+  ]);
+  names('faults in the order of the file', 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n', [
+    'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
+    'darkroom.yaml:3: colour is not a key of the configuration.',
+    'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.',
+    'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
+  ]);
+  names('a level that is none', 'log: { level: loud }\n', [
+    'darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.',
+  ]);
+  names('no time at all', 'settings:\n  lease_seconds: 0\n', [
+    'darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.',
+  ]);
+  names('settings that contradict each other', 'settings:\n  output_retention_days: 100\n', [
+    'darkroom.yaml: Outputs must not be kept longer than their tasks.',
+  ]);
+  names('a secret without repeating it', 'mongo:\n  url: postgres://me:hush@db\nminio:\n  secret_key: 7\n', [
+    'darkroom.yaml:2: mongo.url must be an address that begins with mongodb:// or mongodb+srv://.',
+    'darkroom.yaml:4: minio.secret_key must be text that is not empty.',
+  ]);
+  names('all that a store lacks', 'stores: { database: mongo, objects: minio }\n', [
+    'darkroom.yaml: stores.database mongo needs mongo.url.',
+    'darkroom.yaml: stores.objects minio needs minio.endpoint.',
+    'darkroom.yaml: stores.objects minio needs minio.access_key.',
+    'darkroom.yaml: stores.objects minio needs minio.secret_key.',
+  ]);
+  names(
+    'one of two keys that belong together',
+    'stores: { objects: minio }\nminio: { endpoint: "http://s3", access_key: a, secret_key: b, upload_access_key: c }\n',
+    ['darkroom.yaml: minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.'],
+  );
+  names('outputs larger than an S3 store takes', 'settings:\n  max_output_bytes: 51539607553\n', [
+    'darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.',
+  ]);
+  names('wake-ups without their database', 'stores: { wake_ups: agenda }\n', [
+    'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
+  ]);
+  names(
+    'waits for a database that outlast a lease',
+    'stores: { database: mongo }\nmongo: { url: "mongodb://localhost/", timeout_seconds: 40 }\nsettings: { claim_lease_seconds: 39 }\n',
+    [
+      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.claim_lease_seconds, or one slow answer ends the lease.',
+      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.lease_seconds, or one slow answer ends the lease.',
+    ],
+  );
+  names(
+    'fewer connections than change streams leave any of',
+    'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n',
+    ['darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.'],
+  );
+  names('one port for two listeners', 'rest: { port: 9000 }\ninternal: { port: 9000 }\n', [
+    'darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each its own port.',
+  ]);
+  names('a process of several over stores that only one can use', 'role: worker\n', [
+    'darkroom.yaml: role worker is for several processes, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
+    'darkroom.yaml: role worker is for several processes, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
+    'darkroom.yaml: role worker is for several processes, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
+  ]);
+  names(
+    'a worker that is not to work',
+    readFileSync(DISTRIBUTED, 'utf8'),
+    ['darkroom.yaml: role worker has nothing to do while worker.enabled is false.'],
+    { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' },
+  );
+  names('a key that has moved', 'sandbox:\n  threads: 2\n  colour: red\n', [
+    'darkroom.yaml:2: sandbox.threads is now providers.sandbox.threads.',
+    'darkroom.yaml:3: sandbox.colour is not a key of the configuration.',
+  ]);
+  names('a variable that has moved', { DARKROOM_SANDBOX_THREADS: '2' }, [
+    'DARKROOM_SANDBOX_THREADS is now DARKROOM_PROVIDERS_SANDBOX_THREADS.',
+  ]);
+  names('providers that are no map', 'providers: [sandbox]\n', [
+    'darkroom.yaml:1: providers must hold keys with values.',
+  ]);
+  names(
+    'providers that cannot be',
+    'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n',
+    [
+      'darkroom.yaml:2: providers.a must hold keys with values.',
+      `darkroom.yaml:3: providers.b needs a kind, one of ${PROVIDER_KINDS}.`,
+      `darkroom.yaml:4: providers.c.kind must be one of ${PROVIDER_KINDS}, not camera.`,
+      'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
+      'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
+      'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
+    ],
+  );
+  names(
+    'two options with one variable',
+    'providers:\n  a-b: { kind: sandbox }\n  a_b: { kind: sandbox }\n',
+    [
+      'DARKROOM_PROVIDERS_A_B_THREADS is the variable of both providers.a-b.threads and providers.a_b.threads; give one of them another name.',
+    ],
+    { DARKROOM_PROVIDERS_A_B_THREADS: '2' },
+  );
+  names('broken YAML', 'rest: [\n', [
+    'darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
+  ]);
+  names('a file that is a list', '- 1\n', ['darkroom.yaml:1: The file must hold keys with values.']);
+  names('a file that is not there', { DARKROOM_CONFIG: 'other.yaml' }, ['other.yaml: There is no such file.']);
+  names(
+    'many things at once',
+    'rest:\n  port: x\nworker:\n  enabled: yes\n',
+    [
+      'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
+      'darkroom.yaml:4: worker.enabled must be true or false, not yes.',
+      'DARKROOM_LOG_FORMAT must be one of auto, pretty, json, not xml.',
+    ],
+    { DARKROOM_LOG_FORMAT: 'xml' },
+  );
 
   it('reads a list from the file, and from a variable with commas', async () => {
     writeFileSync(join(folder, 'darkroom.yaml'), 'rest:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - "::1"\n');
