@@ -23,167 +23,92 @@ describe('command line', () => {
   });
   after(() => service.stop());
 
-  const FAULTS: readonly {
-    readonly args: readonly string[];
-    readonly code: number;
-    readonly stderr: RegExp;
-    readonly environment?: Record<string, string>;
-  }[] = [
-    { args: [], code: 2, stderr: /^Usage: darkroom/ },
-    { args: ['develop'], code: 2, stderr: /^darkroom: unknown command 'develop'\n$/ },
-    { args: ['generate'], code: 2, stderr: /^darkroom: missing required argument 'prompt'\n$/ },
-    { args: ['generate', 'x', '--colour'], code: 2, stderr: /^darkroom: unknown option '--colour'\n$/ },
-    { args: ['generate', ''], code: 2, stderr: /^darkroom: The prompt must not be empty\.\n$/ },
-    {
-      args: ['generate', 'x', '--timeout', 'soon'],
-      code: 2,
-      stderr: /^darkroom: .*It must be a number of seconds above 0\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--model', 'none'],
-      code: 2,
-      stderr: /^darkroom: There is no model none; the server has sandbox-image, .+\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--param', 'n'],
-      code: 2,
-      stderr: /^darkroom: --param must be written as name=value, not n\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--param', 'n=two'],
-      code: 2,
-      stderr: /^darkroom: The parameter n must be an integer, not two\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--param', 'n=9'],
-      code: 3,
-      stderr: /^darkroom: .*n must be at most 4.* \(FIELD_INVALID, request .+\)\n$/,
-    },
-    {
-      args: ['generate', 'x', '--reference', 'none.png'],
-      code: 2,
-      stderr: /^darkroom: There is no file none\.png\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--reference', 'words.png'],
-      code: 3,
-      stderr: /^darkroom: words\.png: The file .+ \(FIELD_INVALID, request .+\)\n$/m,
-    },
-    {
-      args: ['generate', 'x', '--reference', 'words.txt'],
-      code: 2,
-      stderr: /^darkroom: words\.txt must be one of image\/png, image\/jpeg, image\/webp\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--start-frame', 'words.png'],
-      code: 2,
-      stderr: /^darkroom: sandbox-image does not take a start_frame\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '-r', 'words.png', '-r', './words.png'],
-      code: 2,
-      stderr: /^darkroom: \.\/words\.png is given twice; give each reference_image once\.\n$/,
-    },
-    {
-      args: ['generate', 'x', '--idempotency-key', 'a b'],
-      code: 2,
-      stderr: /^darkroom: --idempotency-key must be 1 to 255 visible ASCII characters\.\n$/,
-    },
-    {
-      args: ['status', 'nothing'],
-      code: 3,
-      stderr: /^darkroom: There is no such generation\. \(TASK_NOT_FOUND, request .+\)\n$/,
-    },
-    {
-      args: ['credits', '--url', 'ftp://x'],
-      code: 2,
-      stderr:
-        /^darkroom: The server's address must be an http or https URL, such as http:\/\/127\.0\.0\.1:8080, not ftp:\/\/x\.\n$/,
-    },
-    {
-      args: ['credits'],
-      environment: { DARKROOM_API_KEY: 'svc_live_wrong' },
-      code: 3,
-      stderr: /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/,
-    },
-    {
-      args: ['credits'],
-      environment: { DARKROOM_API_KEY: '' },
-      code: 2,
-      stderr:
-        /^darkroom: There is no API key for http:\S+; run darkroom login --url http:\S+, or set DARKROOM_API_KEY\.\n$/,
-    },
-    { args: ['grants', 'create', 'nobody', '5'], code: 2, stderr: /^darkroom: account_id must be a UUID\.\n$/ },
-    {
-      args: ['grants', 'create', 'nobody', '5.5'],
-      code: 2,
-      stderr: /^darkroom: Credits must be a whole number, not 5\.5\.\n$/,
-    },
-    {
-      args: ['grants', 'create', 'nobody', '99999999999999999'],
-      code: 2,
-      stderr: /^darkroom: Credits must be from -9007199254740991 to 9007199254740991, not 99999999999999999\.\n$/,
-    },
-    {
-      args: ['init', '--account', 'x', '--credits', '9007199254740992'],
-      code: 2,
-      stderr: /^darkroom: --credits must be a whole number from 0 to 9007199254740991, not 9007199254740992\.\n$/,
-    },
-    {
-      args: ['keys', 'expire', 'nothing', 'soon'],
-      code: 2,
-      stderr: /^darkroom: A time is written as now, 90d, .+, not soon\.\n$/,
-    },
-    {
-      args: ['grants', 'create', '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02', '-5'],
-      code: 2,
-      stderr: /^darkroom: There is no account .+\.\n$/,
-    },
-    {
-      args: ['accounts', 'create', ' '],
-      code: 2,
-      stderr: /^darkroom: A name must have 1 to 100 characters, none of them a control character\.\n$/,
-    },
-    ...['accounts show', 'apps list', 'keys list', 'ledger'].map((command) => ({
-      args: [...command.split(' '), '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02'],
-      code: 2,
-      stderr: /^darkroom: There is no account 0190a5c2-\S+\.\n$/,
-    })),
-    {
-      args: ['accounts', 'list', '--cursor', 'there'],
-      code: 2,
-      stderr: /^darkroom: A page token must come from an earlier page of the same list\.\n$/,
-    },
-    { args: ['ledger', 'nobody'], code: 2, stderr: /^darkroom: account_id must be a UUID\.\n$/ },
-    { args: ['serve', '--config', '.'], code: 1, stderr: /^darkroom: \.: This is a folder; a file is needed\.\n$/ },
-    {
-      args: ['credits'],
-      environment: { DARKROOM_PROFILE: '.', DARKROOM_API_KEY: '' },
-      code: 1,
-      stderr: /^darkroom: \. is a folder; DARKROOM_PROFILE must name a file\.\n$/,
-    },
-    { args: ['catalog', 'check', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
-    { args: ['serve', '--config', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
-    {
-      args: ['serve'],
-      environment: { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' },
-      code: 1,
-      stderr: /^darkroom: 2 things are wrong:\nDARKROOM_REST_PORT must be .+\nDARKROOM_LOG_LEVEL must be .+\n$/,
-    },
-  ];
-  for (const { args, code, stderr, environment = {} } of FAULTS) {
-    it(`answers darkroom ${args.join(' ') || '(nothing)'}${Object.keys(environment)
-      .map((name) => ` with another ${name}`)
-      .join('')} with ${code}`, async () => {
-      writeFileSync(join(service.folder, 'words.txt'), 'no picture');
-      writeFileSync(join(service.folder, 'words.png'), 'no picture');
-      const ran = await service.run(args, { environment });
-      expect(ran.stderr.replace(/^uploading .*\n/, ''))
-        .to.match(stderr)
-        .and.not.to.match(/\n {4}at /);
-      expect({ code: ran.code, stdout: ran.stdout }).to.deep.equal({ code, stdout: '' });
-    });
+  /** The sentences on stderr for command lines; `…` stands for any text. */
+  function answers(
+    code: number,
+    sentences: Readonly<Record<string, string>>,
+    environment: Record<string, string> = {},
+  ) {
+    const others = Object.keys(environment).map((name) => ` with another ${name}`);
+    for (const [line, sentence] of Object.entries(sentences))
+      it(`answers darkroom ${line}${others.join('')} with ${code}`, async () => {
+        writeFileSync(join(service.folder, 'words.txt'), 'no picture');
+        writeFileSync(join(service.folder, 'words.png'), 'no picture');
+        const args = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+        const { stderr, ...ran } = await service.run(args, { environment });
+        const parts = sentence.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+        expect(stderr.replace(/^uploading .*\n/, ''))
+          .to.match(new RegExp(`^darkroom: ${parts.join('.+')}\n$`))
+          .and.not.to.match(/\n {4}at /);
+        expect(ran).to.deep.equal({ code, stdout: '' });
+      });
   }
+  answers(2, {
+    'develop': "unknown command 'develop'",
+    'generate': "missing required argument 'prompt'",
+    'generate x --colour': "unknown option '--colour'",
+    "generate ''": 'The prompt must not be empty.',
+    'generate x --timeout soon': '…It must be a number of seconds above 0.',
+    'generate x --model none': 'There is no model none; the server has sandbox-image, ….',
+    'generate x --param n': '--param must be written as name=value, not n.',
+    'generate x --param n=two': 'The parameter n must be an integer, not two.',
+    'generate x --reference none.png': 'There is no file none.png.',
+    'generate x --reference words.txt': 'words.txt must be one of image/png, image/jpeg, image/webp.',
+    'generate x --start-frame words.png': 'sandbox-image does not take a start_frame.',
+    'generate x -r words.png -r ./words.png': './words.png is given twice; give each reference_image once.',
+    "generate x --idempotency-key 'a b'": '--idempotency-key must be 1 to 255 visible ASCII characters.',
+    'credits --url ftp://x':
+      "The server's address must be an http or https URL, such as http://127.0.0.1:8080, not ftp://x.",
+    'grants create nobody 5': 'account_id must be a UUID.',
+    'grants create nobody 5.5': 'Credits must be a whole number, not 5.5.',
+    'grants create nobody 99999999999999999':
+      'Credits must be from -9007199254740991 to 9007199254740991, not 99999999999999999.',
+    'init --account x --credits 9007199254740992':
+      '--credits must be a whole number from 0 to 9007199254740991, not 9007199254740992.',
+    'keys expire nothing soon': 'A time is written as now, 90d, …, not soon.',
+    'grants create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 -5': 'There is no account ….',
+    "accounts create ' '": 'A name must have 1 to 100 characters, none of them a control character.',
+    'accounts list --cursor there': 'A page token must come from an earlier page of the same list.',
+    'ledger nobody': 'account_id must be a UUID.',
+  });
+  answers(3, {
+    'generate x --param n=9': '…n must be at most 4… (FIELD_INVALID, request …)',
+    'generate x --reference words.png': 'words.png: The file … (FIELD_INVALID, request …)',
+    'status nothing': 'There is no such generation. (TASK_NOT_FOUND, request …)',
+  });
+  answers(
+    3,
+    { credits: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)' },
+    { DARKROOM_API_KEY: 'svc_live_wrong' },
+  );
+  answers(
+    2,
+    { credits: 'There is no API key for http:…; run darkroom login --url http:…, or set DARKROOM_API_KEY.' },
+    { DARKROOM_API_KEY: '' },
+  );
+  answers(1, {
+    'serve --config .': '.: This is a folder; a file is needed.',
+    'catalog check none.yaml': 'none.yaml: There is no such file.',
+    'serve --config none.yaml': 'none.yaml: There is no such file.',
+  });
+  answers(
+    1,
+    { credits: '. is a folder; DARKROOM_PROFILE must name a file.' },
+    { DARKROOM_PROFILE: '.', DARKROOM_API_KEY: '' },
+  );
+  answers(
+    1,
+    { serve: '2 things are wrong:\nDARKROOM_REST_PORT must be …\nDARKROOM_LOG_LEVEL must be …' },
+    { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' },
+  );
+  for (const command of ['accounts show', 'apps list', 'keys list', 'ledger'])
+    answers(2, { [`${command} 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02`]: 'There is no account 0190a5c2-….' });
+
+  it('answers darkroom (nothing) with 2', async () => {
+    const { stderr, ...ran } = await service.run([]);
+    expect(stderr).to.match(/^Usage: darkroom/);
+    expect(ran).to.deep.equal({ code: 2, stdout: '' });
+  });
 
   it('puts a refusal on stdout as JSON when asked for JSON', async () => {
     const { code, stdout } = await service.run(['status', 'nothing', '--json']);

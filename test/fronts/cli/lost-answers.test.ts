@@ -85,120 +85,99 @@ function toldBy({ code, stderr, stdout, asked }: Ran & { readonly asked: number 
 
 describe('a command with --grpc whose answer was lost', () => {
   const doubted = { code: 1, doubt: 'with its operation id' } as const;
-  const CASES: readonly (readonly [
-    what: string,
-    answers: readonly Partial<StatusObject>[],
-    args: readonly string[],
-    told: Told,
-  ])[] = [
-    [
-      'a grant that is refused to who calls, after its first answer was lost',
-      [LOST, refused('DEVELOPER_TOKEN_REVOKED')],
-      GRANT,
-      { ...doubted, asked: 2 },
-    ],
-    [
-      'a grant that is beyond the scopes by then',
-      [LOST, refused('DEVELOPER_SCOPE_INSUFFICIENT')],
-      GRANT,
-      { ...doubted, asked: 2 },
-    ],
-    ['a grant that is one too many by then', [LOST, NOT_TAKEN], GRANT, { ...doubted, asked: 6 }],
-    [
-      'a grant that the store could not answer',
-      [refused('SERVICE_UNAVAILABLE', 1), refused('DEVELOPER_TOKEN_INVALID')],
-      GRANT,
-      { ...doubted, asked: 2 },
-    ],
-    [
-      'a grant between tries that were not taken',
-      [NOT_TAKEN, LOST, NOT_TAKEN, refused('DEVELOPER_TOKEN_EXPIRED')],
-      GRANT,
-      { ...doubted, asked: 4 },
-    ],
-    ['a grant whose credits cannot be by then', [LOST, refused('FIELD_INVALID')], GRANT, { ...doubted, asked: 2 }],
-    [
-      'an adjustment that credits are missing for by then',
-      [LOST, refused('CREDITS_INSUFFICIENT')],
-      ADJUSTMENT,
-      { ...doubted, asked: 2 },
-    ],
-    [
-      'a grant that somebody in between refuses',
-      [LOST, { code: Status.PERMISSION_DENIED, details: 'no' }],
-      GRANT,
-      { ...doubted, asked: 2 },
-    ],
-    ['a grant that broke something', [refused('INTERNAL_ERROR')], GRANT, { ...doubted, asked: 1 }],
-    [
-      'a grant that is too long an answer',
-      [{ code: Status.RESOURCE_EXHAUSTED, details: 'Received message larger than max' }],
-      GRANT,
-      { ...doubted, asked: 1 },
-    ],
-    [
-      "a grant whose id is another operation's, now and before",
-      [LOST, refused('CONFLICT')],
-      GRANT,
-      { code: 1, doubt: 'none', asked: 2 },
-    ],
-    [
-      'a grant to an account that is not there, now or before',
-      [LOST, refused('NOT_FOUND')],
-      GRANT,
-      { code: 2, doubt: 'none', asked: 2 },
-    ],
-    [
-      'a grant all of whose tries were refused',
-      [NOT_TAKEN, refused('DEVELOPER_TOKEN_REVOKED')],
-      GRANT,
-      { code: 3, doubt: 'none', asked: 2 },
-    ],
-    [
-      'an adjustment that credits are missing for',
-      [refused('CREDITS_INSUFFICIENT')],
-      ADJUSTMENT,
-      { code: 1, doubt: 'none', asked: 1 },
-    ],
-    [
-      'a grant to where nobody knows what that is',
-      [{ code: Status.UNIMPLEMENTED, details: '' }],
-      GRANT,
-      { code: 1, doubt: 'none', asked: 1 },
-    ],
-    [
-      'an end of a key',
-      [LOST, refused('DEVELOPER_TOKEN_REVOKED')],
-      ['keys', 'revoke', ID],
-      { code: 1, doubt: 'in words', asked: 2 },
-    ],
-    [
-      'what only reads',
-      [LOST, refused('DEVELOPER_TOKEN_REVOKED')],
-      ['accounts', 'list'],
-      { code: 3, doubt: 'none', asked: 2 },
-    ],
-    ...[KEY, ['apps', 'create', ID, 'a'], ['accounts', 'create', 'a'], ['recover']].flatMap(
-      (args) =>
-        [
-          [`${args.slice(0, 2).join(' ')}, not sent again`, [LOST], args, { code: 1, doubt: 'in words', asked: 1 }],
-          [
-            `${args.slice(0, 2).join(' ')}, sent again until it may have arrived`,
-            [NOT_TAKEN, LOST],
-            args,
-            { code: 1, doubt: 'in words', asked: 2 },
-          ],
-          [
-            `${args.slice(0, 2).join(' ')}, never taken`,
-            [NOT_TAKEN, refused('DEVELOPER_TOKEN_REVOKED')],
-            args,
-            { code: 3, doubt: 'none', asked: 2 },
-          ],
-        ] as const,
-    ),
-  ];
-  for (const [what, answers, args, told] of CASES)
+  const reports = (what: string, answers: readonly Partial<StatusObject>[], args: readonly string[], told: Told) =>
     it(`reports ${what}`, async () => expect(toldBy(await answering(answers, args))).to.deep.equal(told));
+
+  reports(
+    'a grant that is refused to who calls, after its first answer was lost',
+    [LOST, refused('DEVELOPER_TOKEN_REVOKED')],
+    GRANT,
+    { ...doubted, asked: 2 },
+  );
+  reports('a grant that is beyond the scopes by then', [LOST, refused('DEVELOPER_SCOPE_INSUFFICIENT')], GRANT, {
+    ...doubted,
+    asked: 2,
+  });
+  reports('a grant that is one too many by then', [LOST, NOT_TAKEN], GRANT, { ...doubted, asked: 6 });
+  reports(
+    'a grant that the store could not answer',
+    [refused('SERVICE_UNAVAILABLE', 1), refused('DEVELOPER_TOKEN_INVALID')],
+    GRANT,
+    { ...doubted, asked: 2 },
+  );
+  reports(
+    'a grant between tries that were not taken',
+    [NOT_TAKEN, LOST, NOT_TAKEN, refused('DEVELOPER_TOKEN_EXPIRED')],
+    GRANT,
+    { ...doubted, asked: 4 },
+  );
+  reports('a grant whose credits cannot be by then', [LOST, refused('FIELD_INVALID')], GRANT, { ...doubted, asked: 2 });
+  reports('an adjustment that credits are missing for by then', [LOST, refused('CREDITS_INSUFFICIENT')], ADJUSTMENT, {
+    ...doubted,
+    asked: 2,
+  });
+  reports(
+    'a grant that somebody in between refuses',
+    [LOST, { code: Status.PERMISSION_DENIED, details: 'no' }],
+    GRANT,
+    { ...doubted, asked: 2 },
+  );
+  reports('a grant that broke something', [refused('INTERNAL_ERROR')], GRANT, { ...doubted, asked: 1 });
+  reports(
+    'a grant that is too long an answer',
+    [{ code: Status.RESOURCE_EXHAUSTED, details: 'Received message larger than max' }],
+    GRANT,
+    { ...doubted, asked: 1 },
+  );
+  reports("a grant whose id is another operation's, now and before", [LOST, refused('CONFLICT')], GRANT, {
+    code: 1,
+    doubt: 'none',
+    asked: 2,
+  });
+  reports('a grant to an account that is not there, now or before', [LOST, refused('NOT_FOUND')], GRANT, {
+    code: 2,
+    doubt: 'none',
+    asked: 2,
+  });
+  reports('a grant all of whose tries were refused', [NOT_TAKEN, refused('DEVELOPER_TOKEN_REVOKED')], GRANT, {
+    code: 3,
+    doubt: 'none',
+    asked: 2,
+  });
+  reports('an adjustment that credits are missing for', [refused('CREDITS_INSUFFICIENT')], ADJUSTMENT, {
+    code: 1,
+    doubt: 'none',
+    asked: 1,
+  });
+  reports('a grant to where nobody knows what that is', [{ code: Status.UNIMPLEMENTED, details: '' }], GRANT, {
+    code: 1,
+    doubt: 'none',
+    asked: 1,
+  });
+  reports('an end of a key', [LOST, refused('DEVELOPER_TOKEN_REVOKED')], ['keys', 'revoke', ID], {
+    code: 1,
+    doubt: 'in words',
+    asked: 2,
+  });
+  reports('what only reads', [LOST, refused('DEVELOPER_TOKEN_REVOKED')], ['accounts', 'list'], {
+    code: 3,
+    doubt: 'none',
+    asked: 2,
+  });
+  for (const args of [KEY, ['apps', 'create', ID, 'a'], ['accounts', 'create', 'a'], ['recover']]) {
+    const command = args.slice(0, 2).join(' ');
+    reports(`${command}, not sent again`, [LOST], args, { code: 1, doubt: 'in words', asked: 1 });
+    reports(`${command}, sent again until it may have arrived`, [NOT_TAKEN, LOST], args, {
+      code: 1,
+      doubt: 'in words',
+      asked: 2,
+    });
+    reports(`${command}, never taken`, [NOT_TAKEN, refused('DEVELOPER_TOKEN_REVOKED')], args, {
+      code: 3,
+      doubt: 'none',
+      asked: 2,
+    });
+  }
 
   it('grants once, though its caller was revoked before the answer', async () => {
     const { operator } = CALLERS;
