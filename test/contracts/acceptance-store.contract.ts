@@ -17,7 +17,7 @@ import {
   ATTRIBUTION,
   uuidAt,
 } from '../fixtures/stored-records.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 /** The store under the contract, with the stores that show its writes. */
 export type AcceptanceSubject = Pick<Ports, 'accounts' | 'claims' | 'generations' | 'acceptances'>;
@@ -31,18 +31,14 @@ const ACCOUNT = anAccount(1, { issued: 1_000_000, available: 1_000_000 });
 const CREDITS = 4;
 
 export function acceptanceStoreContract(subject: ContractSubject<AcceptanceSubject, Supports>): void {
-  describe(`AcceptanceStore contract: ${subject.name}`, () => {
-    let stores: AcceptanceSubject;
+  contract('AcceptanceStore contract', subject, (stores) => {
     beforeEach(async () => {
-      stores = await subject.open();
-      await stores.accounts.create({ ...ACCOUNT, version: 0 });
-      await stores.accounts.read(ACCOUNT.accountId);
+      await stores().accounts.create({ ...ACCOUNT, version: 0 });
+      await stores().accounts.read(ACCOUNT.accountId);
     });
-    afterEach(async () => subject.close(stores));
-
-    writing(() => stores);
-    refusing(() => stores, subject.supports);
-    sequences(() => stores, subject.supports);
+    writing(stores);
+    refusing(stores, subject.supports);
+    sequences(stores, subject.supports);
   });
 }
 

@@ -7,26 +7,20 @@ import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactStore } from '../../core/ports/stores.js';
 import { anArtefact } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const AT = 1_700_000_500_000;
 
 export function artefactStoreContract(subject: ContractSubject<ArtefactStore>): void {
-  describe(`ArtefactStore contract: ${subject.name}`, () => {
-    let store: ArtefactStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    describe('artefacts', () => artefacts(() => store));
-    describe('artefacts that are used once', () => consumed(() => store));
-    describe('groups', () => groups(() => store));
-    describe('expired artefacts', () => expired(() => store));
+  contract('ArtefactStore contract', subject, (store) => {
+    describe('artefacts', () => artefacts(store));
+    describe('artefacts that are used once', () => consumed(store));
+    describe('groups', () => groups(store));
+    describe('expired artefacts', () => expired(store));
     describe('reads for a call', () =>
       endedCalls(async () => {
-        await store.put(anArtefact(1));
-        return { find: (call) => store.find(anArtefact(1), call) };
+        await store().put(anArtefact(1));
+        return { find: (call) => store().find(anArtefact(1), call) };
       }));
   });
 }

@@ -4,7 +4,7 @@
 // list.
 import { expect } from 'chai';
 import type { Catalog } from '../../core/ports/catalog.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 /** `keys` are the model keys of the opened catalog, in its order; two at least. */
 export interface CatalogSupports {
@@ -12,21 +12,20 @@ export interface CatalogSupports {
 }
 
 export function catalogContract(subject: ContractSubject<Catalog, CatalogSupports>): void {
-  describe(`Catalog contract: ${subject.name}`, () => {
+  contract('Catalog contract', subject, (catalog) => {
     const { keys } = subject.supports;
-    let catalog: Catalog;
-    beforeEach(async () => {
-      catalog = await subject.open();
-    });
-    afterEach(async () => subject.close(catalog));
 
     it('lists every model once, in its order', () => {
-      expect(catalog.models().map(({ modelKey }) => modelKey)).to.deep.equal(keys);
+      expect(
+        catalog()
+          .models()
+          .map(({ modelKey }) => modelKey),
+      ).to.deep.equal(keys);
       expect(new Set(keys).size).to.equal(keys.length).and.to.be.at.least(2);
     });
 
     it('finds each model by its key: the one it lists', () => {
-      for (const model of catalog.models()) expect(catalog.find(model.modelKey)).to.equal(model);
+      for (const model of catalog().models()) expect(catalog().find(model.modelKey)).to.equal(model);
     });
 
     it('finds nothing by a similar key', () => {
@@ -44,14 +43,20 @@ export function catalogContract(subject: ContractSubject<Catalog, CatalogSupport
         'constructor',
         'toString',
       ]) {
-        expect(catalog.find(other), JSON.stringify(other)).to.equal(undefined);
+        expect(catalog().find(other), JSON.stringify(other)).to.equal(undefined);
       }
     });
 
     it('is a snapshot: a caller cannot change the list it got', () => {
-      const before = catalog.models().map(({ modelKey }) => modelKey);
-      expect(() => (catalog.models() as unknown[]).pop()).to.throw(TypeError);
-      expect(catalog.models().map(({ modelKey }) => modelKey)).to.deep.equal(before);
+      const before = catalog()
+        .models()
+        .map(({ modelKey }) => modelKey);
+      expect(() => (catalog().models() as unknown[]).pop()).to.throw(TypeError);
+      expect(
+        catalog()
+          .models()
+          .map(({ modelKey }) => modelKey),
+      ).to.deep.equal(before);
     });
   });
 }

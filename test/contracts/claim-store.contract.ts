@@ -6,20 +6,14 @@ import fc from 'fast-check';
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/stores.js';
 import { aClaim, uuidAt } from '../fixtures/stored-records.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 export function claimStoreContract(subject: ContractSubject<ClaimStore>): void {
-  describe(`ClaimStore contract: ${subject.name}`, () => {
-    let store: ClaimStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    taking(() => store);
-    changing(() => store);
-    expiring(() => store);
-    sequences(() => store);
+  contract('ClaimStore contract', subject, (store) => {
+    taking(store);
+    changing(store);
+    expiring(store);
+    sequences(store);
   });
 }
 

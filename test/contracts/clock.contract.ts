@@ -2,7 +2,7 @@
 // Method: short timers observed through promises; a manual clock is moved by `supports.elapse`.
 import { expect } from 'chai';
 import type { Clock } from '../../core/ports/machine.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 export interface ClockSupports {
   /** Moves a manual clock. */
@@ -10,34 +10,28 @@ export interface ClockSupports {
 }
 
 export function clockContract(subject: ContractSubject<Clock, ClockSupports>): void {
-  describe(`Clock contract: ${subject.name}`, () => {
-    let clock: Clock;
-    beforeEach(async () => {
-      clock = await subject.open();
-    });
-    afterEach(async () => subject.close(clock));
-
+  contract('Clock contract', subject, (clock) => {
     async function afterDelay(delayMs: number): Promise<void> {
       const fired = new Promise<void>((resolve) => {
-        clock.after(delayMs, resolve);
+        clock().after(delayMs, resolve);
       });
-      await subject.supports.elapse?.(clock, delayMs);
+      await subject.supports.elapse?.(clock(), delayMs);
       await fired;
     }
 
     it('returns whole milliseconds', () => {
-      expect(clock.now()).to.satisfy(Number.isSafeInteger).and.to.be.at.least(0);
+      expect(clock().now()).to.satisfy(Number.isSafeInteger).and.to.be.at.least(0);
     });
 
     it('refuses a delay beyond its limit', () => {
       for (const delayMs of [-1, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]) {
-        expect(() => clock.after(delayMs, () => undefined), String(delayMs)).to.throw(RangeError);
+        expect(() => clock().after(delayMs, () => undefined), String(delayMs)).to.throw(RangeError);
       }
     });
 
     it('accepts the longest required delay', () => {
       let called = false;
-      const cancel = clock.after(2 ** 31 - 1, () => {
+      const cancel = clock().after(2 ** 31 - 1, () => {
         called = true;
       });
       cancel();
@@ -46,14 +40,14 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('does not call back once cancelled, and cancelling twice or late has no effect', async () => {
       let calls = 0;
-      const cancel = clock.after(1, () => {
+      const cancel = clock().after(1, () => {
         calls += 1;
       });
       cancel();
       cancel();
       await afterDelay(20);
       expect(calls).to.equal(0);
-      const late = clock.after(0, () => {
+      const late = clock().after(0, () => {
         calls += 1;
       });
       await afterDelay(10);
@@ -63,7 +57,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('calls back exactly once, never from inside after()', async () => {
       let calls = 0;
-      clock.after(0, () => {
+      clock().after(0, () => {
         calls += 1;
       });
       expect(calls).to.equal(0);
@@ -72,20 +66,20 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       expect(calls).to.equal(1);
     });
 
-    it('has a monotonic clock in whole milliseconds that advances while its delays pass', async () => {
-      const before = clock.monotonic();
+    it('has a monotonic clock() in whole milliseconds that advances while its delays pass', async () => {
+      const before = clock().monotonic();
       expect(before).to.satisfy(Number.isSafeInteger);
-      for (let delays = 0; clock.monotonic() - before < 20; delays += 1) {
+      for (let delays = 0; clock().monotonic() - before < 20; delays += 1) {
         expect(delays).to.be.below(100);
         await afterDelay(20);
       }
     });
 
     it('advances while its delays pass', async () => {
-      const before = clock.now();
-      // Timers and the wall clock are two clocks of the machine, which may drift apart: a hundred delays are far more
+      const before = clock().now();
+      // Timers and the wall clock() are two clocks of the machine, which may drift apart: a hundred delays are far more
       // than one.
-      for (let delays = 0; clock.now() - before < 20; delays += 1) {
+      for (let delays = 0; clock().now() - before < 20; delays += 1) {
         expect(delays).to.be.below(100);
         await afterDelay(20);
       }

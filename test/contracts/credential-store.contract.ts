@@ -6,28 +6,22 @@ import fc from 'fast-check';
 import type { CredentialStore } from '../../core/ports/stores.js';
 import { anApiKey, anApp, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { allPages } from './versioned-records.js';
 
 export function credentialStoreContract(subject: ContractSubject<CredentialStore>): void {
-  describe(`CredentialStore contract: ${subject.name}`, () => {
-    let store: CredentialStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    describe('Apps', () => apps(() => store));
-    describe('keys', () => keys(() => store));
-    describe('replaced keys', () => replacedKeys(() => store));
+  contract('CredentialStore contract', subject, (store) => {
+    describe('Apps', () => apps(store));
+    describe('keys', () => keys(store));
+    describe('replaced keys', () => replacedKeys(store));
     describe('reads for a call', () =>
       endedCalls(async () => {
-        await store.insertApp(anApp(1));
-        await store.insertKey(anApiKey(1));
+        await store().insertApp(anApp(1));
+        await store().insertKey(anApiKey(1));
         return {
-          readApp: (call) => store.readApp(uuidAt(1), call),
-          listApps: (call) => store.listApps(uuidAt(1), { limit: 5 }, call),
-          listKeys: (call) => store.listKeys(uuidAt(1), { limit: 5 }, call),
+          readApp: (call) => store().readApp(uuidAt(1), call),
+          listApps: (call) => store().listApps(uuidAt(1), { limit: 5 }, call),
+          listKeys: (call) => store().listKeys(uuidAt(1), { limit: 5 }, call),
         };
       }));
   });

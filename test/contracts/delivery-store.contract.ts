@@ -8,7 +8,7 @@ import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { allPages, versionedRecords } from './versioned-records.js';
 
 const ENDPOINT = uuidAt(500);
@@ -40,23 +40,17 @@ function delivery(n: number, values: Partial<Delivery> = {}): Delivery {
 }
 
 export function deliveryStoreContract(subject: ContractSubject<DeliveryStore>): void {
-  describe(`DeliveryStore contract: ${subject.name}`, () => {
-    let store: DeliveryStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
+  contract('DeliveryStore contract', subject, (store) => {
+    versionedRecords({ store, make: delivery, idAt: uuidAt });
 
-    versionedRecords({ store: () => store, make: delivery, idAt: uuidAt });
-
-    describe('lists', () => lists(() => store));
+    describe('lists', () => lists(store));
 
     describe('a call that is over', () =>
       endedCalls(async () => {
-        await store.insert(delivery(1));
+        await store().insert(delivery(1));
         return {
-          read: (call) => store.read(uuidAt(1), call),
-          list: (call) => store.list({ endpointId: ENDPOINT }, { limit: 5 }, call),
+          read: (call) => store().read(uuidAt(1), call),
+          list: (call) => store().list({ endpointId: ENDPOINT }, { limit: 5 }, call),
         };
       }));
   });

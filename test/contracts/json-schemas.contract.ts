@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const REQUEST: JsonObject = {
   type: 'object',
@@ -180,22 +180,16 @@ const VECTORS: readonly { readonly what: string; readonly text: string; readonly
 ];
 
 export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void {
-  describe(`JsonSchemas contract: ${subject.name}`, () => {
-    let schemas: JsonSchemas;
-    beforeEach(async () => {
-      schemas = await subject.open();
-    });
-    afterEach(async () => subject.close(schemas));
-
+  contract('JsonSchemas contract', subject, (schemas) => {
     for (const { what, text, faults } of VECTORS) {
       it(`${faults.length === 0 ? 'accepts' : 'finds the faults of'} ${what}`, () => {
-        const found = schemas.check(REQUEST, JSON.parse(text) as Json).faults;
+        const found = schemas().check(REQUEST, JSON.parse(text) as Json).faults;
         expect(found.map((fault) => `${fault.kind} ${fault.pointer}: ${fault.message}`)).to.deep.equal(faults);
       });
     }
 
     it('names and orders faults by where the value lies in what was sent', () => {
-      const { faults } = schemas.check(REQUEST, { zzz: 1, prompt: '' }, '/parameters');
+      const { faults } = schemas().check(REQUEST, { zzz: 1, prompt: '' }, '/parameters');
       expect(faults.map((fault) => `${fault.kind} ${fault.pointer}: ${fault.message}`)).to.deep.equal([
         'required /parameters/model_key: parameters.model_key is required.',
         'invalid /parameters/zzz: unknown field "parameters.zzz".',
@@ -209,7 +203,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
         additionalProperties: false,
         properties: { list: { type: 'array', items: REQUEST } },
       };
-      const { faults } = schemas.check(
+      const { faults } = schemas().check(
         schema,
         { '0': 1, 'list': [{ 'model_key': 'm', 'prompt': 'p', '7': 1, 'ids': ['x'] }, 3] },
         '/parameters',
@@ -228,7 +222,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
         properties: { inner: { type: 'object', properties: { count: { default: 1 } } } },
       };
       const value = JSON.parse('{"__proto__":{"admin":true},"inner":{"__proto__":{"count":7}}}') as JsonObject;
-      const { faults, withDefaults } = schemas.check(open, value);
+      const { faults, withDefaults } = schemas().check(open, value);
       expect(faults).to.deep.equal([]);
       expect(({} as { admin?: boolean }).admin).to.equal(undefined);
       expect((withDefaults as { admin?: boolean }).admin).to.equal(undefined);
@@ -241,13 +235,13 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
     it('answers a fault, and does not fail, for a value nested very deep', () => {
       let value: Json = 'x';
       for (let depth = 0; depth < 100_000; depth += 1) value = [value];
-      expect(schemas.check({ type: 'array' }, value).faults).to.have.length(1);
+      expect(schemas().check({ type: 'array' }, value).faults).to.have.length(1);
     });
 
     it('fills in defaults on a copy, and leaves the value as it is', () => {
       const value = { model_key: 'm', prompt: 'p', parameters: { size: '256x256' } };
       const before = structuredClone(value);
-      const { faults, withDefaults } = schemas.check(REQUEST, value);
+      const { faults, withDefaults } = schemas().check(REQUEST, value);
       expect(faults).to.deep.equal([]);
       expect(withDefaults).to.deep.equal({ ...before, parameters: { size: '256x256', count: 1 } });
       expect(value).to.deep.equal(before);
@@ -255,9 +249,9 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
 
     it('gives each copy its own defaults', () => {
       const schema: JsonObject = { type: 'object', properties: { tags: { type: 'array', default: [] } } };
-      const first = schemas.check(schema, {}).withDefaults as { tags: string[] };
+      const first = schemas().check(schema, {}).withDefaults as { tags: string[] };
       first.tags.push('mine');
-      expect(schemas.check(schema, {}).withDefaults).to.deep.equal({ tags: [] });
+      expect(schemas().check(schema, {}).withDefaults).to.deep.equal({ tags: [] });
     });
 
     it('does not count a field with a default as missing', () => {
@@ -266,7 +260,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
         required: ['n'],
         properties: { n: { type: 'integer', default: 3 } },
       };
-      expect(schemas.check(schema, {})).to.deep.equal({ faults: [], withDefaults: { n: 3 } });
+      expect(schemas().check(schema, {})).to.deep.equal({ faults: [], withDefaults: { n: 3 } });
     });
 
     it('reports one fault, not one per branch, when no branch of a choice fits', () => {
@@ -274,13 +268,13 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
         type: 'object',
         properties: { seed: { anyOf: [{ type: 'integer' }, { type: 'null' }] } },
       };
-      expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([
+      expect(schemas().check(schema, { seed: 'x' }).faults).to.deep.equal([
         { kind: 'invalid', pointer: '/seed', field: 'seed', message: 'seed does not have any of the allowed forms.' },
       ]);
     });
 
     it('reports a missing field even if every object inherits it', () => {
-      const faults = schemas.check({ type: 'object', required: ['constructor', 'toString'] }, {}).faults;
+      const faults = schemas().check({ type: 'object', required: ['constructor', 'toString'] }, {}).faults;
       expect(faults.map((fault) => fault.message)).to.deep.equal(['constructor is required.', 'toString is required.']);
     });
 
@@ -288,15 +282,17 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       const schema = JSON.parse(
         '{"if":{"properties":{"kind":{"const":"wide"}},"required":["kind"]},"then":{"required":["width"]}}',
       ) as JsonObject;
-      expect(schemas.check(schema, { kind: 'wide' }).faults.map((fault) => fault.message)).to.deep.equal([
-        'width is required.',
-      ]);
-      expect(schemas.check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
+      expect(
+        schemas()
+          .check(schema, { kind: 'wide' })
+          .faults.map((fault) => fault.message),
+      ).to.deep.equal(['width is required.']);
+      expect(schemas().check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
     });
 
-    it('distinguishes two schemas with the same identifier', () => {
-      expect(schemas.check({ $id: 'urn:example:same', type: 'string' }, 1).faults).to.have.length(1);
-      expect(schemas.check({ $id: 'urn:example:same', type: 'integer' }, 1).faults).to.have.length(0);
+    it('distinguishes two schemas() with the same identifier', () => {
+      expect(schemas().check({ $id: 'urn:example:same', type: 'string' }, 1).faults).to.have.length(1);
+      expect(schemas().check({ $id: 'urn:example:same', type: 'integer' }, 1).faults).to.have.length(0);
     });
   });
 }

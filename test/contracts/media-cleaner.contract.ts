@@ -36,7 +36,7 @@ import {
   withTrack,
 } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { sizeOf } from '../harness/run-sizes.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
@@ -49,10 +49,7 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(pa
 const has = (bytes: Uint8Array, content: string) => Buffer.from(bytes).includes(content);
 
 const probed = async (bytes: Uint8Array) =>
-  new SharpMediaProbe().probe(fileOf(bytes), {
-    maxPixels: 1_000_000,
-    decode: 'full',
-  });
+  new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
 
 /** The visible content: every frame's pixels, or every sample with its time. */
 async function shown(bytes: Uint8Array): Promise<unknown> {
@@ -100,15 +97,9 @@ const OTHER_TRACKS: readonly (readonly [what: string, handler: string, entry: Ui
 ];
 
 export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): void {
-  describe(`MediaCleaner contract: ${subject.name}`, () => {
-    let cleaner: MediaCleaner;
-    beforeEach(async () => {
-      cleaner = await subject.open();
-    });
-    afterEach(async () => subject.close(cleaner));
-
+  contract('MediaCleaner contract', subject, (cleaner) => {
     const cleaned = async (bytes: Uint8Array, pieceBytes = 1_000) =>
-      collected(cleaner.clean(inPieces(bytes, pieceBytes), UNMARKED).bytes);
+      collected(cleaner().clean(inPieces(bytes, pieceBytes), UNMARKED).bytes);
 
     for (const [what, bytes] of Object.entries(TAGGED)) {
       it(`removes all metadata of ${what}, and shows it the same`, async () => {
@@ -326,7 +317,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
             for (const size of pieceSizes) yield files[index]!.subarray(at, (at += size));
             yield files[index]!.subarray(at);
           }
-          expect(await collected(cleaner.clean(pieces(), UNMARKED).bytes)).to.deep.equal(whole[index]);
+          expect(await collected(cleaner().clean(pieces(), UNMARKED).bytes)).to.deep.equal(whole[index]);
         }),
         { numRuns: 300 },
       );
@@ -374,7 +365,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
     });
 
     it('passes a failure of the source on', async () => {
-      const outcome = await collected(cleaner.clean(breakingOff(await image('png')), UNMARKED).bytes).catch(
+      const outcome = await collected(cleaner().clean(breakingOff(await image('png')), UNMARKED).bytes).catch(
         (error: Error) => error.message,
       );
       expect(outcome).to.equal('the line broke');
@@ -390,7 +381,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
           isClosed = true;
         }
       }
-      for await (const piece of cleaner.clean(endless(), UNMARKED).bytes) if (piece.byteLength > 0) break;
+      for await (const piece of cleaner().clean(endless(), UNMARKED).bytes) if (piece.byteLength > 0) break;
       expect(isClosed).to.equal(true);
     });
   });

@@ -41,7 +41,7 @@ import {
 } from '../fixtures/tagged-images.js';
 import { box, endlessBox, lastIndex, muxedWithTags, packetsOf, TAGGED_VIDEOS } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { sizeOf } from '../harness/run-sizes.js';
 
 const KEEP: CleanOptions = { mark: TRAINED, manifests: 'keep' };
@@ -166,20 +166,18 @@ function withText(bytes: Uint8Array): Uint8Array {
 }
 
 export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void {
-  describe(`MediaCleaner contract, marks: ${subject.name}`, () => {
-    let cleaner: MediaCleaner;
-    beforeEach(async () => {
-      plainCleaner = cleaner = await subject.open();
+  contract('MediaCleaner contract, marks', subject, (cleaner) => {
+    beforeEach(() => {
+      plainCleaner = cleaner();
     });
-    afterEach(async () => subject.close(cleaner));
 
     /** Cleans as core does: once more if the first pass asks for it. */
     async function cleanedTwice(bytes: Uint8Array, options: CleanOptions, pieceBytes = 1_000) {
-      const first = cleaner.clean(inPieces(bytes, pieceBytes), options);
+      const first = cleaner().clean(inPieces(bytes, pieceBytes), options);
       const once = await collected(first.bytes);
       const again = first.secondPass();
       if (again === undefined) return { after: once, passes: 1 };
-      const second = cleaner.clean(inPieces(once, pieceBytes), again);
+      const second = cleaner().clean(inPieces(once, pieceBytes), again);
       const after = await collected(second.bytes);
       expect(second.secondPass(), 'a third pass').to.equal(undefined);
       return { after, passes: 2 };

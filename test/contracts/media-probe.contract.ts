@@ -10,7 +10,7 @@ import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-media.js';
 import { mp4 } from '../fixtures/videos.js';
 import { realImagesContract } from './real-images.contract.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const LIMITS = { maxPixels: 1_000_000, decode: 'full' } as const;
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
@@ -49,15 +49,9 @@ const IMPOSTORS: readonly { readonly what: string; readonly bytes: () => Promise
 
 export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
   realImagesContract(subject);
-  describe(`MediaProbe contract: ${subject.name}`, () => {
-    let probe: MediaProbe;
-    beforeEach(async () => {
-      probe = await subject.open();
-    });
-    afterEach(async () => subject.close(probe));
-
+  contract('MediaProbe contract', subject, (probe) => {
     const asked = async (bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}) =>
-      probe.probe(fileOf(bytes, 1000), { ...LIMITS, ...limits });
+      probe().probe(fileOf(bytes, 1000), { ...LIMITS, ...limits });
     async function refuses(bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}): Promise<void> {
       const answer = await asked(bytes, limits);
       expect(answer).to.have.property('invalid');
@@ -186,7 +180,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
           closed = true;
         }
       }
-      expect(await probe.probe(streamedFile(endless(), 5000), LIMITS))
+      expect(await probe().probe(streamedFile(endless(), 5000), LIMITS))
         .to.have.property('invalid')
         .that.includes('5000 bytes');
       expect(given).to.equal(6000);
@@ -196,10 +190,12 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     it('passes on a failure of the source, and keeps working', async () => {
       const whole = await image('png');
       for (let i = 0; i < 5; i += 1) {
-        const outcome = await probe.probe(streamedFile(breakingOff(whole), 100_000), LIMITS).then(
-          () => 'answered',
-          (error: Error) => error.message,
-        );
+        const outcome = await probe()
+          .probe(streamedFile(breakingOff(whole), 100_000), LIMITS)
+          .then(
+            () => 'answered',
+            (error: Error) => error.message,
+          );
         expect(outcome).to.equal('the line broke');
       }
       expect(await asked(whole)).to.have.property('kind', 'image');

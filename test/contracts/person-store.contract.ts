@@ -7,7 +7,7 @@ import type { Person } from '../../core/people/person.js';
 import type { PersonStore } from '../../core/ports/stores.js';
 import { aPerson, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { allPages } from './versioned-records.js';
 
 const identity = (subject: string, n = 1, issuer = 'https://id.example') => ({
@@ -18,22 +18,16 @@ const identity = (subject: string, n = 1, issuer = 'https://id.example') => ({
 });
 
 export function personStoreContract(subject: ContractSubject<PersonStore>): void {
-  describe(`PersonStore contract: ${subject.name}`, () => {
-    let store: PersonStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    describe('people', () => people(() => store));
-    describe('replaced people', () => replaced(() => store));
-    describe('outside identities', () => identities(() => store));
+  contract('PersonStore contract', subject, (store) => {
+    describe('people', () => people(store));
+    describe('replaced people', () => replaced(store));
+    describe('outside identities', () => identities(store));
     describe('reads for a call', () =>
       endedCalls(async () => {
-        await store.insert(aPerson(1));
+        await store().insert(aPerson(1));
         return {
-          read: (call) => store.read(uuidAt(1), call),
-          list: (call) => store.list(uuidAt(1), { limit: 5 }, call),
+          read: (call) => store().read(uuidAt(1), call),
+          list: (call) => store().list(uuidAt(1), { limit: 5 }, call),
         };
       }));
   });

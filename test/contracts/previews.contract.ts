@@ -9,20 +9,14 @@ import { TestedCall } from '../fixtures/cancellation.js';
 import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import { exifSegment, inserted, jpegSegment, orientationExif, segmentsAt } from '../fixtures/real-images.js';
 import { mp4 } from '../fixtures/videos.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const MAX_BYTES = 100_000;
 
 export function previewsContract(subject: ContractSubject<Previews>): void {
-  describe(`Previews contract: ${subject.name}`, () => {
-    let previews: Previews;
-    beforeEach(async () => {
-      previews = await subject.open();
-    });
-    afterEach(async () => subject.close(previews));
-
+  contract('Previews contract', subject, (previews) => {
     const made = (bytes: Uint8Array, maxBytes = MAX_BYTES) =>
-      previews.ofImage(inPieces(bytes, 1_000), { sourceBytes: bytes.byteLength, maxBytes });
+      previews().ofImage(inPieces(bytes, 1_000), { sourceBytes: bytes.byteLength, maxBytes });
 
     const NOTHING: Readonly<Record<string, () => Promise<Uint8Array>>> = {
       'nothing at all': async () => new Uint8Array(),
@@ -44,11 +38,11 @@ export function previewsContract(subject: ContractSubject<Previews>): void {
     it('has none of a file that is longer than was said', async () => {
       const bytes = await image('png', 200, 200);
       const said = { sourceBytes: bytes.byteLength - 1, maxBytes: MAX_BYTES };
-      expect(await previews.ofImage(inPieces(bytes, 1_000), said)).to.equal(null);
+      expect(await previews().ofImage(inPieces(bytes, 1_000), said)).to.equal(null);
     });
 
     it('passes a failure of the source on', async () => {
-      const error = await previews
+      const error = await previews()
         .ofImage(breakingOff((await image('png', 200, 200)).subarray(0, 2_000)), {
           sourceBytes: 500_000,
           maxBytes: MAX_BYTES,
@@ -60,7 +54,7 @@ export function previewsContract(subject: ContractSubject<Previews>): void {
     it('makes none for a call that is over', async () => {
       const bytes = await image('png', 200, 200);
       const limits = { sourceBytes: bytes.byteLength, maxBytes: MAX_BYTES };
-      const error = await previews
+      const error = await previews()
         .ofImage(inPieces(bytes), limits, TestedCall.over())
         .catch((thrown: unknown) => thrown);
       expect(error).to.have.property('name', 'CallOver');
@@ -78,11 +72,11 @@ export function previewsContract(subject: ContractSubject<Previews>): void {
       const bytes = inserted(await image('jpeg', 300, 200), 2, exifSegment(orientationExif(6)));
       const mark = { sourceType: 'trainedAlgorithmicMedia', system: 'A & B' } as const;
       const limits = { sourceBytes: bytes.byteLength, maxBytes: MAX_BYTES };
-      const marked = await previews.ofImage(inPieces(bytes), { ...limits, mark });
+      const marked = await previews().ofImage(inPieces(bytes), { ...limits, mark });
       const { xmp, exif, icc, width, height } = await sharp(marked?.bytes).metadata();
       expect([width, height, exif, icc]).to.deep.equal([200, 300, undefined, undefined]);
       expect(xmp?.toString()).to.include('/digitalsourcetype/trainedAlgorithmicMedia<').and.include('>A &amp; B<');
-      const plain = await previews.ofImage(inPieces(bytes), limits);
+      const plain = await previews().ofImage(inPieces(bytes), limits);
       expect((await sharp(plain?.bytes).metadata()).xmp).to.equal(undefined);
     });
 

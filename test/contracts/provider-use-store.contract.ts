@@ -2,7 +2,7 @@
 // Method: the checks shared by all stores of named records.
 import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { namedRecords } from './versioned-records.js';
 
 function use(version: number, provider = 'paid'): ProviderUse {
@@ -17,13 +17,7 @@ function use(version: number, provider = 'paid'): ProviderUse {
 }
 
 export function providerUseStoreContract(subject: ContractSubject<ProviderUseStore>): void {
-  describe(`ProviderUseStore contract: ${subject.name}`, () => {
-    let store: ProviderUseStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    namedRecords({ store: () => store, make: use, names: ['paid', 'own'] });
+  contract('ProviderUseStore contract', subject, (store) => {
+    namedRecords({ store, make: use, names: ['paid', 'own'] });
   });
 }

@@ -20,7 +20,7 @@ import {
 } from '../fixtures/real-images.js';
 import { lastIndex } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
 const DECODES = ['header', 'full'] as const;
@@ -152,15 +152,9 @@ const TRANSPARENCY: readonly (readonly [what: string, bytes: () => Promise<Uint8
 ];
 
 export function realImagesContract(subject: ContractSubject<MediaProbe>): void {
-  describe(`MediaProbe contract, real pictures: ${subject.name}`, () => {
-    let probe: MediaProbe;
-    beforeEach(async () => {
-      probe = await subject.open();
-    });
-    afterEach(async () => subject.close(probe));
-
+  contract('MediaProbe contract, real pictures', subject, (probe) => {
     const asked = async (bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}) =>
-      probe.probe(fileOf(bytes, 1000), { maxPixels: 1_000_000, decode: 'full', ...limits });
+      probe().probe(fileOf(bytes, 1000), { maxPixels: 1_000_000, decode: 'full', ...limits });
     const sized = async (bytes: Uint8Array) => {
       const answer = await asked(bytes);
       return 'invalid' in answer ? answer.invalid : `${answer.widthPx}x${answer.heightPx}`;

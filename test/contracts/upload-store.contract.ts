@@ -8,18 +8,12 @@ import type { Upload, UploadRecord, UploadTombstone } from '../../core/uploads/u
 import type { UploadUsage } from '../../core/uploads/upload.js';
 import { anUpload, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { versionedRecords } from './versioned-records.js';
 
 export function uploadStoreContract(subject: ContractSubject<UploadStore>): void {
-  describe(`UploadStore contract: ${subject.name}`, () => {
-    let store: UploadStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    versionedRecords<UploadRecord>({ store: () => store, make: anUpload, idAt: uuidAt });
+  contract('UploadStore contract', subject, (store) => {
+    versionedRecords<UploadRecord>({ store, make: anUpload, idAt: uuidAt });
 
     it('refuses an upload at the id of a void for ever', async () => {
       const tombstone: UploadTombstone = {
@@ -31,14 +25,14 @@ export function uploadStoreContract(subject: ContractSubject<UploadStore>): void
         createdAt: 1,
         dueAt: 2,
       };
-      expect(await store.insert(tombstone)).to.deep.equal({ inserted: true });
-      expect(await store.insert(anUpload(1))).to.deep.equal({ inserted: false, existing: tombstone });
-      expect(await store.due(2, 1)).to.deep.equal([tombstone]);
+      expect(await store().insert(tombstone)).to.deep.equal({ inserted: true });
+      expect(await store().insert(anUpload(1))).to.deep.equal({ inserted: false, existing: tombstone });
+      expect(await store().due(2, 1)).to.deep.equal([tombstone]);
     });
 
-    describe('usage', () => usage(() => store));
+    describe('usage', () => usage(store));
     describe('reads for a call', () =>
-      endedCalls(async () => ({ usage: (call) => store.usage(uuidAt(1), uuidAt(2), call) })));
+      endedCalls(async () => ({ usage: (call) => store().usage(uuidAt(1), uuidAt(2), call) })));
   });
 }
 

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { UsageStore } from '../../core/ports/stores.js';
 import { type TraceRow, type UsageRow, type UseRow, wholeAccount } from '../../core/usage/usage.js';
 import { uuidAt } from '../fixtures/stored-records.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 
 const [ACCOUNT, OTHER] = [uuidAt(1), uuidAt(2)];
 
@@ -33,39 +33,33 @@ const added = (...rows: readonly UsageRow[]) => rows.map((one) => ({ row: one, e
 const always = { from: '0000-00-00', to: '9999-99-99' };
 
 export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
-  describe(`UsageStore contract: ${subject.name}`, () => {
-    let store: UsageStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
+  contract('UsageStore contract', subject, (store) => {
     it('is empty for an account without use, and for a malformed id', async () => {
       for (const list of ['uses', 'traces'] as const)
-        expect(await store.read([wholeAccount(ACCOUNT, list)])).to.deep.equal([]);
-      expect(await store.read([])).to.deep.equal([]);
-      expect(await store.apply([])).to.equal('applied');
-      expect(await store.list(ACCOUNT, always, { limit: 10 })).to.deep.equal({ items: [] });
-      expect(await store.list('no-account', always, { limit: 10 })).to.deep.equal({ items: [] });
-      expect(await store.listTraces(ACCOUNT, always, { limit: 10 })).to.deep.equal([]);
-      expect(await store.listTraces('no-account', always, { limit: 10 })).to.deep.equal([]);
+        expect(await store().read([wholeAccount(ACCOUNT, list)])).to.deep.equal([]);
+      expect(await store().read([])).to.deep.equal([]);
+      expect(await store().apply([])).to.equal('applied');
+      expect(await store().list(ACCOUNT, always, { limit: 10 })).to.deep.equal({ items: [] });
+      expect(await store().list('no-account', always, { limit: 10 })).to.deep.equal({ items: [] });
+      expect(await store().listTraces(ACCOUNT, always, { limit: 10 })).to.deep.equal([]);
+      expect(await store().listTraces('no-account', always, { limit: 10 })).to.deep.equal([]);
     });
 
     it('keeps every field of each row, also without a model, and reads those that it has', async () => {
       const rows = [row('2026-01-31', 'a/b', 4), row('2026-01-31', '', 5), { ...row('', '', 9), credentialId: '' }];
-      expect(await store.apply(added(...rows))).to.equal('applied');
-      const read = await store.read([...rows, row('2026-01-30', 'a/b', 0)]);
+      expect(await store().apply(added(...rows))).to.equal('applied');
+      const read = await store().read([...rows, row('2026-01-30', 'a/b', 0)]);
       expect(read).to.have.deep.members(rows);
     });
 
     it('keeps uses and traces apart', async () => {
       const [use, traced] = [row('2026-01-31', '', 4), trace('2026-01-31', '', 7)];
-      await store.apply(added(use));
-      expect(await store.apply(added(traced, trace('2026-01-31', 'a:b.c_D-9', 8)))).to.equal('applied');
-      expect(await store.read([traced])).to.deep.equal([traced]);
-      expect(await store.read([use])).to.deep.equal([use]);
-      expect((await store.list(ACCOUNT, always, { limit: 10 })).items).to.deep.equal([use]);
-      expect(await store.listTraces(ACCOUNT, always, { limit: 1 })).to.deep.equal([traced]);
+      await store().apply(added(use));
+      expect(await store().apply(added(traced, trace('2026-01-31', 'a:b.c_D-9', 8)))).to.equal('applied');
+      expect(await store().read([traced])).to.deep.equal([traced]);
+      expect(await store().read([use])).to.deep.equal([use]);
+      expect((await store().list(ACCOUNT, always, { limit: 10 })).items).to.deep.equal([use]);
+      expect(await store().listTraces(ACCOUNT, always, { limit: 1 })).to.deep.equal([traced]);
     });
 
     for (const [kind, make] of [
@@ -78,19 +72,22 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
           make('2026-01-31', 'b', 5),
           make('2026-02-01', 'a', 6),
         ];
-        await store.apply(added(first));
-        expect(await store.apply(added({ ...first, generations: 9 }, second))).to.equal('conflict');
+        await store().apply(added(first));
+        expect(await store().apply(added({ ...first, generations: 9 }, second))).to.equal('conflict');
         const wrong = { row: { ...first, lastSequence: 8 }, expectedSequence: 5 };
         const missing = { row: third, expectedSequence: 1 };
         const right = { row: { ...second, lastSequence: 7 }, expectedSequence: 5 };
-        expect(await store.apply([wrong, missing, right])).to.equal('conflict');
-        expect(await store.read([first, second, third])).to.have.deep.members([first, { ...second, lastSequence: 7 }]);
+        expect(await store().apply([wrong, missing, right])).to.equal('conflict');
+        expect(await store().read([first, second, third])).to.have.deep.members([
+          first,
+          { ...second, lastSequence: 7 },
+        ]);
       });
 
     it('accepts one of twelve concurrent writers onto a sequence', async () => {
       for (const last of [1, 2, 3]) {
         const change = { row: row('2026-01-31', 'a', last), expectedSequence: last - 1 };
-        const outcomes = await Promise.all(Array.from({ length: 12 }, () => store.apply([change])));
+        const outcomes = await Promise.all(Array.from({ length: 12 }, () => store().apply([change])));
         expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
       }
     });
@@ -99,13 +96,13 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
       const days = ['2026-01-29', '2026-01-30', '2026-01-31', '2026-02-01'];
       const rows = days.flatMap((day) => ['a', 'b', 'c'].map((model) => row(day, model, 1)));
       const whole = { ...row('', '', 9), credentialId: '' };
-      await store.apply(added(...rows, whole));
-      await store.apply(added(row('2026-01-30', 'a', 1, OTHER)));
+      await store().apply(added(...rows, whole));
+      await store().apply(added(row('2026-01-30', 'a', 1, OTHER)));
       for (const limit of [1, 2, 3, 5, 6, 1000]) {
         const found: UsageRow[] = [];
         for (let cursor: string | undefined; ;) {
           const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-          const { items, nextCursor } = await store.list(ACCOUNT, { from: '2026-01-30', to: '2026-01-31' }, page);
+          const { items, nextCursor } = await store().list(ACCOUNT, { from: '2026-01-30', to: '2026-01-31' }, page);
           expect(items.length).to.be.at.most(limit);
           found.push(...items);
           cursor = nextCursor;
@@ -113,20 +110,20 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
         }
         expect(found).to.deep.equal(rows.slice(3, 9));
       }
-      expect((await store.list(ACCOUNT, always, { limit: 1000 })).items).to.deep.equal(rows);
+      expect((await store().list(ACCOUNT, always, { limit: 1000 })).items).to.deep.equal(rows);
     });
 
     it('lists the traces of the days of a range in the order of their text, from any place, for pages of every size', async () => {
       const days = ['2026-01-29', '2026-01-30', '2026-01-31', '2026-02-01'];
       const texts = ['', '-', '.', '0', '1:', 'A', '_', 'a', 'a-b', 'ab'];
       const rows = days.flatMap((day) => texts.map((text) => trace(day, text)));
-      await store.apply(added(...rows.toReversed(), trace('', '', 9)));
-      await store.apply(added(trace('2026-01-30', 'a', 1, OTHER)));
+      await store().apply(added(...rows.toReversed(), trace('', '', 9)));
+      await store().apply(added(trace('2026-01-30', 'a', 1, OTHER)));
       const range = { from: '2026-01-30', to: '2026-01-31' };
       for (const limit of [1, 2, 7, 20, 1000]) {
         const found: TraceRow[] = [];
         for (let after: TraceRow | undefined; ;) {
-          const page = await store.listTraces(ACCOUNT, range, { limit, ...(after === undefined ? {} : { after }) });
+          const page = await store().listTraces(ACCOUNT, range, { limit, ...(after === undefined ? {} : { after }) });
           expect(page.length).to.be.at.most(limit);
           found.push(...page);
           after = page.at(-1);
@@ -136,7 +133,7 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
       }
       const behind = { day: '2026-01-30', clientTraceId: 'Z' };
       expect(
-        (await store.listTraces(ACCOUNT, range, { limit: 2, after: behind })).map((one) => one.clientTraceId),
+        (await store().listTraces(ACCOUNT, range, { limit: 2, after: behind })).map((one) => one.clientTraceId),
       ).to.deep.equal(['_', 'a']);
     });
   });

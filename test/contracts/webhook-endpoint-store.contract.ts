@@ -4,7 +4,7 @@ import type { WebhookEndpointStore } from '../../core/ports/stores.js';
 import { type AppWebhooks, END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
-import type { ContractSubject } from './subject.js';
+import { contract, type ContractSubject } from './subject.js';
 import { namedRecords } from './versioned-records.js';
 
 function webhooks(version: number, appId: string): AppWebhooks {
@@ -27,19 +27,13 @@ function webhooks(version: number, appId: string): AppWebhooks {
 }
 
 export function webhookEndpointStoreContract(subject: ContractSubject<WebhookEndpointStore>): void {
-  describe(`WebhookEndpointStore contract: ${subject.name}`, () => {
-    let store: WebhookEndpointStore;
-    beforeEach(async () => {
-      store = await subject.open();
-    });
-    afterEach(async () => subject.close(store));
-
-    namedRecords({ store: () => store, make: webhooks, names: [uuidAt(1), uuidAt(2)] });
+  contract('WebhookEndpointStore contract', subject, (store) => {
+    namedRecords({ store, make: webhooks, names: [uuidAt(1), uuidAt(2)] });
 
     describe('a call that is over', () =>
       endedCalls(async () => {
-        await store.replace(webhooks(1, uuidAt(1)), 0);
-        return { read: (call) => store.read(uuidAt(1), call) };
+        await store().replace(webhooks(1, uuidAt(1)), 0);
+        return { read: (call) => store().read(uuidAt(1), call) };
       }));
   });
 }
