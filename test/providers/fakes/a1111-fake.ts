@@ -1,6 +1,7 @@
 import { image } from '../../fixtures/images.js';
-import { type FakeAnswer, type FakeRequest, type FakeRoute, FakeServer } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { readByWebUi, type ReadMask } from './read-masks.js';
+import { VendorFake } from './vendor-fake.js';
 
 /** The project whose source code the fake follows where they differ. */
 export type A1111Vendor = 'a1111' | 'forge' | 'sdnext';
@@ -70,20 +71,21 @@ export interface TakenTask {
  * Stable Diffusion web UI 1.10, Forge of June 2025 and SD.Next of March 2025, made from their source. The prompt decides: `fewer` delivers one picture less,
  * `more` one more, `nothing` none, `nan` meets an exception, and anything else the pictures that were asked for.
  */
-export class A1111Fake {
+export class A1111Fake extends VendorFake {
   readonly taken: TakenTask[] = [];
   /** The result for each mask and the first picture. */
   readonly masks: ReadMask[] = [];
   /** How the options of the server have pictures written. */
   samplesFormat = 'png';
-  server!: FakeServer;
 
   private constructor(
     readonly vendor: A1111Vendor,
     /** A user name and a password, with a colon between them. Without them, no authentication is required. */
     readonly auth: string | undefined,
     private readonly pictures: Readonly<Record<string, Uint8Array>>,
-  ) {}
+  ) {
+    super();
+  }
 
   static async open(vendor: A1111Vendor = 'a1111', auth?: string): Promise<A1111Fake> {
     const fake = new A1111Fake(vendor, auth, {
@@ -92,39 +94,27 @@ export class A1111Fake {
       webp: await image('webp', 8, 8),
       tiff: Buffer.from('II*\0 and the rest of a file'),
     });
-    fake.server = await FakeServer.open(fake.routes(), {
-      otherwise: () => ({ status: 404, json: { detail: 'Not Found' } }),
-    });
-    return fake;
+    return fake.opened({ otherwise: () => ({ status: 404, json: { detail: 'Not Found' } }) });
   }
 
-  get url(): string {
-    return this.server.url;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
-    const route = (method: string, name: string, of: FakeRoute['of'] & string, handle: Handler): FakeRoute => ({
-      method,
-      path: `/sdapi/v1/${name}`,
-      of,
-      handle: (request) => this.refusedUser(request) ?? handle(request),
-    });
+  protected routes(): readonly FakeRoute[] {
+    const lists = {
+      'sd-models': () => CHECKPOINTS,
+      'samplers': () => SAMPLERS,
+      ...(this.vendor === 'sdnext' ? {} : { schedulers: () => SCHEDULERS }),
+      'options': () => ({ samples_format: this.samplesFormat, jpeg_quality: 80 }),
+    };
     return [
-      route('POST', 'txt2img', 'submit', (request) => this.make('txt2img', request)),
-      route('POST', 'img2img', 'submit', (request) => this.make('img2img', request)),
-      route('POST', 'interrupt', 'cancel', () => ({ json: {} })),
-      route('GET', 'sd-models', 'check', () => ({ json: CHECKPOINTS })),
-      route('GET', 'samplers', 'check', () => ({ json: SAMPLERS })),
-      ...(this.vendor === 'sdnext' ? [] : [route('GET', 'schedulers', 'check', () => ({ json: SCHEDULERS }))]),
-      route('GET', 'options', 'check', () => ({ json: { samples_format: this.samplesFormat, jpeg_quality: 80 } })),
+      this.route('POST', '/sdapi/v1/txt2img', 'submit', (request) => this.make('txt2img', request)),
+      this.route('POST', '/sdapi/v1/img2img', 'submit', (request) => this.make('img2img', request)),
+      this.route('POST', '/sdapi/v1/interrupt', 'cancel', () => ({ json: {} })),
+      ...Object.entries(lists).map(([name, list]) =>
+        this.route('GET', `/sdapi/v1/${name}`, 'check', () => ({ json: list() })),
+      ),
     ];
   }
 
-  private refusedUser({ headers }: FakeRequest): FakeAnswer | undefined {
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
     const expected = this.auth === undefined ? undefined : `Basic ${Buffer.from(this.auth).toString('base64')}`;
     if (expected === undefined || headers.authorization === expected) return undefined;
     return a1111Error(this.vendor, 401, 'Incorrect username or password');
@@ -177,5 +167,3 @@ interface MaskedFields {
 function bytesOf(base64: string): Buffer {
   return Buffer.from(base64, 'base64');
 }
-
-type Handler = (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;

@@ -1,5 +1,6 @@
 import { image } from '../../fixtures/images.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { VendorFake } from './vendor-fake.js';
 
 interface TakenPrediction {
   readonly id: string;
@@ -7,36 +8,27 @@ interface TakenPrediction {
 }
 
 /** A container of Cog 0.23 as it was measured: one prediction at a time, which ends with the connection of its request. */
-export class CogFake {
+export class CogFake extends VendorFake {
   /** Every prediction that was taken, in order. */
   readonly predictions: TakenPrediction[] = [];
   /** Those that were stopped because their connection was closed. */
   readonly stopped: string[] = [];
   health: object = { status: 'READY', version: { coglet: '0.23.1' } };
-  server!: FakeServer;
   private running: string | undefined;
 
-  private constructor(private readonly picture: Uint8Array) {}
+  private constructor(private readonly picture: Uint8Array) {
+    super();
+  }
 
   static async open(): Promise<CogFake> {
-    const fake = new CogFake(await image('png', 64, 64));
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+    return new CogFake(await image('png', 64, 64)).opened();
   }
 
-  get base(): string {
-    return this.server.url;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
+  protected routes(): readonly FakeRoute[] {
     return [
-      { method: 'PUT', path: '/predictions/:id', of: 'submit', handle: (request) => this.predict(request) },
-      { method: 'GET', path: '/health-check', of: 'check', handle: () => ({ json: this.health }) },
-      { method: 'GET', path: '/predictions/:id', handle: () => ({ status: 405, headers: { allow: 'PUT' } }) },
+      this.route('PUT', '/predictions/:id', 'submit', (request) => this.predict(request)),
+      this.route('GET', '/health-check', 'check', () => ({ json: this.health })),
+      this.route('GET', '/predictions/:id', [], () => ({ status: 405, headers: { allow: 'PUT' } })),
     ];
   }
 

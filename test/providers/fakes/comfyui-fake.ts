@@ -14,13 +14,8 @@ import {
   refusal,
 } from './comfyui-nodes.js';
 import { fakeTime } from './fake-request.js';
-import {
-  type FakeAnswer,
-  type FakeRequest,
-  type FakeRoute,
-  FakeServer,
-  type FakeServerOptions,
-} from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute, FakeServerOptions } from './fake-server.js';
+import { VendorFake } from './vendor-fake.js';
 import { WebSocketPeer } from './web-socket-peer.js';
 
 export interface QueueItem {
@@ -264,29 +259,31 @@ export class ComfyUiQueue {
 }
 
 /** A ComfyUI server as real ones of version 0.3.64 and 0.33.0 were seen to behave. */
-export class ComfyUiFake {
+export class ComfyUiFake extends VendorFake {
   readonly queue = new ComfyUiQueue((to, type, data) => this.tell(to, type, data));
   /** WebSockets of clients, by the id that each gave. */
   readonly sockets = new Map<string, WebSocketPeer>();
   /** Upgrades that have come and get no answer, where `leavesUpgrades`. */
   readonly leftUpgrades: Duplex[] = [];
   leavesUpgrades = false;
-  server!: FakeServer;
-  private taken = 0;
+  /** Tasks that were put into the queue. */
+  tasks = 0;
 
   private constructor(
     /** Those of 0.3 have no `/api/jobs`. */
     readonly version: string,
     private readonly key: string | undefined,
-  ) {}
+  ) {
+    super();
+  }
 
-  static async open({
+  static open({
     version = '0.33.0',
     key,
     tls,
   }: { readonly version?: string; readonly key?: string } & Pick<FakeServerOptions, 'tls'> = {}): Promise<ComfyUiFake> {
     const fake = new ComfyUiFake(version, key);
-    fake.server = await FakeServer.open(fake.routes(), {
+    return fake.opened({
       otherwise: () => ({ status: 404, headers: { 'content-type': 'application/octet-stream' } }),
       onUpgrade: (request, socket) => {
         if (fake.leavesUpgrades) {
@@ -300,21 +297,11 @@ export class ComfyUiFake {
       },
       ...(tls === undefined ? {} : { tls }),
     });
-    return fake;
   }
 
-  get url(): string {
-    return this.server.url;
-  }
-
-  /** Tasks that were put into the queue. */
-  get tasks(): number {
-    return this.taken;
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     for (const socket of this.sockets.values()) socket.cut();
-    await this.server.close();
+    await super.close();
   }
 
   private get hasJobs(): boolean {
@@ -325,63 +312,33 @@ export class ComfyUiFake {
     if (to !== undefined) this.sockets.get(to)?.send(JSON.stringify({ type, data }));
   }
 
-  private routes(): readonly FakeRoute[] {
-    const { queue } = this;
-    const routes: FakeRoute[] = [
-      {
-        method: 'GET',
-        path: '/system_stats',
-        of: 'check',
-        handle: () => ({ json: { system: { comfyui_version: this.version } } }),
-      },
-      {
-        method: 'GET',
-        path: '/object_info/:name',
-        handle: ({ params }) => ({ json: pick(NODE_CLASSES, params['name']) }),
-      },
-      { method: 'GET', path: '/prompt', handle: () => ({ json: { exec_info: { queue_remaining: this.remaining } } }) },
-      { method: 'POST', path: '/prompt', of: 'submit', handle: (request) => this.submit(request) },
-      {
-        method: 'GET',
-        path: '/queue',
-        of: this.hasJobs ? [] : ['poll', 'recover'],
-        handle: () => python(this.shownQueue()),
-      },
-      {
-        method: 'GET',
-        path: '/history/:id',
-        of: [],
-        handle: ({ params }) => python(this.shownHistory(params['id'] ?? '')),
-      },
-      {
-        method: 'POST',
-        path: '/queue',
-        of: 'cancel',
-        handle: (request) => {
-          for (const id of (request.json() as { delete?: string[] }).delete ?? []) queue.delete(id);
-          return {};
-        },
-      },
-      { method: 'POST', path: '/interrupt', handle: (request) => this.interrupt(request) },
-      { method: 'GET', path: '/view', of: 'output', handle: (request) => this.view(request) },
-      { method: 'HEAD', path: '/view', handle: (request) => this.view(request) },
-      { method: 'POST', path: '/upload/image', of: 'upload', handle: (request) => this.upload(request) },
-    ];
-    if (this.hasJobs)
-      routes.push({
-        method: 'GET',
-        path: '/api/jobs/:id',
-        of: ['poll', 'recover'],
-        handle: ({ params }) => this.job(params['id'] ?? ''),
-      });
-    return routes.map((route) => ({
-      ...route,
-      handle: (request) => (this.isAllowed(request) ? route.handle(request) : { status: 401, json: { error: 'no' } }),
-    }));
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
+    const isAllowed = this.key === undefined || headers.authorization === `Bearer ${this.key}`;
+    return isAllowed ? undefined : { status: 401, json: { error: 'no' } };
   }
 
-  private isAllowed({ headers }: FakeRequest): boolean {
-    return this.key === undefined || headers.authorization === `Bearer ${this.key}`;
+  protected routes(): readonly FakeRoute[] {
+    const about = ['poll', 'recover'] as const;
+    const stats = { system: { comfyui_version: this.version } };
+    return [
+      this.route('GET', '/system_stats', 'check', () => ({ json: stats })),
+      this.route('GET', '/object_info/:name', [], ({ params }) => ({ json: pick(NODE_CLASSES, params['name']) })),
+      this.route('GET', '/prompt', [], () => ({ json: { exec_info: { queue_remaining: this.remaining } } })),
+      this.route('POST', '/prompt', 'submit', (request) => this.submit(request)),
+      this.route('GET', '/queue', this.hasJobs ? [] : about, () => python(this.shownQueue())),
+      this.route('GET', '/history/:id', [], ({ params }) => python(this.shownHistory(params['id'] ?? ''))),
+      this.route('POST', '/queue', 'cancel', (request) => {
+        for (const id of (request.json() as { delete?: string[] }).delete ?? []) this.queue.delete(id);
+        return {};
+      }),
+      this.route('POST', '/interrupt', [], (request) => this.interrupt(request)),
+      this.route('GET', '/view', 'output', (request) => this.view(request)),
+      this.route('HEAD', '/view', [], (request) => this.view(request)),
+      this.route('POST', '/upload/image', 'upload', (request) => this.upload(request)),
+      ...(this.hasJobs
+        ? [this.route('GET', '/api/jobs/:id', about, ({ params }) => this.job(params['id'] ?? ''))]
+        : []),
+    ];
   }
 
   private get remaining(): number {
@@ -401,7 +358,7 @@ export class ComfyUiFake {
       return { status: 400, json: refusal('invalid_prompt_id', 'prompt_id must be a valid UUID', '') };
     const refused = graphRefusal(graph, targets, (name) => this.queue.files.has(`input/${name}`));
     if (refused !== undefined) return { status: 400, json: refused };
-    const number = (this.taken += 1);
+    const number = (this.tasks += 1);
     this.queue.put({ number, id, graph, clientId: body.client_id, outputs: outputsOf(graph, targets) });
     return { json: { prompt_id: id, number, node_errors: {} } };
   }

@@ -1,5 +1,6 @@
 import { image } from '../../fixtures/images.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { fileRoute, VendorFake } from './vendor-fake.js';
 
 /** How a request ends. It begins at the first look at its status, and ends at the second. */
 export type Ending =
@@ -49,72 +50,69 @@ const MODELS: readonly string[] = [
 ];
 
 /** The queue of fal as its documentation describes it. The status and the result of a request are under the app alone. */
-export class FalFake {
+export class FalFake extends VendorFake {
   /** Every request that was taken, in order. */
   readonly queue: QueuedFake[] = [];
   /** How the next requests end. */
   ending: Ending = { ends: 'result' };
   /** The URLs that an answer gives for its request; those of this server when absent. */
   addressOf?: (path: string) => string;
-  server!: FakeServer;
 
   private constructor(
     readonly key: string,
     private readonly picture: Uint8Array,
-  ) {}
+  ) {
+    super();
+  }
 
   static async open(key = 'id:secret'): Promise<FalFake> {
-    const fake = new FalFake(key, await image('png', 64, 64));
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+    return new FalFake(key, await image('png', 64, 64)).opened();
   }
 
-  get base(): string {
-    return this.server.url;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
-    const apps = ['/:owner/:app', '/workflows/:owner/:app'];
+  protected routes(): readonly FakeRoute[] {
     return [
-      { method: 'GET', path: '/files/*', of: 'output', handle: () => this.file() },
-      ...apps.flatMap((app): FakeRoute[] => [
-        {
-          method: 'GET',
-          path: `${app}/requests/:id/status`,
-          of: ['poll', 'check'],
-          handle: this.found((one) => this.look(one)),
-        },
-        { method: 'GET', path: `${app}/requests/:id`, of: 'poll', handle: this.found((one) => this.result(one)) },
-        {
-          method: 'PUT',
-          path: `${app}/requests/:id/cancel`,
-          of: 'cancel',
-          handle: this.found((one) => this.cancel(one)),
-        },
-      ]),
-      { method: 'POST', path: '/*', of: 'submit', handle: (request) => this.submit(request) },
+      fileRoute('/files/*', () => ({ headers: { 'content-type': 'image/png' }, body: this.picture })),
+      ...['/:owner/:app', '/workflows/:owner/:app'].flatMap((app) => {
+        const request = `${app}/requests/:id`;
+        return [
+          this.route(
+            'GET',
+            `${request}/status`,
+            ['poll', 'check'],
+            this.found((one) => this.look(one)),
+          ),
+          this.route(
+            'GET',
+            request,
+            'poll',
+            this.found((one) => this.result(one)),
+          ),
+          this.route(
+            'PUT',
+            `${request}/cancel`,
+            'cancel',
+            this.found((one) => this.cancel(one)),
+          ),
+        ];
+      }),
+      this.route('POST', '/*', 'submit', (request) => this.submit(request)),
     ];
+  }
+
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
+    if (headers.authorization === `Key ${this.key}`) return undefined;
+    return { status: 401, json: { detail: 'Authentication is required to access this application' } };
   }
 
   private found(handle: (one: QueuedFake) => FakeAnswer) {
     return (request: FakeRequest): FakeAnswer => {
-      if (!this.isAllowed(request)) return unauthorized();
       const one = this.queue.find(({ id }) => id === request.params['id']);
       const isBelow = one !== undefined && request.path.startsWith(`/${appOf(one.endpoint)}/requests/`);
       return isBelow ? handle(one) : { status: 404, json: { detail: 'Not Found' } };
     };
   }
 
-  private isAllowed({ headers }: FakeRequest): boolean {
-    return headers.authorization === `Key ${this.key}`;
-  }
-
   private submit(request: FakeRequest): FakeAnswer {
-    if (!this.isAllowed(request)) return unauthorized();
     const endpoint = request.params['*'] ?? '';
     if (!MODELS.includes(endpoint)) return { status: 404, json: { detail: `Application "${endpoint}" not found` } };
     const input = request.json() as Readonly<Record<string, unknown>>;
@@ -167,10 +165,6 @@ export class FalFake {
     return { json: { status: 'OK' } };
   }
 
-  private file(): FakeAnswer {
-    return { headers: { 'content-type': 'image/png' }, body: this.picture };
-  }
-
   private shown({ id, endpoint, status }: QueuedFake): object {
     const path = `${appOf(endpoint)}/requests/${id}`;
     const address = this.addressOf ?? ((below: string) => `${this.base}/${below}`);
@@ -189,8 +183,4 @@ function appOf(endpoint: string): string {
     .split('/')
     .slice(0, endpoint.startsWith('workflows/') ? 3 : 2)
     .join('/');
-}
-
-function unauthorized(): FakeAnswer {
-  return { status: 401, json: { detail: 'Authentication is required to access this application' } };
 }

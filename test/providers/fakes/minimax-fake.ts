@@ -4,7 +4,8 @@
  * recorded.
  */
 import { sameMp4 } from '../../fixtures/videos.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { fileRoute, VendorFake } from './vendor-fake.js';
 
 type Json = Readonly<Record<string, unknown>>;
 type Status = 'Preparing' | 'Queueing' | 'Processing' | 'Success' | 'Fail';
@@ -23,48 +24,33 @@ const MODELS = ['MiniMax-Hailuo-02'];
 const FIRST_FILE = 205_258_526_306_433;
 
 /** Video generation of MiniMax: every answer has status 200, and its own code in `base_resp`. */
-export class MinimaxFake {
+export class MinimaxFake extends VendorFake {
   /** Every task that was taken, in order. */
   readonly tasks: MinimaxTask[] = [];
-  server!: FakeServer;
 
   private constructor(
     readonly key: string,
     /** The bytes of every file. */
     public video: Uint8Array,
-  ) {}
+  ) {
+    super('/v1');
+  }
 
   static async open(key = 'minimax-test-key'): Promise<MinimaxFake> {
-    const fake = new MinimaxFake(key, await sameMp4());
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+    return new MinimaxFake(key, await sameMp4()).opened();
   }
 
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/v1`;
+  protected override refused({ headers: { authorization } }: FakeRequest): FakeAnswer | undefined {
+    if (authorization === undefined) return said(1004, 'login fail: Please carry the API secret key');
+    return authorization === `Bearer ${this.key}` ? undefined : said(2049, 'invalid api key');
   }
 
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
-    const route = (method: string, path: string, of: FakeRoute['of'] & {}, handle: FakeRoute['handle']): FakeRoute => ({
-      method,
-      path,
-      of,
-      handle: (request) => {
-        const { authorization } = request.headers;
-        if (authorization === undefined) return said(1004, 'login fail: Please carry the API secret key');
-        return authorization === `Bearer ${this.key}` ? handle(request) : said(2049, 'invalid api key');
-      },
-    });
+  protected routes(): readonly FakeRoute[] {
     return [
-      route('POST', '/v1/video_generation', 'submit', (request) => this.take(request)),
-      route('GET', '/v1/query/video_generation', ['poll', 'check'], ({ query }) => this.show(query.get('task_id'))),
-      route('GET', '/v1/files/retrieve', 'poll', ({ query }) => this.retrieve(query.get('file_id'))),
-      { method: 'GET', path: '/cdn/:file', of: 'output', handle: () => this.file() },
+      this.route('POST', '/video_generation', 'submit', (request) => this.take(request)),
+      this.route('GET', '/query/video_generation', ['poll', 'check'], ({ query }) => this.show(query.get('task_id'))),
+      this.route('GET', '/files/retrieve', 'poll', ({ query }) => this.retrieve(query.get('file_id'))),
+      fileRoute('/cdn/:file', () => ({ headers: { 'content-type': 'video/mp4' }, body: this.video })),
     ];
   }
 
@@ -106,10 +92,6 @@ export class MinimaxFake {
       download_url: `${this.server.url}/cdn/output_aigc.mp4?Expires=1700502000&Signature=0a1b2c`,
     };
     return said(0, 'success', { file });
-  }
-
-  private file(): FakeAnswer {
-    return { headers: { 'content-type': 'video/mp4' }, body: this.video };
   }
 }
 

@@ -1,7 +1,8 @@
 import { image } from '../../fixtures/images.js';
 import { mp4 } from '../../fixtures/videos.js';
-import { type FakeAnswer, type FakeRequest, type FakeRoute, FakeServer } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { MaskUnusable, readByOpenAi, type ReadMask } from './read-masks.js';
+import { VendorFake } from './vendor-fake.js';
 
 /** The vendor whose documentation the fake follows where they differ. */
 export type OpenAiVendor = 'openai' | 'localai' | 'vllm-omni' | 'sglang';
@@ -61,12 +62,7 @@ export class ImagesFake {
   }
 
   async edit(request: FakeRequest): Promise<FakeAnswer> {
-    const fields: Record<string, unknown> = {};
-    const files: TakenImages['files'][number][] = [];
-    for (const [field, value] of await request.form()) {
-      if (typeof value === 'string') fields[field] = value;
-      else files.push({ field, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) });
-    }
+    const { fields, files } = await formOf(request);
     if (files.length === 0) return openAiError(400, { type: 'invalid_request_error', code: null, param: 'image' });
     return (await this.refusedMask(files)) ?? this.make({ fields, files });
   }
@@ -131,6 +127,17 @@ export class ImagesFake {
         return { output_format: null, size: null };
     }
   }
+}
+
+/** The texts and the files of a form. */
+async function formOf(request: FakeRequest): Promise<TakenImages> {
+  const fields: Record<string, unknown> = {};
+  const files: TakenImages['files'][number][] = [];
+  for (const [field, value] of await request.form()) {
+    if (typeof value === 'string') fields[field] = value;
+    else files.push({ field, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) });
+  }
+  return { fields, files };
 }
 
 function forbidden(prompt: string): FakeAnswer {
@@ -221,13 +228,8 @@ export class VideosFake {
   private async received(request: FakeRequest): Promise<Pick<FakeJob, 'fields' | 'files'>> {
     if (request.headers['content-type'] === 'application/json')
       return { fields: request.json() as Record<string, unknown>, files: [] };
-    const fields: Record<string, unknown> = {};
-    const files: FakeJob['files'][number][] = [];
-    for (const [field, value] of await request.form()) {
-      if (typeof value === 'string') fields[field] = value;
-      else files.push({ field, name: value.name, bytes: Buffer.from(await value.arrayBuffer()) });
-    }
-    return { fields, files };
+    const { fields, files } = await formOf(request);
+    return { fields, files: files.map(({ type: _, ...file }) => file) };
   }
 
   private problem(status: number, detail: string): FakeAnswer {
@@ -279,10 +281,9 @@ function advance(job: FakeJob): void {
  * A server with the Images and the Videos API, as the documentation of OpenAI and of those who follow it describes them.
  * The prompt of a task determines its outcome: see `ImagesFake` and `VideosFake`.
  */
-export class OpenAiFake {
+export class OpenAiFake extends VendorFake {
   readonly images: ImagesFake;
   readonly videos: VideosFake;
-  server!: FakeServer;
 
   private constructor(
     readonly vendor: OpenAiVendor,
@@ -290,20 +291,15 @@ export class OpenAiFake {
     readonly key: string | undefined,
     files: { readonly picture: Uint8Array; readonly video: Uint8Array },
   ) {
+    super('/v1');
     this.images = new ImagesFake(vendor, files.picture);
     this.videos = new VideosFake(vendor, files.video);
   }
 
   static async open(vendor: OpenAiVendor = 'openai', key?: string): Promise<OpenAiFake> {
-    const fake = new OpenAiFake(vendor, key, { picture: await image('png', 8, 8), video: await mp4() });
-    fake.server = await FakeServer.open(fake.routes());
+    const fake = await new OpenAiFake(vendor, key, { picture: await image('png', 8, 8), video: await mp4() }).opened();
     fake.images.origin = fake.server.url;
     return fake;
-  }
-
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/v1`;
   }
 
   /** How many tasks it has taken. */
@@ -311,36 +307,23 @@ export class OpenAiFake {
     return this.images.taken.length + this.videos.jobs.length;
   }
 
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
+  protected routes(): readonly FakeRoute[] {
     const { images, videos } = this;
-    const route = (method: string, path: string, of: FakeRoute['of'] & string, handle: Handler): FakeRoute => ({
-      method,
-      path,
-      of,
-      handle: (request) => this.refusedKey(request) ?? handle(request),
-    });
+    const models = { object: 'list', data: [{ id: 'gpt-image-2', object: 'model' }] };
     return [
-      route('POST', '/v1/images/generations', 'submit', (request) => images.generate(request)),
-      route('POST', '/v1/images/edits', 'submit', (request) => images.edit(request)),
-      route('GET', '/v1/images/:id/content', 'output', () => images.content()),
-      route('POST', '/v1/videos', 'submit', (request) => videos.create(request)),
-      route('GET', '/v1/videos/:id', 'poll', ({ params }) => videos.show(params['id'] ?? '')),
-      route('DELETE', '/v1/videos/:id', 'cancel', ({ params }) => videos.remove(params['id'] ?? '')),
-      route('GET', '/v1/videos/:id/content', 'output', ({ params }) => videos.content(params['id'] ?? '')),
-      route('GET', '/v1/models', 'check', () => ({
-        json: { object: 'list', data: [{ id: 'gpt-image-2', object: 'model' }] },
-      })),
+      this.route('POST', '/images/generations', 'submit', (request) => images.generate(request)),
+      this.route('POST', '/images/edits', 'submit', (request) => images.edit(request)),
+      this.route('GET', '/images/:id/content', 'output', () => images.content()),
+      this.route('POST', '/videos', 'submit', (request) => videos.create(request)),
+      this.route('GET', '/videos/:id', 'poll', ({ params }) => videos.show(params['id'] ?? '')),
+      this.route('DELETE', '/videos/:id', 'cancel', ({ params }) => videos.remove(params['id'] ?? '')),
+      this.route('GET', '/videos/:id/content', 'output', ({ params }) => videos.content(params['id'] ?? '')),
+      this.route('GET', '/models', 'check', () => ({ json: models })),
     ];
   }
 
-  private refusedKey({ headers }: FakeRequest): FakeAnswer | undefined {
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
     if (this.key === undefined || headers.authorization === `Bearer ${this.key}`) return undefined;
     return openAiError(401, { type: 'invalid_request_error', code: 'invalid_api_key' });
   }
 }
-
-type Handler = (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;

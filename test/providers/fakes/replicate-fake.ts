@@ -1,5 +1,6 @@
 import { image } from '../../fixtures/images.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { fileRoute, VendorFake } from './vendor-fake.js';
 
 /** How a prediction ends. It begins at the first poll, and ends at the second. */
 export type Ending =
@@ -32,7 +33,7 @@ const UNAUTHENTICATED = problem(401, 'Unauthenticated', 'You did not pass a vali
 const NOT_FOUND = problem(404, 'Not found', 'The requested resource could not be found.');
 
 /** Replicate's HTTP API as its documentation describes it: predictions, files, and the look-ups of a check. */
-export class ReplicateFake {
+export class ReplicateFake extends VendorFake {
   /** Every prediction that was taken, in order. */
   readonly predictions: FakePrediction[] = [];
   /** The bytes of uploaded files, by their id. */
@@ -52,70 +53,39 @@ export class ReplicateFake {
   paint?: (prompt: string) => Uint8Array;
   /** The URL of its files, if it differs from the server's own. */
   filesAt: string | undefined;
-  server!: FakeServer;
 
   private constructor(
     readonly key: string,
     private readonly picture: Uint8Array,
-  ) {}
+  ) {
+    super('/v1');
+  }
 
   static async open(key = 'r8_test'): Promise<ReplicateFake> {
-    const fake = new ReplicateFake(key, await image('png', 64, 64));
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
-  }
-
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/v1`;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
+    return new ReplicateFake(key, await image('png', 64, 64)).opened();
   }
 
   prediction(id: string): FakePrediction | undefined {
     return this.predictions.find((prediction) => prediction.id === id);
   }
 
-  private routes(): readonly FakeRoute[] {
-    const create = (path: string): FakeRoute => ({
-      method: 'POST',
-      path,
-      of: 'submit',
-      handle: this.guarded((request) => this.create(request)),
-    });
-    return [
-      create('/v1/predictions'),
-      create('/v1/models/:owner/:name/predictions'),
-      create('/v1/deployments/:owner/:name/predictions'),
-      { method: 'GET', path: '/v1/predictions/:id', of: 'poll', handle: this.guarded((request) => this.show(request)) },
-      {
-        method: 'POST',
-        path: '/v1/predictions/:id/cancel',
-        of: 'cancel',
-        handle: this.guarded((request) => this.cancel(request)),
-      },
-      { method: 'POST', path: '/v1/files', of: 'upload', handle: this.guarded((request) => this.keep(request)) },
-      { method: 'GET', path: '/results/*', of: 'output', handle: ({ params }) => this.result(params['*']) },
-      {
-        method: 'GET',
-        path: '/v1/account',
-        of: 'check',
-        handle: this.guarded(() => ({ json: { type: 'user', username: 'acme', name: 'Acme' } })),
-      },
-      {
-        method: 'GET',
-        path: '/v1/*',
-        of: 'check',
-        handle: this.guarded(({ params }) => (this.known.has(params['*'] ?? '') ? { json: {} } : NOT_FOUND)),
-      },
-    ];
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
+    return headers.authorization === `Bearer ${this.key}` ? undefined : UNAUTHENTICATED;
   }
 
-  private guarded(handle: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>) {
-    return (request: FakeRequest) =>
-      request.headers.authorization === `Bearer ${this.key}` ? handle(request) : UNAUTHENTICATED;
+  protected routes(): readonly FakeRoute[] {
+    const account = { type: 'user', username: 'acme', name: 'Acme' };
+    return [
+      ...['', '/models/:owner/:name', '/deployments/:owner/:name'].map((path) =>
+        this.route('POST', `${path}/predictions`, 'submit', (request) => this.create(request)),
+      ),
+      this.route('GET', '/predictions/:id', 'poll', (request) => this.show(request)),
+      this.route('POST', '/predictions/:id/cancel', 'cancel', (request) => this.cancel(request)),
+      this.route('POST', '/files', 'upload', (request) => this.keep(request)),
+      fileRoute('/results/*', ({ params }) => this.result(params['*'])),
+      this.route('GET', '/account', 'check', () => ({ json: account })),
+      this.route('GET', '/*', 'check', ({ params }) => (this.known.has(params['*'] ?? '') ? { json: {} } : NOT_FOUND)),
+    ];
   }
 
   private create(request: FakeRequest): FakeAnswer {

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
-import { type FakeAnswer, type FakeRequest, type FakeRoute, FakeServer } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { readBySdServer, type ReadMask } from './read-masks.js';
+import { VendorFake } from './vendor-fake.js';
 
 /** How many jobs may wait or run. */
 const MAX_PENDING = 64;
@@ -156,8 +157,6 @@ export class SdcppJobs {
   }
 }
 
-const ROOT = '/sdcpp/v1';
-
 /** Jobs of so many steps run until they are released. */
 export const HELD_STEPS = 100;
 
@@ -167,7 +166,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * Plays the native routes of sd-server: its answers have the recorded shapes of this file, with which the real server is
  * compared as well, including what it accepts without a complaint. Its pictures are black.
  */
-export class SdcppFake {
+export class SdcppFake extends VendorFake {
   readonly jobs = new SdcppJobs();
   /** The result for each mask and its picture. */
   readonly masks: ReadMask[] = [];
@@ -179,40 +178,30 @@ export class SdcppFake {
   deliversAtMost = Infinity;
   /** Replaces the text of each picture: base64, or invalid base64. */
   pictureText: string | undefined;
-  private opened: FakeServer | undefined;
 
-  static async open(): Promise<SdcppFake> {
-    const fake = new SdcppFake();
-    fake.opened = await FakeServer.open(fake.routes());
-    return fake;
+  static open(): Promise<SdcppFake> {
+    return new SdcppFake().opened();
   }
 
-  get server(): FakeServer {
-    if (this.opened === undefined) throw new Error('The fake is not open.');
-    return this.opened;
-  }
-
-  get url(): string {
-    return this.server.url;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
+  protected routes(): readonly FakeRoute[] {
     const { jobs } = this;
+    const job = '/sdcpp/v1/jobs/:id';
     return [
-      { method: 'GET', path: `${ROOT}/capabilities`, of: 'check', handle: () => ({ json: CAPABILITIES }) },
-      { method: 'POST', path: `${ROOT}/img_gen`, of: 'submit', handle: ({ body }) => this.submit(body) },
-      {
-        method: 'POST',
-        path: `${ROOT}/vid_gen`,
-        of: 'submit',
-        handle: () => refused('loaded model does not support vid_gen'),
-      },
-      { method: 'GET', path: `${ROOT}/jobs/:id`, of: ['poll', 'output'], handle: forId((id) => jobs.poll(id)) },
-      { method: 'POST', path: `${ROOT}/jobs/:id/cancel`, of: 'cancel', handle: forId((id) => jobs.cancel(id)) },
+      this.route('GET', '/sdcpp/v1/capabilities', 'check', () => ({ json: CAPABILITIES })),
+      this.route('POST', '/sdcpp/v1/img_gen', 'submit', ({ body }) => this.submit(body)),
+      this.route('POST', '/sdcpp/v1/vid_gen', 'submit', () => refused('loaded model does not support vid_gen')),
+      this.route(
+        'GET',
+        job,
+        ['poll', 'output'],
+        forId((id) => jobs.poll(id)),
+      ),
+      this.route(
+        'POST',
+        `${job}/cancel`,
+        'cancel',
+        forId((id) => jobs.cancel(id)),
+      ),
     ];
   }
 

@@ -4,7 +4,8 @@
  * answer of the real API was recorded.
  */
 import { sameMp4 } from '../../fixtures/videos.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { fileRoute, VendorFake } from './vendor-fake.js';
 
 type Json = Readonly<Record<string, unknown>>;
 type Status = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
@@ -31,49 +32,35 @@ const REFUSED: Readonly<Record<string, string>> = {
 const MODEL = 'seedance-1-5-pro-251215';
 
 /** Video generation tasks of ModelArk. A task begins at the first look at it, and ends at the second. */
-export class SeedanceFake {
+export class SeedanceFake extends VendorFake {
   /** Every task that was taken, in order. */
   readonly tasks: SeedanceTask[] = [];
-  server!: FakeServer;
 
   private constructor(
     readonly key: string,
     /** The bytes of every file. */
     public video: Uint8Array,
-  ) {}
+  ) {
+    super('/api/v3');
+  }
 
   static async open(key = 'seedance-test-key'): Promise<SeedanceFake> {
-    const fake = new SeedanceFake(key, await sameMp4());
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+    return new SeedanceFake(key, await sameMp4()).opened();
   }
 
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/api/v3`;
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
+    if (headers.authorization === `Bearer ${this.key}`) return undefined;
+    return problem(401, 'AuthenticationError', 'The API key or AK/SK in the request is missing or invalid.');
   }
 
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
-    const tasks = '/api/v3/contents/generations/tasks';
-    const route = (method: string, path: string, of: FakeRoute['of'] & {}, handle: FakeRoute['handle']): FakeRoute => ({
-      method,
-      path,
-      of,
-      handle: (request) =>
-        request.headers.authorization === `Bearer ${this.key}`
-          ? handle(request)
-          : problem(401, 'AuthenticationError', 'The API key or AK/SK in the request is missing or invalid.'),
-    });
+  protected routes(): readonly FakeRoute[] {
+    const tasks = '/contents/generations/tasks';
     return [
-      route('GET', tasks, 'check', () => ({ json: { total: 0, items: [] } })),
-      route('POST', tasks, 'submit', (request) => this.take(request)),
-      route('GET', `${tasks}/:id`, 'poll', ({ params }) => this.show(params['id'])),
-      route('DELETE', `${tasks}/:id`, 'cancel', ({ params }) => this.remove(params['id'])),
-      { method: 'GET', path: '/bucket/:file', of: 'output', handle: (request) => this.file(request) },
+      this.route('GET', tasks, 'check', () => ({ json: { total: 0, items: [] } })),
+      this.route('POST', tasks, 'submit', (request) => this.take(request)),
+      this.route('GET', `${tasks}/:id`, 'poll', ({ params }) => this.show(params['id'])),
+      this.route('DELETE', `${tasks}/:id`, 'cancel', ({ params }) => this.remove(params['id'])),
+      fileRoute('/bucket/:file', (request) => this.file(request)),
     ];
   }
 

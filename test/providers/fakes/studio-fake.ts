@@ -1,5 +1,6 @@
 import { image } from '../../fixtures/images.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { VendorFake } from './vendor-fake.js';
 
 type State = 'waiting' | 'working' | 'done' | 'error' | 'stopped';
 
@@ -20,44 +21,31 @@ const REASON = 'The studio would not paint this one';
  * A fictional API: jobs have numbers, results are base64 in the answer about the job, and a job is found by the id that
  * its submission gave it. A submission that is repeated with its key answers with the job that is there.
  */
-export class StudioFake {
+export class StudioFake extends VendorFake {
   /** Every job that was taken, in order. */
   readonly jobs: StudioJob[] = [];
   /** Members added to the answers about jobs. */
   readonly further: Record<string, unknown> = {};
-  server!: FakeServer;
 
-  private constructor(readonly key: string) {}
-
-  static async open(key = 'studio-test-key'): Promise<StudioFake> {
-    const fake = new StudioFake(key);
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+  private constructor(readonly key: string) {
+    super('/api');
   }
 
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/api`;
+  static open(key = 'studio-test-key'): Promise<StudioFake> {
+    return new StudioFake(key).opened();
   }
 
-  close(): Promise<void> {
-    return this.server.close();
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
+    return headers['x-api-key'] === this.key ? undefined : problem(401, 'key', 'This key is not known here');
   }
 
-  private routes(): readonly FakeRoute[] {
-    const route = (method: string, path: string, of: FakeRoute['of'] & {}, handle: FakeRoute['handle']): FakeRoute => ({
-      method,
-      path,
-      of,
-      handle: (request) =>
-        request.headers['x-api-key'] === this.key ? handle(request) : problem(401, 'key', 'This key is not known here'),
-    });
+  protected routes(): readonly FakeRoute[] {
     return [
-      route('GET', '/api/about', 'check', () => ({ json: { name: 'Studio' } })),
-      route('POST', '/api/jobs', 'submit', (request) => this.take(request)),
-      route('GET', '/api/jobs', 'recover', ({ query }) => this.find(query.get('external_id'))),
-      route('GET', '/api/jobs/:number', ['poll', 'output'], ({ params }) => this.show(params['number'])),
-      route('POST', '/api/jobs/:number/stop', 'cancel', ({ params }) => this.stop(params['number'])),
+      this.route('GET', '/about', 'check', () => ({ json: { name: 'Studio' } })),
+      this.route('POST', '/jobs', 'submit', (request) => this.take(request)),
+      this.route('GET', '/jobs', 'recover', ({ query }) => this.find(query.get('external_id'))),
+      this.route('GET', '/jobs/:number', ['poll', 'output'], ({ params }) => this.show(params['number'])),
+      this.route('POST', '/jobs/:number/stop', 'cancel', ({ params }) => this.stop(params['number'])),
     ];
   }
 

@@ -4,7 +4,8 @@
  * reference. No answer of the real API was recorded.
  */
 import { sameMp4 } from '../../fixtures/videos.js';
-import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
+import { fileRoute, VendorFake } from './vendor-fake.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,51 +39,35 @@ const ENDINGS: Readonly<Record<string, Json>> = {
 };
 
 /** Veo in the Gemini API: operations without `done` until their end, whose videos are files that need the key. */
-export class VeoFake {
+export class VeoFake extends VendorFake {
   /** Every operation that was taken, in order. */
   readonly operations: VeoOperation[] = [];
-  server!: FakeServer;
 
   private constructor(
     readonly key: string,
     /** The bytes of every file. */
     public video: Uint8Array,
-  ) {}
+  ) {
+    super('/v1beta');
+  }
 
   /** A file is answered with a redirect to its bytes, as the real API does. */
   static async open(key = 'veo-test-key'): Promise<VeoFake> {
-    const fake = new VeoFake(key, await sameMp4());
-    fake.server = await FakeServer.open(fake.routes());
-    return fake;
+    return new VeoFake(key, await sameMp4()).opened();
   }
 
-  /** The base URL, including the path prefix of the routes. */
-  get base(): string {
-    return `${this.server.url}/v1beta`;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  private routes(): readonly FakeRoute[] {
-    const route = (method: string, path: string, of: FakeRoute['of'] & {}, handle: FakeRoute['handle']): FakeRoute => ({
-      method,
-      path,
-      of,
-      handle: (request) => this.keyProblem(request) ?? handle(request),
-    });
+  protected routes(): readonly FakeRoute[] {
     return [
-      route('GET', '/v1beta/models/:model', 'check', ({ params }) => this.about(params['model'])),
-      route('POST', '/v1beta/models/:method', 'submit', (request) => this.take(request)),
-      route('GET', '/v1beta/models/:model/operations/:id', 'poll', ({ path }) => this.show(path)),
+      this.route('GET', '/models/:model', 'check', ({ params }) => this.about(params['model'])),
+      this.route('POST', '/models/:method', 'submit', (request) => this.take(request)),
+      this.route('GET', '/models/:model/operations/:id', 'poll', ({ path }) => this.show(path)),
       // Faults of outputs are for the request that has the bytes.
-      route('GET', '/v1beta/files/:file', [], ({ path }) => this.file(path)),
-      route('GET', '/download/v1beta/files/:file', 'output', () => this.bytes()),
+      this.route('GET', '/files/:file', [], ({ path }) => this.file(path)),
+      fileRoute('/download/v1beta/files/:file', (request) => this.refused(request) ?? this.bytes()),
     ];
   }
 
-  private keyProblem({ headers }: FakeRequest): FakeAnswer | undefined {
+  protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {
     const given = headers['x-goog-api-key'];
     if (given === undefined)
       return problem(403, 'PERMISSION_DENIED', "Method doesn't allow unregistered callers. Please use API Key.");
