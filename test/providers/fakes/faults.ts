@@ -107,3 +107,13 @@ export class FaultInPlay implements PlannedFault {
     await this.finished;
   }
 }
+
+/** An answer of JSON in place of the vendor's own, before the request is handled. */
+export function jsonFault(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Extract<Fault, { readonly type: 'status' }> {
+  const type = { 'content-type': 'application/json' };
+  return { type: 'status', status, headers: { ...type, ...headers }, body: JSON.stringify(body) };
+}

@@ -3,21 +3,28 @@ import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.js';
 import type { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
-import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
-import { type OpenedProvider, providerContract, WANTED } from '../../../contracts/provider.contract.js';
-import {
-  type OpenedRemoteProvider,
-  type RefusalCase,
-  remoteProviderContract,
-} from '../../../contracts/remote-provider.contract.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { providerContract, WANTED } from '../../../contracts/provider.contract.js';
+import { remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { breakingOff, collected } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { type FakeAnswer, FakeServer } from '../../../providers/fakes/fake-server.js';
-import { closeAnswers, outputsOf, recordingLog, referenceOf } from '../vendor-subject.js';
+import {
+  CAPABILITIES,
+  closeAnswers,
+  expectRefused,
+  failureOf,
+  failuresOf,
+  outputsOf,
+  referenceOf,
+  refusalsOf,
+  settingsFaultOf,
+  vendorForEach,
+  vendorSubject,
+} from '../vendor-subject.js';
 import { a1111At, SETTINGS, task } from './opened-a1111.js';
 
 /*
@@ -26,61 +33,41 @@ import { a1111At, SETTINGS, task } from './opened-a1111.js';
  * Method: settings with one mistake each; the lists of a fake of each kind of server.
  */
 
-const fault = (settings: JsonObject) => a1111Driver.settingsFault?.(settings, IMAGE_PLACE);
+const fault = settingsFaultOf(a1111Driver);
 
 describe('settings of a model of Stable Diffusion web UI', () => {
   it('are those of the tests, and may be none', () => {
-    expect(fault(SETTINGS)).to.equal(undefined);
-    expect(fault({})).to.equal(undefined);
-    expect(optionsFault(a1111Driver.options)).to.equal(undefined);
+    for (const settings of [SETTINGS, {}]) expect(fault(settings)).to.equal(undefined);
   });
 
-  const wrong: readonly (readonly [JsonObject, string])[] = [
-    [{ alwayson_scripts: {} }, 'unknown field "alwayson_scripts".'],
-    [{ references: 'mask' }, 'references must be one of init_images.'],
-    [
-      { override_settings: { samples_format: 'webp' } },
-      'override_settings.samples_format has no effect on an answer; set the format in the options of the server.',
-    ],
-    [
-      { fields: { steps: { parameter: 'steps', type: 'integer', minimum: 1, maximum: 500 } } },
-      'fields.steps must not allow 500: it is a number of type integer from 1 to 150.',
-    ],
-    [
-      { fields: { size: { parameter: 'size', values: { wide: '1024x500' } } } },
-      'fields.size must not allow "1024x500": a size is WIDTHxHEIGHT, two multiples of 8 from 64 to 4096.',
-    ],
-    [
-      { fields: { sampler_name: { parameter: 'sampler', type: 'string', max_length: 20 } } },
-      'fields.sampler_name needs an enum.',
-    ],
-    [{ fields: { tiling: { value: 1 } } }, 'fields.tiling must not allow 1: it is of type boolean.'],
-  ];
-  for (const [settings, sentence] of wrong) {
-    it(`are refused with ${JSON.stringify(settings)}`, () => {
-      expect(fault(settings)).to.equal(sentence);
-    });
-  }
+  it('are refused in one sentence', () => {
+    const field = (name: string, rule: JsonObject): JsonObject => ({ fields: { [name]: rule } });
+    expectRefused(fault, [
+      [{ alwayson_scripts: {} }, 'unknown field "alwayson_scripts".'],
+      [{ references: 'mask' }, 'references must be one of init_images.'],
+      [
+        { override_settings: { samples_format: 'webp' } },
+        'override_settings.samples_format has no effect on an answer; set the format in the options of the server.',
+      ],
+      [
+        field('steps', { parameter: 'steps', type: 'integer', minimum: 1, maximum: 500 }),
+        'fields.steps must not allow 500: it is a number of type integer from 1 to 150.',
+      ],
+      [
+        field('size', { parameter: 'size', values: { wide: '1024x500' } }),
+        'fields.size must not allow "1024x500": a size is WIDTHxHEIGHT, two multiples of 8 from 64 to 4096.',
+      ],
+      [
+        field('sampler_name', { parameter: 'sampler', type: 'string', max_length: 20 }),
+        'fields.sampler_name needs an enum.',
+      ],
+      [field('tiling', { value: 1 }), 'fields.tiling must not allow 1: it is of type boolean.'],
+    ]);
+  });
 
   it('set no field of scripts, files, options or the number of pictures', () => {
-    const others = [
-      'script_name',
-      'alwayson_scripts',
-      'override_settings',
-      'infotext',
-      'styles',
-      'init_images',
-      'mask',
-    ];
-    for (const name of [
-      ...others,
-      'prompt',
-      'n_iter',
-      'batch_size',
-      'save_images',
-      'force_task_id',
-      'refiner_checkpoint',
-    ])
+    const others = 'script_name alwayson_scripts override_settings infotext styles init_images mask prompt n_iter';
+    for (const name of `${others} batch_size save_images force_task_id refiner_checkpoint`.split(' '))
       expect(fault({ fields: { [name]: { value: 'x' } } }), name).to.match(
         /^fields\.\w+ is no field that settings can set/,
       );
@@ -175,11 +162,7 @@ describe('answers of Stable Diffusion web UI', () => {
     return provider;
   }
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const isOpen = (work: Promise<unknown>) =>
-    work.then(
-      () => false,
-      (error: unknown) => error instanceof Error,
-    );
+  const isOpen = async (work: Promise<unknown>) => (await failureOf(work)) instanceof Error;
 
   it('have pictures in the format that the options of the server choose', async () => {
     const { fake, provider } = await openVendor();
@@ -296,31 +279,16 @@ const ALWAYS = [
 const PARAMETERS = ['size', 'seed', 'steps', 'sampler'];
 
 describe('requests to Stable Diffusion web UI', () => {
-  let fake: A1111Fake;
-  let provider: A1111Provider;
-  beforeEach(async () => {
-    fake = await A1111Fake.open();
-    provider = a1111At(fake.url);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
+  const vendor = vendorForEach({ openFake: () => A1111Fake.open(), providerAt: a1111At, task });
 
   /** The outputs are not read, so the abort frees them. */
   const submit = async (wish: Partial<Submission>) => {
     const abort = new AbortController();
-    return provider.submit(task(wish), abort).finally(() => abort.abort());
+    return vendor.provider.submit(task(wish), abort).finally(() => abort.abort());
   };
   const sent = async (wish: Partial<Submission> = {}): Promise<Readonly<Record<string, unknown>>> => {
     expect(await submit(wish)).to.have.property('accepted', true);
-    return fake.taken.at(-1)?.fields ?? {};
-  };
-  const refused = async (wish: Partial<Submission>) => {
-    const answer = await submit(wish);
-    if (answer.accepted) throw new Error('It was accepted.');
-    expect(fake.server.requests, 'requests').to.have.length(0);
-    return answer.failure;
+    return vendor.fake.taken.at(-1)?.fields ?? {};
   };
 
   it('have the fields of the settings, the prompts, as many pictures as were paid for, and an id of ours', async () => {
@@ -343,7 +311,7 @@ describe('requests to Stable Diffusion web UI', () => {
       override_settings: { sd_model_checkpoint: 'v1-5-pruned-emaonly' },
       force_task_id: 'darkroom-7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
     });
-    expect(fake.taken[0]?.route).to.equal('txt2img');
+    expect(vendor.fake.taken[0]?.route).to.equal('txt2img');
   });
 
   it('have no id where the settings say so, and the options that the operator gives', async () => {
@@ -357,7 +325,7 @@ describe('requests to Stable Diffusion web UI', () => {
     const picture = await image('png');
     const { init_images: images } = await sent({ references: [referenceOf(picture)] });
     expect(images).to.deep.equal([Buffer.from(picture).toString('base64')]);
-    expect(fake.taken[0]?.route).to.equal('img2img');
+    expect(vendor.fake.taken[0]?.route).to.equal('img2img');
   });
 
   it('are refused for a reference that is not a picture, or cannot be read completely', async () => {
@@ -371,25 +339,28 @@ describe('requests to Stable Diffusion web UI', () => {
       accepted: false,
       failure: { code: 'PROVIDER_UNAVAILABLE', message: 'A reference file could not be fetched.', mayRetry: true },
     });
-    expect(fake.taken).to.have.length(0);
+    expect(vendor.fake.taken).to.have.length(0);
   });
 
   it('are not made with references that the model does not take', async () => {
     const picture = referenceOf(await image('png'));
-    const { message } = await refused({ references: [picture, picture] });
-    expect(message).to.equal('This model takes one reference file.');
-    const settings = { fields: {} };
-    expect((await refused({ settings, references: [picture] })).message).to.equal(
-      'This model takes no reference files.',
-    );
+    for (const [wish, message] of [
+      [{ references: [picture, picture] }, 'This model takes one reference file.'],
+      [{ settings: { fields: {} }, references: [picture] }, 'This model takes no reference files.'],
+    ] as const)
+      expect(await submit(wish)).to.have.nested.property('failure.message', message);
+    expect(vendor.server.requests).to.have.length(0);
   });
 
   it('are not made for videos, with wrong settings, for values outside of a rule, or for too many pictures', async () => {
-    expect((await refused({ operation: 'video_generation' })).code).to.equal('MODEL_UNAVAILABLE');
-    expect((await refused({ settings: { script_name: 'x' } })).code).to.equal('MODEL_UNAVAILABLE');
-    expect((await refused({ parameters: { sampler: 'k_lms' } })).code).to.equal('INPUT_INVALID');
-    expect((await refused({ parameters: { size: '8192x8192' } })).code).to.equal('INPUT_INVALID');
-    expect((await refused({ outputCount: 101 })).code).to.equal('INPUT_INVALID');
+    for (const [wish, code] of [
+      [{ operation: 'video_generation' }, 'MODEL_UNAVAILABLE'],
+      [{ settings: { script_name: 'x' } }, 'MODEL_UNAVAILABLE'],
+      [{ parameters: { sampler: 'k_lms' } }, 'INPUT_INVALID'],
+      [{ parameters: { size: '8192x8192' } }, 'INPUT_INVALID'],
+      [{ outputCount: 101 }, 'INPUT_INVALID'],
+    ] as const)
+      expect(await vendor.refusedUnsent(wish)).to.equal(code);
   });
 
   it('have no prompt that names a network to load', async () => {
@@ -401,10 +372,9 @@ describe('requests to Stable Diffusion web UI', () => {
       '<<lora:x:1>lora:y:1>',
       '<lora:a\nb>',
     ];
-    for (const text of commands) {
-      expect((await refused({ prompt: text })).code, text).to.equal('INPUT_INVALID');
-      expect((await refused({ negativePrompt: text })).code, text).to.equal('INPUT_INVALID');
-    }
+    for (const text of commands)
+      for (const wish of [{ prompt: text }, { negativePrompt: text }])
+        expect(await vendor.refusedUnsent(wish), text).to.equal('INPUT_INVALID');
   });
 
   it('have every other prompt as it is', async () => {
@@ -412,7 +382,7 @@ describe('requests to Stable Diffusion web UI', () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), async (prompt) => {
         const answer = await submit({ prompt: `:${prompt}` });
-        if (answer.accepted) expect(fake.taken.at(-1)?.fields['prompt']).to.equal(`:${prompt}`);
+        if (answer.accepted) expect(vendor.fake.taken.at(-1)?.fields['prompt']).to.equal(`:${prompt}`);
         else expect(prompt).to.match(/<[^<>:]+:[^>]+>/);
         if (network.test(prompt)) expect(answer.accepted).to.equal(false);
       }),
@@ -433,7 +403,7 @@ describe('requests to Stable Diffusion web UI', () => {
         async (parameters) => {
           const answer = await submit({ parameters });
           if (!answer.accepted) return void expect(answer.failure.code).to.equal('INPUT_INVALID');
-          const { fields = {} } = fake.taken.at(-1) ?? {};
+          const { fields = {} } = vendor.fake.taken.at(-1) ?? {};
           expect([...ALWAYS, ...named]).to.include.members(Object.keys(fields));
           expect(fields['override_settings']).to.deep.equal(SETTINGS['override_settings']);
           expect(fields['prompt']).to.equal('a lighthouse');
@@ -450,102 +420,67 @@ describe('requests to Stable Diffusion web UI', () => {
  */
 
 const KEY = 'studio:word-of-the-contract';
-const PROMISES: ProviderCapabilities = {
-  answersWithOutputs: true,
-  isAskedBy: 'nothing',
-  takesTokenOnce: false,
-  settleMs: 60_000,
-  cancels: 'nothing',
-  maxMaskedReferences: 1,
-  isPaid: false,
-};
+const subjectAt = (vendor: A1111Vendor) =>
+  vendorSubject({
+    openFake: () => A1111Fake.open(vendor, KEY),
+    providerAt: a1111At,
+    tasksOf: (fake) => fake.taken.length,
+    task,
+    key: KEY,
+    keyOf: (word) => `studio:${word}`,
+    endless: {},
+  });
 
-const TASKS = {
-  quick: (token: string) => task({ token }),
-  endless: (token: string) => task({ token }),
-};
-const closers = new WeakMap<OpenedProvider, () => Promise<unknown>>();
-const close = async (opened: OpenedProvider) => void (await closers.get(opened)?.());
-
-async function open(vendor: A1111Vendor): Promise<OpenedRemoteProvider> {
-  const fake = await A1111Fake.open(vendor, KEY);
-  const { log, logged } = recordingLog();
-  const made: { close(): Promise<void> }[] = [fake];
-  const connected = (url = fake.url, key = KEY) => {
-    const provider = a1111At(url, { api_key: key, connect_timeout_seconds: 1 }, log);
-    made.push(provider);
-    return provider;
-  };
-  const opened: OpenedRemoteProvider = {
-    ...TASKS,
-    provider: connected(),
-    server: fake.server,
-    tasks: () => fake.taken.length,
-    secret: KEY,
-    reopened: () => connected(),
-    openedAt: (origin) => connected(origin),
-    openedWithKey: (key) => connected(fake.url, `studio:${key}`),
-    withReference: (token, reference) => task({ token, references: [reference] }),
-    logged,
-  };
-  closers.set(opened, () => Promise.all(made.map((one) => one.close())));
-  return opened;
-}
-
-for (const vendor of ['a1111', 'forge', 'sdnext'] as const) {
+for (const vendor of ['a1111', 'forge', 'sdnext'] as const)
   providerContract({
     name: `a1111 at ${vendor}`,
-    open: () => open(vendor),
-    close,
+    ...subjectAt(vendor),
     supports: { recovery: false, cancellation: false, answersWithOutputs: true },
   });
-}
 
+const detail = (text: string) => ({ detail: text });
 remoteProviderContract({
   name: 'a1111',
-  open: () => open('a1111'),
-  close,
-  supports: { capabilities: PROMISES, cost: false, checksKey: true, readsErrors: true },
-  refusals: [
-    { name: 'a proxy that is full', status: 429, body: {}, code: 'PROVIDER_UNAVAILABLE', because: 'capacity' },
-    refusal(401, 'Incorrect username or password', { code: 'PROVIDER_REJECTED', because: 'not-here' }),
-    { name: 'a proxy that forbids it', status: 403, body: {}, code: 'PROVIDER_REJECTED', because: 'not-here' },
-    refusal(404, 'Sampler not found', { code: 'MODEL_UNAVAILABLE' }),
-    {
-      ...refusal(400, 'Sampler not found', { code: 'MODEL_UNAVAILABLE' }),
-      name: 'a sampler that web UI 1.10 or Forge does not have',
-    },
-    { ...refusal(404, 'Not Found', { code: 'MODEL_UNAVAILABLE', because: 'not-here' }), name: 'no API on this server' },
-    { name: 'no such method', status: 405, body: {}, code: 'MODEL_UNAVAILABLE', because: 'not-here' },
-    {
-      name: 'a field of another type',
-      status: 422,
-      body: { detail: [{ loc: ['body', 'steps'], msg: 'value is not a valid integer', type: 'type_error.integer' }] },
-      code: 'MODEL_UNAVAILABLE',
-    },
-    { name: 'a request that is too large for a proxy', status: 413, body: {}, code: 'INPUT_INVALID' },
-    refusal(500, 'Invalid encoded image', { code: 'INPUT_INVALID' }),
-    refusal(500, 'Invalid image format', { code: 'MODEL_UNAVAILABLE' }),
-    refusal(400, 'Another thing that is wrong', { code: 'PROVIDER_REJECTED' }),
-    {
-      name: 'memory that is short',
-      status: 500,
-      body: {
+  ...subjectAt('a1111'),
+  supports: {
+    capabilities: { ...CAPABILITIES, answersWithOutputs: true, maxMaskedReferences: 1, isPaid: false },
+    cost: false,
+    checksKey: true,
+    readsErrors: true,
+  },
+  refusals: refusalsOf([
+    ['a proxy that is full', 429, {}, 'PROVIDER_UNAVAILABLE', 'capacity'],
+    ['another password', 401, detail('Incorrect username or password'), 'PROVIDER_REJECTED', 'not-here'],
+    ['a proxy that forbids it', 403, {}, 'PROVIDER_REJECTED', 'not-here'],
+    ['a sampler that SD.Next does not have', 404, detail('Sampler not found'), 'MODEL_UNAVAILABLE'],
+    ['a sampler that web UI 1.10 or Forge does not have', 400, detail('Sampler not found'), 'MODEL_UNAVAILABLE'],
+    ['no API on this server', 404, detail('Not Found'), 'MODEL_UNAVAILABLE', 'not-here'],
+    ['no such method', 405, {}, 'MODEL_UNAVAILABLE', 'not-here'],
+    [
+      'a field of another type',
+      422,
+      { detail: [{ loc: ['body', 'steps'], msg: 'value is not a valid integer', type: 'type_error.integer' }] },
+      'MODEL_UNAVAILABLE',
+    ],
+    ['a request that is too large for a proxy', 413, {}, 'INPUT_INVALID'],
+    ['a picture that it cannot read', 500, detail('Invalid encoded image'), 'INPUT_INVALID'],
+    ['a format that it does not have', 500, detail('Invalid image format'), 'MODEL_UNAVAILABLE'],
+    ['anything else', 400, detail('Another thing that is wrong'), 'PROVIDER_REJECTED'],
+    [
+      'memory that is short',
+      500,
+      {
         error: 'OutOfMemoryError',
         detail: '',
         body: '',
         errors: 'CUDA out of memory. Tried to allocate 2.00 GiB /srv/webui/modules/api.py',
       },
-      code: 'INTERNAL_ERROR',
-    },
-  ],
-  failures: [
-    { name: 'the model gives no numbers', task: (_, token) => task({ token, prompt: 'nan' }), code: 'INTERNAL_ERROR' },
-    { name: 'nothing was made', task: (_, token) => task({ token, prompt: 'nothing' }), code: 'INTERNAL_ERROR' },
-  ],
+      'INTERNAL_ERROR',
+    ],
+  ]),
+  failures: failuresOf(task, [
+    ['nan', 'INTERNAL_ERROR', 'the model gives no numbers'],
+    ['nothing', 'INTERNAL_ERROR', 'nothing was made'],
+  ]),
   partial: { task: (_, token) => task({ token, prompt: 'fewer', outputCount: 2 }), outputs: 1 },
 });
-
-function refusal(status: number, detail: string, is: Pick<RefusalCase, 'code' | 'because'>): RefusalCase {
-  return { name: `${status} ${detail}`, status, body: { detail }, ...is };
-}

@@ -2,19 +2,25 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
 import type { CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
-import { optionsFault } from '../../../../apps/config/option-schema.js';
-import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { type OpenedProvider, providerContract, WANTED } from '../../../contracts/provider.contract.js';
-import { remoteProviderContract, type RemoteProviderSubject } from '../../../contracts/remote-provider.contract.js';
 import { collected, inPieces } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { decodedPicture, maskedPicture, maskedReference, pixelAt } from '../../../fixtures/marked-media.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
 import { isCogReady } from '../../../servers/readiness.js';
 import { cogServer, orSkip } from '../../../servers/servers.js';
-import { vendorSubject } from '../vendor-subject.js';
+import {
+  CAPABILITIES,
+  expectChecked,
+  expectRefused,
+  failuresOf,
+  halfOf,
+  proveContracts,
+  refusalsOf,
+  settingsFaultOf,
+  vendorSubject,
+} from '../vendor-subject.js';
 import { cogAt, SETTINGS, task } from './opened-cog.js';
 
 /*
@@ -23,47 +29,35 @@ import { cogAt, SETTINGS, task } from './opened-cog.js';
  * Method: settings with one mistake each; a server that answers as a real container was measured to.
  */
 
-const fault = (settings: JsonObject) => cogDriver.settingsFault?.(settings, IMAGE_PLACE);
+const fault = settingsFaultOf(cogDriver);
 
 describe('settings of a model in a container of Cog', () => {
   it('are refused in one sentence', () => {
     expect(fault(SETTINGS)).to.equal(undefined);
-    const wrong: readonly (readonly [JsonObject, RegExp])[] = [
+    expectRefused(fault, [
       [{ fields: {} }, /output/],
       [{ ...SETTINGS, output: { media_type: 'video/webm' } }, /^"video\/webm" cannot be delivered/],
-      [{ ...SETTINGS, fields: { image: { value: 'x' } } }, /^The field image of the input is given twice\.$/],
+      [{ ...SETTINGS, fields: { image: { value: 'x' } } }, 'The field image of the input is given twice.'],
       [{ ...SETTINGS, prompt_field: 'weights' }, /^prompt_field must not be weights: users must not write/],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
-    ];
-    for (const [settings, sentence] of wrong) {
-      expect(fault(settings), JSON.stringify(settings)).to.match(sentence);
-      expect(fault(settings)).to.match(/^[^\n]+\.$/);
-    }
+    ]);
   });
 });
 
 describe('the driver for containers of Cog', () => {
-  it('has options that a driver may have', () => {
-    expect(optionsFault(cogDriver.options)).to.equal(undefined);
-  });
-
   it('says how the container is', async () => {
     const fake = await CogFake.open();
-    const provider = cogAt(fake.base);
-    const states: readonly (readonly [object, readonly string[]])[] = [
+    for (const [health, faults] of [
       [{ status: 'READY' }, []],
       [{ status: 'BUSY' }, []],
       [{ status: 'STARTING' }, ['The model is still being set up.']],
       [{ status: 'SETUP_FAILED' }, ['The setup of the model has failed; see the log of the container.']],
       [{ status: 'UNHEALTHY' }, ['The model is not healthy, and takes no tasks until its container is started again.']],
       [{ state: 'up' }, [`${fake.base} is no container of Cog; check base_url.`]],
-    ];
-    for (const [health, faults] of states) {
+    ] as const) {
       fake.health = health;
-      expect((await provider.check([], WANTED)).faults, JSON.stringify(health)).to.deep.equal(faults);
+      await expectChecked(fake, cogAt, [[fake.base, {}, [], faults]]);
     }
-    expect(fake.server.posts).to.equal(0);
-    await provider.close();
     await fake.close();
   });
 });
@@ -198,7 +192,7 @@ async function untilBusy(url: string): Promise<void> {
  * Method: the shared contracts against a server that answers as a real container was measured to.
  */
 
-const subject: RemoteProviderSubject = {
+proveContracts({
   name: 'cog',
   ...vendorSubject({
     openFake: () => CogFake.open(),
@@ -208,11 +202,9 @@ const subject: RemoteProviderSubject = {
   }),
   supports: {
     capabilities: {
+      ...CAPABILITIES,
       answersWithOutputs: true,
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
       settleMs: 30_000,
-      cancels: 'nothing',
       maxMaskedReferences: 1,
       isPaid: false,
     },
@@ -220,41 +212,34 @@ const subject: RemoteProviderSubject = {
     checksKey: false,
     readsErrors: true,
   },
-  refusals: [
-    {
-      name: 'it is busy',
-      status: 409,
-      body: { error: 'At capacity - all prediction slots busy', status: 'failed' },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
-    {
-      name: 'its model is being set up',
-      status: 503,
-      body: { error: 'Setup has not finished yet. Wait until it has finished.', status: 'failed' },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
-    {
-      name: 'an input that does not fit',
-      status: 422,
-      body: { detail: [{ loc: ['body', 'input', 'n'], msg: 'must be less than or equal to 4', type: 'value_error' }] },
-      code: 'INPUT_INVALID',
-    },
-    { name: 'another server', status: 404, body: {}, code: 'MODEL_UNAVAILABLE', because: 'not-here' },
-  ],
-  failures: [
-    {
-      name: 'the picture is withheld',
-      code: 'CONTENT_REJECTED_OUTPUT',
-      task: (_, token) => task({ token, prompt: 'withheld' }),
-    },
-    { name: 'the model throws', code: 'INTERNAL_ERROR', task: (_, token) => task({ token, prompt: 'broken' }) },
-    { name: 'its process dies', code: 'INTERNAL_ERROR', task: (_, token) => task({ token, prompt: 'crash' }) },
-    { name: 'nothing is made', code: 'INTERNAL_ERROR', task: (_, token) => task({ token, prompt: 'nothing' }) },
-  ],
-  partial: { outputs: 1, task: (_, token) => task({ token, prompt: 'half', parameters: { n: 2 }, outputCount: 2 }) },
-};
-
-providerContract({ ...subject, supports: { recovery: false, cancellation: false, answersWithOutputs: true } });
-remoteProviderContract(subject);
+  refusals: refusalsOf([
+    [
+      'it is busy',
+      409,
+      { error: 'At capacity - all prediction slots busy', status: 'failed' },
+      'PROVIDER_UNAVAILABLE',
+      'capacity',
+    ],
+    [
+      'its model is being set up',
+      503,
+      { error: 'Setup has not finished yet. Wait until it has finished.', status: 'failed' },
+      'PROVIDER_UNAVAILABLE',
+      'capacity',
+    ],
+    [
+      'an input that does not fit',
+      422,
+      { detail: [{ loc: ['body', 'input', 'n'], msg: 'must be less than or equal to 4', type: 'value_error' }] },
+      'INPUT_INVALID',
+    ],
+    ['another server', 404, {}, 'MODEL_UNAVAILABLE', 'not-here'],
+  ]),
+  failures: failuresOf(task, [
+    ['withheld', 'CONTENT_REJECTED_OUTPUT', 'the picture is withheld'],
+    ['broken', 'INTERNAL_ERROR', 'the model throws'],
+    ['crash', 'INTERNAL_ERROR', 'its process dies'],
+    ['nothing', 'INTERNAL_ERROR', 'nothing is made'],
+  ]),
+  partial: halfOf(task),
+});

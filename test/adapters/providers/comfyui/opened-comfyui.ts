@@ -12,7 +12,7 @@ import { streamOf } from '../../../fixtures/byte-streams.js';
 import { SILENT } from '../../../fixtures/memory-stores.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
 import type { FakeServer } from '../../../providers/fakes/fake-server.js';
-import { defaultsOf } from '../vendor-subject.js';
+import { defaultsOf, sampleTask } from '../vendor-subject.js';
 import { folderWith, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
 
 export interface ComfyUiWishes {
@@ -90,20 +90,13 @@ export async function openStudio(
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
+  return sampleTask({
     modelKey: 'still',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: {},
-    references: [],
     settings: STILL_SETTINGS,
     token: randomUUID(),
-    outputCount: 1,
     timeLeftMs: 90_000,
     ...wish,
-  };
+  });
 }
 
 export function reference(bytes: Uint8Array, wish: Partial<ProviderReference> = {}): ProviderReference {

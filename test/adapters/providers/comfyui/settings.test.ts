@@ -11,17 +11,25 @@ import type { Json, JsonObject } from '../../../../core/json.js';
 import { SENDS_NOTHING } from '../../../fixtures/settings-place.js';
 import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './workflows.js';
 
-const SIZES: JsonObject = { width: [{ node: '1', input: 'width' }], height: [{ node: '1', input: 'height' }] };
+/** The target of a parameter: an input of a node. */
+const to = (node: string, input: string, more: JsonObject = {}): Json => [{ node, input, ...more }];
+const SIZES: JsonObject = { width: to('1', 'width'), height: to('1', 'height') };
 
 function withInputs(inputs: JsonObject, more: JsonObject = {}): JsonObject {
   return { workflow: 'still.json', inputs: { prompt: PROMPT, ...inputs }, ...more };
+}
+
+/** Settings of a workflow that has no place for the prompt. */
+function promptless(workflow: string, outputs?: Json): JsonObject {
+  return { workflow, inputs: { prompt: [] }, ...(outputs === undefined ? {} : { outputs }) };
 }
 
 function withNode(workflow: JsonObject, id: string, classType: string, inputs: JsonObject): JsonObject {
   return { ...workflow, [id]: { class_type: classType, inputs } };
 }
 
-const SAVE_LINKED: Json = ['1', 0];
+const saving = (classType: string, inputs: JsonObject): JsonObject =>
+  withNode(STILL, '4', classType, { images: ['1', 0], ...inputs });
 
 const FILES = {
   ...WORKFLOWS,
@@ -32,222 +40,168 @@ const FILES = {
   'classless.json': '{"1": {"inputs": {}}}',
   'dangling.json': withNode({}, '4', 'SaveImage', { images: ['77', 0], filename_prefix: 'x' }),
   'saveless.json': withNode({}, '2', 'PrimitiveStringMultiline', { value: '' }),
-  'webm.json': withNode(STILL, '4', 'SaveWEBM', { images: SAVE_LINKED, filename_prefix: 'x' }),
-  'hevc.json': withNode(STILL, '4', 'VHS_VideoCombine', {
-    images: SAVE_LINKED,
-    filename_prefix: 'x',
-    format: 'video/h265-mp4',
-  }),
-  'preview.json': withNode(STILL, '4', 'VHS_VideoCombine', {
-    images: SAVE_LINKED,
-    filename_prefix: 'x',
-    format: 'video/h264-mp4',
-    save_output: false,
-  }),
-  'foreign.json': withNode(STILL, '4', 'Image Save', { images: SAVE_LINKED, output_path: 'x', start: 'y' }),
+  'webm.json': saving('SaveWEBM', { filename_prefix: 'x' }),
+  'hevc.json': saving('VHS_VideoCombine', { filename_prefix: 'x', format: 'video/h265-mp4' }),
+  'preview.json': saving('VHS_VideoCombine', { filename_prefix: 'x', format: 'video/h264-mp4', save_output: false }),
+  'foreign.json': saving('Image Save', { output_path: 'x', start: 'y' }),
   'places.json': withNode(STILL, '12', 'Reader', { file_path: '/etc/passwd', image_url: 'x', text: 'x' }),
 };
 
-interface Refused {
-  readonly of: string;
-  readonly settings: JsonObject;
-  readonly modality?: Modality;
-  readonly fault: string;
-}
+const NOT_SET = 'names a file or a place, which clients may not set.';
 
-const REFUSED: readonly Refused[] = [
-  { of: 'no workflow', settings: { inputs: { prompt: PROMPT } }, fault: 'workflow is required.' },
-  { of: 'no prompt', settings: { workflow: 'still.json', inputs: {} }, fault: 'inputs.prompt is required.' },
-  { of: 'an unknown key', settings: withInputs({}, { graph: {} }), fault: 'unknown field "graph".' },
-  {
-    of: 'a misspelt key, which is named too',
-    settings: { workflow: 'still.json', input: { prompt: PROMPT } },
-    fault: 'inputs is required; unknown field "input".',
-  },
-  {
-    of: 'a missing file',
-    settings: { workflow: 'none.json', inputs: { prompt: PROMPT } },
-    fault: 'There is no file none.json in FOLDER.',
-  },
-  {
-    of: 'a folder',
-    settings: { workflow: '.', inputs: { prompt: PROMPT } },
-    fault: 'The file . in FOLDER cannot be read.',
-  },
-  {
-    of: 'the format of the editor',
-    settings: { workflow: 'editor.json', inputs: { prompt: PROMPT } },
-    fault:
-      'editor.json: The workflow is in the format of the editor; export it in API format, in ComfyUI with Workflow > Export (API).',
-  },
-  {
-    of: 'a list',
-    settings: { workflow: 'list.json', inputs: { prompt: [] } },
-    fault: 'list.json: The workflow must be an object of nodes.',
-  },
-  {
-    of: 'broken JSON',
-    settings: { workflow: 'broken.json', inputs: { prompt: [] } },
-    fault: 'broken.json: The workflow is not JSON: see line 1, column 8.',
-  },
-  {
-    of: 'no nodes',
-    settings: { workflow: 'empty.json', inputs: { prompt: [] } },
-    fault: 'empty.json: The workflow has no nodes.',
-  },
-  {
-    of: 'a node without a class',
-    settings: { workflow: 'classless.json', inputs: { prompt: [] } },
-    fault: 'classless.json: Node 1 of the workflow needs a class_type and inputs.',
-  },
-  {
-    of: 'a link to nothing',
-    settings: { workflow: 'dangling.json', inputs: { prompt: [] } },
-    fault: 'dangling.json: The input images of node 4 (SaveImage) is linked to node 77, which is missing.',
-  },
-  {
-    of: 'a node that is not there',
-    settings: withInputs({ seed: [{ node: '99', input: 'seed' }] }),
-    fault: 'inputs.seed names node 99, which the workflow does not have.',
-  },
-  {
-    of: 'an input that is not there',
-    settings: withInputs({ seed: [{ node: '1', input: 'seed' }] }),
-    fault: 'inputs.seed: the node 1 (EmptyImage) has no input seed.',
-  },
-  {
-    of: 'an input that is linked',
-    settings: withInputs({ picture: [{ node: '4', input: 'images' }] }),
-    fault: 'inputs.picture: the input images of node 4 (SaveImage) must have a value of its own in the workflow.',
-  },
-  {
-    of: 'a prompt for a number',
-    settings: { workflow: 'still.json', inputs: { prompt: [{ node: '1', input: 'width' }] } },
-    fault: 'inputs.prompt: the input width of node 1 (EmptyImage) must have a text of its own in the workflow.',
-  },
-  {
-    of: 'a size for a text',
-    settings: withInputs({ size: { ...SIZES, height: [{ node: '2', input: 'value' }] } }),
-    fault:
-      'inputs.size.height: the input value of node 2 (PrimitiveStringMultiline) must have a number of its own in the workflow.',
-  },
-  {
-    of: 'a file for a number',
-    settings: withInputs({ reference_image: [{ node: '1', input: 'width' }] }),
-    fault:
-      'inputs.reference_image: the input width of node 1 (EmptyImage) must have a text of its own in the workflow.',
-  },
-  {
-    of: 'one input twice',
-    settings: withInputs({ n: [{ node: '1', input: 'width' }], size: SIZES }),
-    fault: 'inputs.size.width: the input width of node 1 (EmptyImage) is there twice.',
-  },
-  {
-    of: 'a sum with a text',
-    settings: withInputs({}, { inputs: { prompt: [{ node: '2', input: 'value', times: 2 }] } }),
-    fault:
-      'inputs.prompt: the input value of node 2 (PrimitiveStringMultiline) is not a number, so it has no times, plus, minimum and maximum.',
-  },
-  {
-    of: 'a length of a number',
-    settings: withInputs({ n: [{ node: '1', input: 'batch_size', max_length: 3 }] }),
-    fault:
-      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
-  },
-  {
-    of: 'a number that may load',
-    settings: withInputs({ n: [{ node: '1', input: 'batch_size', may_load: true }] }),
-    fault:
-      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
-  },
-  {
-    of: 'bounds that exclude each other',
-    settings: withInputs({ n: [{ node: '1', input: 'batch_size', minimum: 3, maximum: 2 }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) has a minimum above its maximum.',
-  },
-  {
-    of: 'a prefix that clients set',
-    settings: withInputs({ name: [{ node: '4', input: 'filename_prefix' }] }),
-    fault:
-      'inputs.name: the input filename_prefix of node 4 (SaveImage) names a file or a place, which clients may not set.',
-  },
-  {
-    of: 'a file of the server that clients choose',
-    settings: { workflow: 'edit.json', inputs: { prompt: PROMPT, picture: [{ node: '8', input: 'image' }] } },
-    fault: 'inputs.picture: the input image of node 8 (LoadImage) names a file or a place, which clients may not set.',
-  },
-  ...['file_path', 'image_url'].map((input) => ({
-    of: `a prompt for ${input}`,
-    settings: { workflow: 'places.json', inputs: { prompt: [{ node: '12', input }] } },
-    fault: `inputs.prompt: the input ${input} of node 12 (Reader) names a file or a place, which clients may not set.`,
-  })),
-  {
-    of: 'no node that saves',
-    settings: { workflow: 'saveless.json', inputs: { prompt: [] } },
-    fault: 'The workflow has no node that is known to save images or videos; name the ones it has in outputs.',
-  },
-  {
-    of: 'WebM',
-    settings: { workflow: 'webm.json', inputs: { prompt: [] } },
-    fault:
-      'The node 4 (SaveWEBM) saves WebM, which cannot be delivered; save images by a SaveImage node, or videos by a SaveVideo node.',
-  },
-  {
-    of: 'a codec that is not delivered',
-    settings: { workflow: 'hevc.json', inputs: { prompt: [] } },
-    modality: 'video',
-    fault:
-      'The node 4 (VHS_VideoCombine): "video/h265-mp4" cannot be delivered: a video is delivered as MP4 with H.264, AV1 or VP9.',
-  },
-  {
-    of: 'a preview of a video',
-    settings: { workflow: 'preview.json', inputs: { prompt: [] } },
-    modality: 'video',
-    fault: 'The node 4 (VHS_VideoCombine): save_output is off, so it saves nothing.',
-  },
-  {
-    of: 'pictures of a model for videos',
-    settings: STILL_SETTINGS,
-    modality: 'video',
-    fault: 'The node 4 (SaveImage) saves images, and the model makes videos; name the nodes to deliver in outputs.',
-  },
-  {
-    of: 'an output that is not there',
-    settings: withInputs({}, { outputs: [{ node: '99' }] }),
-    fault: 'outputs names node 99, which the workflow does not have.',
-  },
-  {
-    of: 'an output of an unknown class without its prefix',
-    settings: { workflow: 'foreign.json', inputs: { prompt: [] }, outputs: [{ node: '4' }] },
-    fault: 'outputs: the node 4 (Image Save) needs a prefix, its input that begins the names of its files.',
-  },
-  {
-    of: 'a prefix that the output does not have',
-    settings: { workflow: 'foreign.json', inputs: { prompt: [] }, outputs: [{ node: '4', prefix: 'images' }] },
-    fault: 'outputs: the node 4 (Image Save) has no input images with a text.',
-  },
+const REFUSED: readonly (readonly [of: string, settings: JsonObject, fault: string, modality?: Modality])[] = [
+  ['no workflow', { inputs: { prompt: PROMPT } }, 'workflow is required.'],
+  ['no prompt', { workflow: 'still.json', inputs: {} }, 'inputs.prompt is required.'],
+  ['an unknown key', withInputs({}, { graph: {} }), 'unknown field "graph".'],
+  [
+    'a misspelt key, which is named too',
+    { workflow: 'still.json', input: { prompt: PROMPT } },
+    'inputs is required; unknown field "input".',
+  ],
+  ['a missing file', withInputs({}, { workflow: 'none.json' }), 'There is no file none.json in FOLDER.'],
+  ['a folder', withInputs({}, { workflow: '.' }), 'The file . in FOLDER cannot be read.'],
+  [
+    'the format of the editor',
+    withInputs({}, { workflow: 'editor.json' }),
+    'editor.json: The workflow is in the format of the editor; export it in API format, in ComfyUI with Workflow > Export (API).',
+  ],
+  ['a list', promptless('list.json'), 'list.json: The workflow must be an object of nodes.'],
+  ['broken JSON', promptless('broken.json'), 'broken.json: The workflow is not JSON: see line 1, column 8.'],
+  ['no nodes', promptless('empty.json'), 'empty.json: The workflow has no nodes.'],
+  [
+    'a node without a class',
+    promptless('classless.json'),
+    'classless.json: Node 1 of the workflow needs a class_type and inputs.',
+  ],
+  [
+    'a link to nothing',
+    promptless('dangling.json'),
+    'dangling.json: The input images of node 4 (SaveImage) is linked to node 77, which is missing.',
+  ],
+  [
+    'a node that is not there',
+    withInputs({ seed: to('99', 'seed') }),
+    'inputs.seed names node 99, which the workflow does not have.',
+  ],
+  [
+    'an input that is not there',
+    withInputs({ seed: to('1', 'seed') }),
+    'inputs.seed: the node 1 (EmptyImage) has no input seed.',
+  ],
+  [
+    'an input that is linked',
+    withInputs({ picture: to('4', 'images') }),
+    'inputs.picture: the input images of node 4 (SaveImage) must have a value of its own in the workflow.',
+  ],
+  [
+    'a prompt for a number',
+    withInputs({ prompt: to('1', 'width') }),
+    'inputs.prompt: the input width of node 1 (EmptyImage) must have a text of its own in the workflow.',
+  ],
+  [
+    'a size for a text',
+    withInputs({ size: { ...SIZES, height: to('2', 'value') } }),
+    'inputs.size.height: the input value of node 2 (PrimitiveStringMultiline) must have a number of its own in the workflow.',
+  ],
+  [
+    'a file for a number',
+    withInputs({ reference_image: to('1', 'width') }),
+    'inputs.reference_image: the input width of node 1 (EmptyImage) must have a text of its own in the workflow.',
+  ],
+  [
+    'one input twice',
+    withInputs({ n: to('1', 'width'), size: SIZES }),
+    'inputs.size.width: the input width of node 1 (EmptyImage) is there twice.',
+  ],
+  [
+    'a sum with a text',
+    withInputs({ prompt: to('2', 'value', { times: 2 }) }),
+    'inputs.prompt: the input value of node 2 (PrimitiveStringMultiline) is not a number, so it has no times, plus, minimum and maximum.',
+  ],
+  ...[{ max_length: 3 }, { may_load: true }].map(
+    (more) =>
+      [
+        `a number with ${JSON.stringify(more)}`,
+        withInputs({ n: to('1', 'batch_size', more) }),
+        'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
+      ] as const,
+  ),
+  [
+    'bounds that exclude each other',
+    withInputs({ n: to('1', 'batch_size', { minimum: 3, maximum: 2 }) }),
+    'inputs.n: the input batch_size of node 1 (EmptyImage) has a minimum above its maximum.',
+  ],
+  [
+    'a prefix that clients set',
+    withInputs({ name: to('4', 'filename_prefix') }),
+    `inputs.name: the input filename_prefix of node 4 (SaveImage) ${NOT_SET}`,
+  ],
+  [
+    'a file of the server that clients choose',
+    withInputs({ picture: to('8', 'image') }, { workflow: 'edit.json' }),
+    `inputs.picture: the input image of node 8 (LoadImage) ${NOT_SET}`,
+  ],
+  ...['file_path', 'image_url'].map(
+    (input) =>
+      [
+        `a prompt for ${input}`,
+        { workflow: 'places.json', inputs: { prompt: to('12', input) } },
+        `inputs.prompt: the input ${input} of node 12 (Reader) ${NOT_SET}`,
+      ] as const,
+  ),
+  [
+    'no node that saves',
+    promptless('saveless.json'),
+    'The workflow has no node that is known to save images or videos; name the ones it has in outputs.',
+  ],
+  [
+    'WebM',
+    promptless('webm.json'),
+    'The node 4 (SaveWEBM) saves WebM, which cannot be delivered; save images by a SaveImage node, or videos by a SaveVideo node.',
+  ],
+  [
+    'a codec that is not delivered',
+    promptless('hevc.json'),
+    'The node 4 (VHS_VideoCombine): "video/h265-mp4" cannot be delivered: a video is delivered as MP4 with H.264, AV1 or VP9.',
+    'video',
+  ],
+  [
+    'a preview of a video',
+    promptless('preview.json'),
+    'The node 4 (VHS_VideoCombine): save_output is off, so it saves nothing.',
+    'video',
+  ],
+  [
+    'pictures of a model for videos',
+    STILL_SETTINGS,
+    'The node 4 (SaveImage) saves images, and the model makes videos; name the nodes to deliver in outputs.',
+    'video',
+  ],
+  [
+    'an output that is not there',
+    withInputs({}, { outputs: [{ node: '99' }] }),
+    'outputs names node 99, which the workflow does not have.',
+  ],
+  [
+    'an output of an unknown class without its prefix',
+    promptless('foreign.json', [{ node: '4' }]),
+    'outputs: the node 4 (Image Save) needs a prefix, its input that begins the names of its files.',
+  ],
+  [
+    'a prefix that the output does not have',
+    promptless('foreign.json', [{ node: '4', prefix: 'images' }]),
+    'outputs: the node 4 (Image Save) has no input images with a text.',
+  ],
 ];
 
-const TAKEN: readonly { readonly of: string; readonly settings: JsonObject; readonly modality?: Modality }[] = [
-  { of: 'pictures', settings: STILL_SETTINGS },
-  { of: 'a video', settings: VIDEO_SETTINGS, modality: 'video' },
-  {
-    of: 'a prompt that may load files of the server',
-    settings: { workflow: 'still.json', inputs: { prompt: [{ ...PROMPT[0]!, may_load: true }] } },
-  },
-  { of: 'a value that goes nowhere', settings: withInputs({ format: [] }) },
-  {
-    of: 'a node of another class with its prefix',
-    settings: { workflow: 'foreign.json', inputs: { prompt: [] }, outputs: [{ node: '4', prefix: 'start' }] },
-  },
-  {
-    of: 'seconds as frames',
-    settings: {
-      workflow: 'video.json',
-      inputs: { prompt: PROMPT, duration_seconds: [{ node: '1', input: 'batch_size', times: 8, plus: 1 }] },
-    },
-    modality: 'video',
-  },
+const SECONDS = to('1', 'batch_size', { times: 8, plus: 1 });
+const TAKEN: readonly (readonly [of: string, settings: JsonObject, modality?: Modality])[] = [
+  ['pictures', STILL_SETTINGS],
+  ['a video', VIDEO_SETTINGS, 'video'],
+  ['a prompt that may load files of the server', withInputs({ prompt: [{ ...PROMPT[0]!, may_load: true }] })],
+  ['a value that goes nowhere', withInputs({ format: [] })],
+  ['a node of another class with its prefix', promptless('foreign.json', [{ node: '4', prefix: 'start' }])],
+  ['seconds as frames', withInputs({ duration_seconds: SECONDS }, { workflow: 'video.json' }), 'video'],
 ];
 
 describe('settings of models on ComfyUI', () => {
@@ -264,10 +218,10 @@ describe('settings of models on ComfyUI', () => {
       .settingsFault?.(settings, { options, catalogFolder: folder, modality, ...SENDS_NOTHING, ...sent })
       ?.replace(folder, 'FOLDER');
 
-  for (const { of, settings, modality, fault } of REFUSED)
+  for (const [of, settings, fault, modality] of REFUSED)
     it(`are refused with ${of}`, () => expect(faultOf(settings, modality)).to.equal(fault));
 
-  for (const { of, settings, modality } of TAKEN)
+  for (const [of, settings, modality] of TAKEN)
     it(`are taken with ${of}`, () => expect(faultOf(settings, modality)).to.equal(undefined));
 
   it('are refused without a place for a parameter of the model, unless the place is nowhere on purpose', () => {

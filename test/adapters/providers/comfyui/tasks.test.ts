@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { AnswerUnreadable, jobOf, jobOfHistory } from '../../../../adapters/providers/comfyui/job.js';
 import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import { jsonFault } from '../../../providers/fakes/faults.js';
+import { failureOf } from '../vendor-subject.js';
 import { openStudio, postsTo, type Studio, task } from './opened-comfyui.js';
 import { LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
 
@@ -23,10 +25,17 @@ describe('tasks on ComfyUI servers', () => {
     await Promise.all(more.splice(0).map((fake) => fake.close()));
   });
 
-  async function another(): Promise<ComfyUiFake> {
-    const fake = await ComfyUiFake.open();
+  async function another(version = '0.33.0'): Promise<ComfyUiFake> {
+    const fake = await ComfyUiFake.open({ version });
     more.push(fake);
     return fake;
+  }
+
+  /** Submits a task of the studio, and polls it until it is over. */
+  async function ended(wish: Parameters<typeof task>[0] = {}, { provider }: Pick<Studio, 'provider'> = studio) {
+    const submission = task(wish);
+    const taken = await submitted(provider, submission);
+    return { submission, taken, last: (await reportsUntilOver(provider, taken, submission)).at(-1)! };
   }
 
   it('are submitted with their token as id, an own client, and the nodes to run', async () => {
@@ -62,15 +71,13 @@ describe('tasks on ComfyUI servers', () => {
     it(`are found in a history of version ${version} that has NaN in it`, async () => {
       await studio.close();
       studio = await openStudio({ version });
-      const { provider, folder } = studio;
       const still = WORKFLOWS['still.json'];
       writeFileSync(
-        join(folder, 'new.json'),
+        join(studio.folder, 'new.json'),
         JSON.stringify({ ...still, 2: { class_type: 'AlwaysNewText', inputs: { value: 'a text' } } }),
       );
-      const submission = task({ settings: { ...STILL_SETTINGS, workflow: 'new.json' } });
-      const reference = await submitted(provider, submission);
-      expect((await reportsUntilOver(provider, reference, submission)).at(-1)!.state).to.equal('succeeded');
+      const { last } = await ended({ settings: { ...STILL_SETTINGS, workflow: 'new.json' } });
+      expect(last.state).to.equal('succeeded');
     });
 
   it('are refused with one sentence where a text would load a file of the server, and nothing is sent', async () => {
@@ -94,8 +101,7 @@ describe('tasks on ComfyUI servers', () => {
   });
 
   it('pass over a server that is down or too old', async () => {
-    const [down, old, good] = [await another(), await ComfyUiFake.open({ version: '0.3.56' }), await another()];
-    more.push(old);
+    const [down, old, good] = [await another(), await another('0.3.56'), await another()];
     await down.close();
     const provider = studio.another({ servers: [down.url, old.url, good.url] });
     expect(await submitted(provider, task())).to.match(new RegExp(`@${good.url}$`));
@@ -114,8 +120,7 @@ describe('tasks on ComfyUI servers', () => {
   });
 
   it('are refused where all servers are full, or all are too old', async () => {
-    const old = await ComfyUiFake.open({ version: '0.3.44' });
-    more.push(old);
+    const old = await another('0.3.44');
     studio.fake.queue.occupy();
     const full = studio.another({ options: { max_queue: 1 } });
     expect(await full.submit(task(), WANTED)).to.include({ accepted: false, because: 'capacity' });
@@ -160,8 +165,7 @@ describe('tasks on ComfyUI servers', () => {
   });
 
   it('are not stopped in progress by a server that would stop whatever runs', async () => {
-    const old = await ComfyUiFake.open({ version: '0.3.56' });
-    more.push(old);
+    const old = await another('0.3.56');
     const provider = studio.another({ servers: [old.url] });
     await provider.cancel(`${randomUUID()}@${old.url}`, STILL_SETTINGS, WANTED);
     expect(old.server.requests.filter(({ path }) => path === '/interrupt')).to.have.length(0);
@@ -171,9 +175,8 @@ describe('tasks on ComfyUI servers', () => {
     it(`deliver their files after a restart of a server of version ${version}, and are lost where there are none`, async () => {
       const older = await openStudio({ version });
       const { provider, fake } = older;
-      const [done, waiting] = [task({ parameters: { n: 2 } }), task()];
-      const taken = await submitted(provider, done);
-      const before = (await reportsUntilOver(provider, taken, done)).at(-1)!;
+      const waiting = task();
+      const { submission: done, taken, last: before } = await ended({ parameters: { n: 2 } }, older);
       const bytes = await bytesOf(provider.output(taken, 1, done.settings, WANTED));
       fake.queue.isHeld = true;
       const lost = await submitted(provider, waiting);
@@ -190,14 +193,12 @@ describe('tasks on ComfyUI servers', () => {
     });
 
   const PAGE = { 'content-type': 'text/html; charset=utf-8' };
-  const missing = (headers: Readonly<Record<string, string>>, body: string) =>
-    ({ type: 'status', status: 404, headers, body }) as const;
   const OF_PROXIES = [
-    missing(PAGE, '<html>404</html>'),
-    missing({ 'content-type': 'application/json' }, '{"message":"no Route matched with those values"}'),
-    missing({ 'content-type': 'application/json' }, '{"error":"Not found"}'),
-    missing({ 'content-type': 'text/plain' }, 'default backend - 404'),
-  ];
+    { type: 'status', status: 404, headers: PAGE, body: '<html>404</html>' },
+    jsonFault(404, { message: 'no Route matched with those values' }),
+    jsonFault(404, { error: 'Not found' }),
+    { type: 'status', status: 404, headers: { 'content-type': 'text/plain' }, body: 'default backend - 404' },
+  ] as const;
 
   it('are not missed because of the 404 of a proxy, whichever route it answers', async () => {
     const { provider, fake } = studio;
@@ -214,9 +215,7 @@ describe('tasks on ComfyUI servers', () => {
   it('are found by queue and history where a proxy has a page for a route that an older server lacks', async () => {
     const older = await openStudio({ version: '0.3.64' });
     const { provider, fake } = older;
-    const submission = task();
-    const taken = await submitted(provider, submission);
-    await reportsUntilOver(provider, taken, submission);
+    const { submission, taken } = await ended({}, older);
     for (const fault of OF_PROXIES) {
       fake.server.plan(fault, { path: /^\/api\/jobs/ });
       const other = older.another();
@@ -232,9 +231,7 @@ describe('tasks on ComfyUI servers', () => {
 
   it('are not missed, and have no files, because of a page in the place of their files after a restart', async () => {
     const { provider, fake } = studio;
-    const submission = task();
-    const taken = await submitted(provider, submission);
-    const before = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+    const { submission, taken, last: before } = await ended();
     fake.queue.restart();
     for (const status of [200, 404, 401]) {
       fake.server.plan({ type: 'status', status, headers: PAGE }, { method: 'HEAD' });
@@ -262,9 +259,8 @@ describe('tasks on ComfyUI servers', () => {
 
   it('deliver no file of another task, no preview, and nothing outside their folder', async () => {
     const { provider, fake } = studio;
-    const [submission, other] = [task(), task()];
-    const taken = await submitted(provider, submission);
-    await reportsUntilOver(provider, taken, submission);
+    const other = task();
+    const { submission, taken } = await ended();
     const entry = fake.queue.history.get(submission.token)!;
     const own = `darkroom/${submission.token}`;
     const listed = [
@@ -292,9 +288,7 @@ describe('tasks on ComfyUI servers', () => {
 
   it('deliver the files they made, though the workflow was changed since', async () => {
     const { provider, folder } = studio;
-    const submission = task();
-    const taken = await submitted(provider, submission);
-    const before = (await reportsUntilOver(provider, taken, submission)).at(-1);
+    const { submission, taken, last: before } = await ended();
     writeFileSync(join(folder, 'still.json'), JSON.stringify(WORKFLOWS['edit.json']));
     expect(await provider.poll(taken, submission.settings, WANTED)).to.deep.equal(before);
     expect((await bytesOf(provider.output(taken, 0, submission.settings, WANTED))).byteLength).to.be.greaterThan(0);
@@ -304,17 +298,9 @@ describe('tasks on ComfyUI servers', () => {
     const { provider, folder, log, fake } = studio;
     rmSync(join(folder, 'still.json'));
     expect(await provider.submit(task(), WANTED)).to.have.nested.property('failure.code', 'MODEL_UNAVAILABLE');
-    expect(log.lines).to.deep.equal([
-      [
-        'provider refused a task',
-        {
-          provider: 'comfyui',
-          because: 'settings',
-          model: 'still',
-          reason: `There is no file still.json in ${folder}.`,
-        },
-      ],
-    ]);
+    const reason = `There is no file still.json in ${folder}.`;
+    const about = { provider: 'comfyui', because: 'settings', model: 'still', reason };
+    expect(log.lines).to.deep.equal([['provider refused a task', about]]);
     expect(fake.server.requests).to.have.length(0);
   });
 
@@ -334,13 +320,11 @@ describe('tasks on ComfyUI servers', () => {
   });
 
   it('of unknown faults are distinguished in the log by known names only', async () => {
-    const { provider, fake, log } = studio;
-    fake.queue.breakage = { node: '1', exceptionType: 'torch.OutOfMemoryError' };
-    const submission = task();
-    const taken = await submitted(provider, submission);
-    await reportsUntilOver(provider, taken, submission);
-    fake.queue.breakage = { node: '1', exceptionType: '/root/secret token=abc' };
-    await reportsUntilOver(provider, await submitted(provider, task()), submission);
+    const { fake, log } = studio;
+    for (const exceptionType of ['torch.OutOfMemoryError', '/root/secret token=abc']) {
+      fake.queue.breakage = { node: '1', exceptionType };
+      await ended();
+    }
     expect(log.lines.map(([, { code, at }]) => [code, at])).to.deep.equal([
       ['torch.OutOfMemoryError', 'node 1 (EmptyImage)'],
       [null, 'node 1 (EmptyImage)'],
@@ -349,22 +333,10 @@ describe('tasks on ComfyUI servers', () => {
 
   it('of two that are equal are made from the workflow and own prefixes', async () => {
     const settings = { workflow: 'still.json', inputs: { prompt: PROMPT } };
-    const made = [];
-    for (let count = 0; count < 2; count += 1) {
-      const submission = task({ settings });
-      const taken = await submitted(studio.provider, submission);
-      made.push((await reportsUntilOver(studio.provider, taken, submission)).at(-1));
-    }
+    const made = [(await ended({ settings })).last, (await ended({ settings })).last];
     expect(made[1]).to.deep.equal(made[0]).and.to.have.property('outputs').with.length(1);
   });
 });
-
-async function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
 
 /*
  * Goal: a server's answer about a task is interpreted correctly, and anything else is an error and never a state.
@@ -382,15 +354,25 @@ describe('a job of a ComfyUI server', () => {
   const read = (job: object) => jobOf(TOKEN, { id: TOKEN, ...job });
 
   it('is read from the route for jobs', () => {
-    expect(read({ status: 'pending' })).to.deep.equal({ state: 'queued' });
-    expect(read({ status: 'in_progress' })).to.deep.equal({ state: 'running' });
-    expect(read({ status: 'completed', outputs: OUTPUTS })).to.deep.equal({ state: 'completed', files: [READ] });
-    expect(read({ status: 'cancelled', outputs: {} })).to.deep.equal({ state: 'cancelled', files: [] });
-    expect(read({ status: 'failed', execution_error: { node_id: '8', exception_type: 'ValueError' } })).to.deep.equal({
-      state: 'failed',
-      error: { node: '8', exceptionType: 'ValueError' },
-    });
-    expect(read({ status: 'failed' })).to.deep.equal({ state: 'failed', error: {} });
+    const execution_error = { node_id: '8', exception_type: 'ValueError' };
+    for (const [job, expected] of [
+      [{ status: 'pending' }, { state: 'queued' }],
+      [{ status: 'in_progress' }, { state: 'running' }],
+      [
+        { status: 'completed', outputs: OUTPUTS },
+        { state: 'completed', files: [READ] },
+      ],
+      [
+        { status: 'cancelled', outputs: {} },
+        { state: 'cancelled', files: [] },
+      ],
+      [
+        { status: 'failed', execution_error },
+        { state: 'failed', error: { node: '8', exceptionType: 'ValueError' } },
+      ],
+      [{ status: 'failed' }, { state: 'failed', error: {} }],
+    ] as const)
+      expect(read(job), JSON.stringify(job)).to.deep.equal(expected);
   });
 
   it('runs where its status is not known, and has no status in the answer about something else', () => {
@@ -422,29 +404,23 @@ describe('a job of a ComfyUI server', () => {
   it('is read from the queue and the history, which has the last word', () => {
     const running = { queue_running: [itemOf(TOKEN)], queue_pending: [] };
     const pending = { queue_running: [itemOf('other')], queue_pending: [itemOf('another'), itemOf(TOKEN)] };
-    const ended = (status: object) => ({ [TOKEN]: { outputs: OUTPUTS, status } });
+    const history = (status: object) => ({ [TOKEN]: { outputs: OUTPUTS, status } });
     const error = (event: string, of: object) =>
-      ended({
+      history({
         status_str: 'error',
         messages: [
           ['execution_start', {}],
           [event, of],
         ],
       });
-    expect(jobOfHistory(TOKEN, running, {})).to.deep.equal({ state: 'running' });
-    expect(jobOfHistory(TOKEN, pending, {})).to.deep.equal({ state: 'queued' });
-    expect(jobOfHistory(TOKEN, running, ended({ status_str: 'success' }))).to.deep.equal({
-      state: 'completed',
-      files: [READ],
-    });
-    expect(jobOfHistory(TOKEN, EMPTY_QUEUE, error('execution_interrupted', {}))).to.deep.equal({
-      state: 'cancelled',
-      files: [READ],
-    });
-    expect(jobOfHistory(TOKEN, EMPTY_QUEUE, error('execution_error', { node_id: 8 }))).to.deep.equal({
-      state: 'failed',
-      error: { node: '8' },
-    });
+    for (const [queue, entries, expected] of [
+      [running, {}, { state: 'running' }],
+      [pending, {}, { state: 'queued' }],
+      [running, history({ status_str: 'success' }), { state: 'completed', files: [READ] }],
+      [EMPTY_QUEUE, error('execution_interrupted', {}), { state: 'cancelled', files: [READ] }],
+      [EMPTY_QUEUE, error('execution_error', { node_id: 8 }), { state: 'failed', error: { node: '8' } }],
+    ] as const)
+      expect(jobOfHistory(TOKEN, queue, entries)).to.deep.equal(expected);
   });
 
   it('is never made up from another answer', () => {

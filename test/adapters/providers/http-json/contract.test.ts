@@ -5,330 +5,198 @@
  * results, a fictional one with numbers as ids and results in base64, and those of Veo, Seedance and MiniMax with the
  * examples for them.
  */
-import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
+import type { TaskErrorCode } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
-import { providerContract } from '../../../contracts/provider.contract.js';
-import {
-  type OpenedRemoteProvider,
-  type RefusalCase,
-  remoteProviderContract,
-  type RemoteProviderSubject,
-} from '../../../contracts/remote-provider.contract.js';
-import type { FakeServer } from '../../../providers/fakes/fake-server.js';
+import type { RemoteProviderSupports } from '../../../contracts/remote-provider.contract.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { MinimaxFake } from '../../../providers/fakes/minimax-fake.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { SeedanceFake } from '../../../providers/fakes/seedance-fake.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import type { VendorFake } from '../../../providers/fakes/vendor-fake.js';
 import { VeoFake } from '../../../providers/fakes/veo-fake.js';
-import { recordingLog } from '../vendor-subject.js';
+import {
+  CAPABILITIES,
+  failuresOf,
+  halfOf,
+  proveContracts,
+  QUEUED,
+  type RefusalRow,
+  refusalsOf,
+  vendorSubject,
+} from '../vendor-subject.js';
 import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
 
 const KEY = 'contract-secret-of-http-json';
-const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
 
-interface Api {
-  readonly server: FakeServer;
-  readonly base: string;
-  readonly tasks: () => number;
-  close(): Promise<void>;
-}
-
-interface Case {
+interface Api<Fake extends VendorFake> {
   readonly name: string;
-  readonly api: () => Promise<Api>;
-  /** The path of the routes, behind the origin. */
-  readonly path: string;
+  readonly openFake: () => Promise<Fake>;
+  readonly tasksOf: (fake: Fake) => number;
   readonly auth: string;
   readonly settings: JsonObject;
-  readonly capabilities: ProviderCapabilities;
-  readonly refusals: readonly RefusalCase[];
-  readonly failures: RemoteProviderSubject['failures'];
+  /** Where they differ from those of most mappings. */
+  readonly capabilities?: Partial<ProviderCapabilities>;
+  readonly refusals: readonly RefusalRow[];
+  readonly failures: readonly (readonly [prompt: string, code: TaskErrorCode, name: string])[];
   /** Whether it makes videos: the reference is a first frame then, there is one output, and none can be partial. */
   readonly isVideo?: boolean;
-  /** Whether an ended task reports its cost; it does when absent. */
-  readonly hasCost?: boolean;
-  /** Whether the state is the member `status`. */
-  readonly hasStatusWord?: boolean;
-  /** Whether outputs have their own URLs; they do when absent. */
-  readonly hasAddresses?: boolean;
+  /** Where they differ from those of most mappings. */
+  readonly supports?: Partial<RemoteProviderSupports>;
 }
 
-function openCase({ api, path, auth, settings, isVideo = false }: Case) {
-  return async (): Promise<OpenedRemoteProvider> => {
-    const fake = await api();
-    const { log, logged } = recordingLog();
-    const made: HttpJsonProvider[] = [];
-    const connected = (base = fake.base, options: JsonObject = {}) => {
-      const provider = httpJsonAt(base, { auth, api_key: KEY, connect_timeout_seconds: 1, ...options }, log);
-      made.push(provider);
-      return provider;
-    };
-    const taskOf = (token: string, wish: Partial<Submission> = {}) => task({ settings, token, ...wish });
-    const opened: OpenedRemoteProvider = {
-      provider: connected(),
-      server: fake.server,
-      tasks: fake.tasks,
-      secret: KEY,
-      reopened: () => connected(),
-      openedAt: (origin) => connected(`${origin}${path}`),
-      openedWithKey: (key) => connected(fake.base, { api_key: key }),
-      quick: (token) => taskOf(token),
-      endless: (token) => taskOf(token, { prompt: 'endless' }),
-      queued: (token) => taskOf(token, { prompt: 'queued' }),
-      withReference: (token, reference) =>
-        taskOf(token, { references: [isVideo ? { ...reference, role: 'start_frame' } : reference] }),
-      logged,
-    };
-    closers.set(opened, async () => {
-      await Promise.all(made.map((provider) => provider.close()));
-      await fake.close();
-    });
-    return opened;
-  };
-}
-
-function proveContracts(one: Case): void {
-  const { settings, capabilities, refusals, failures, isVideo = false, hasCost = true } = one;
-  const { hasStatusWord = false, hasAddresses = true } = one;
-  const subject: RemoteProviderSubject = {
-    name: one.name,
-    open: openCase(one),
-    close: async (opened) => closers.get(opened)?.(),
+function prove<Fake extends VendorFake>(api: Api<Fake>): void {
+  const { name, openFake, tasksOf, auth, settings, refusals, failures, isVideo = false, supports } = api;
+  const taskOf = (wish: Partial<Submission>) => task({ settings, ...wish });
+  proveContracts({
+    name: `http-json, ${name}`,
+    ...vendorSubject({
+      openFake,
+      providerAt: (base, options, log) => httpJsonAt(base, { auth, ...options }, log),
+      tasksOf,
+      task: taskOf,
+      key: KEY,
+      queued: QUEUED,
+      withReference: (reference) => ({
+        references: [isVideo ? { ...reference, role: 'start_frame' } : reference],
+      }),
+    }),
     supports: {
-      capabilities,
-      cost: hasCost,
+      capabilities: { ...CAPABILITIES, cancels: 'running', keepsResultsMs: 3_600_000, ...api.capabilities },
+      cost: true,
       checksKey: true,
       readsErrors: true,
-      ...(hasStatusWord ? { hasStatusWord: 'listed' } : {}),
-      ...(hasAddresses ? { followsRedirects: true } : {}),
+      ...supports,
     },
-    refusals,
-    failures,
-    ...(isVideo
-      ? {}
-      : {
-          partial: {
-            outputs: 1,
-            task: (_, token) => task({ settings, token, prompt: 'half', parameters: { n: 2 }, outputCount: 2 }),
-          },
-        }),
-  };
-  providerContract({
-    ...subject,
-    supports: {
-      recovery: capabilities.isAskedBy === 'token',
-      takesTokenOnce: capabilities.takesTokenOnce,
-      cancellation: capabilities.cancels === 'running',
-      answersWithOutputs: false,
-    },
+    refusals: refusalsOf(refusals),
+    failures: failuresOf(taskOf, failures),
+    ...(isVideo ? {} : { partial: halfOf(taskOf) }),
   });
-  remoteProviderContract(subject);
 }
 
-const PROMISES: ProviderCapabilities = {
-  answersWithOutputs: false,
-  isAskedBy: 'nothing',
-  takesTokenOnce: false,
-  settleMs: 60_000,
-  cancels: 'running',
-  keepsResultsMs: 3_600_000,
-  isPaid: true,
-};
-const BY_STATUS: readonly RefusalCase[] = [
-  {
-    name: 'too many requests',
-    status: 429,
-    body: { detail: 'Too many requests were made by you' },
-    code: 'PROVIDER_UNAVAILABLE',
-    because: 'capacity',
-  },
-  {
-    name: 'a wrong key',
-    status: 401,
-    body: { detail: 'Your key is not known to this server' },
-    code: 'PROVIDER_REJECTED',
-    because: 'not-here',
-  },
-  {
-    name: 'an unknown model',
-    status: 404,
-    body: { detail: 'This model is not known to this server' },
-    code: 'MODEL_UNAVAILABLE',
-    because: 'not-here',
-  },
-  {
-    name: 'an input that does not fit',
-    status: 422,
-    body: { detail: 'The width is much too large' },
-    code: 'INPUT_INVALID',
-  },
-  { name: 'anything else', status: 400, body: { detail: 'The server did not like it' }, code: 'PROVIDER_REJECTED' },
+/** The state is the member `status`, and outputs have their own URLs. */
+const OF_TASKS = { hasStatusWord: 'listed', followsRedirects: true } as const;
+
+const detail = (text: string) => ({ detail: text });
+const BY_STATUS: readonly RefusalRow[] = [
+  ['too many requests', 429, detail('Too many requests were made by you'), 'PROVIDER_UNAVAILABLE', 'capacity'],
+  ['a wrong key', 401, detail('Your key is not known to this server'), 'PROVIDER_REJECTED', 'not-here'],
+  ['an unknown model', 404, detail('This model is not known to this server'), 'MODEL_UNAVAILABLE', 'not-here'],
+  ['an input that does not fit', 422, detail('The width is much too large'), 'INPUT_INVALID'],
+  ['anything else', 400, detail('The server did not like it'), 'PROVIDER_REJECTED'],
 ];
-const failing = (settings: JsonObject, prompt: string) => (_: OpenedRemoteProvider, token: string) =>
-  task({ settings, token, prompt });
 
-const replicate = mapping('replicate');
-proveContracts({
-  name: 'http-json, like Replicate',
-  api: async () => {
-    const fake = await ReplicateFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.predictions.length, close: () => fake.close() };
-  },
-  path: '/v1',
+prove({
+  name: 'like Replicate',
+  openFake: () => ReplicateFake.open(KEY),
+  tasksOf: (fake) => fake.predictions.length,
   auth: AUTH.replicate,
-  settings: replicate,
-  hasStatusWord: true,
-  capabilities: PROMISES,
+  settings: mapping('replicate'),
+  supports: OF_TASKS,
   refusals: [
     ...BY_STATUS,
-    {
-      name: 'a full queue, said by a text',
-      status: 400,
-      body: { detail: 'The queue is full at this moment.' },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
+    [
+      'a full queue, said by a text',
+      400,
+      detail('The queue is full at this moment.'),
+      'PROVIDER_UNAVAILABLE',
+      'capacity',
+    ],
   ],
   failures: [
-    { name: 'the picture is withheld', code: 'CONTENT_REJECTED_OUTPUT', task: failing(replicate, 'withheld') },
-    { name: 'the prompt is flagged', code: 'CONTENT_REJECTED_INPUT', task: failing(replicate, 'flagged') },
+    ['withheld', 'CONTENT_REJECTED_OUTPUT', 'the picture is withheld'],
+    ['flagged', 'CONTENT_REJECTED_INPUT', 'the prompt is flagged'],
   ],
 });
 
-const fal = mapping('fal');
-proveContracts({
-  name: 'http-json, like fal',
-  api: async () => {
-    const fake = await FalFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.queue.length, close: () => fake.close() };
-  },
-  path: '',
+prove({
+  name: 'like fal',
+  openFake: () => FalFake.open(KEY),
+  tasksOf: (fake) => fake.queue.length,
   auth: AUTH.fal,
-  settings: fal,
-  hasStatusWord: true,
-  capabilities: { ...PROMISES, cancels: 'queued' },
+  settings: mapping('fal'),
+  supports: OF_TASKS,
+  capabilities: { cancels: 'queued' },
   refusals: BY_STATUS,
-  failures: [{ name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(fal, 'withheld') }],
+  failures: [['withheld', 'CONTENT_REJECTED_INPUT', 'the prompt is refused']],
 });
 
-const studio = studioMapping();
-proveContracts({
-  name: 'http-json, of the example',
-  api: async () => {
-    const fake = await StudioFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.jobs.length, close: () => fake.close() };
-  },
-  path: '/api',
+const studio = (kind: string, reason: string) => ({ error: { kind, reason } });
+prove({
+  name: 'of the example',
+  openFake: () => StudioFake.open(KEY),
+  tasksOf: (fake) => fake.jobs.length,
   auth: AUTH.studio,
-  settings: studio,
-  hasAddresses: false,
-  capabilities: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true, maxMaskedReferences: 1 },
+  settings: studioMapping(),
+  capabilities: { isAskedBy: 'token', takesTokenOnce: true, maxMaskedReferences: 1 },
   refusals: [
     ...BY_STATUS,
-    {
-      name: 'no credit, said by a code',
-      status: 400,
-      body: { error: { kind: 'no_credit', reason: 'There is nothing left on your account' } },
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'a server that is closed, and says so with 503',
-      status: 503,
-      body: { error: { kind: 'closed', reason: 'The studio is closed for today' } },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
+    [
+      'no credit, said by a code',
+      400,
+      studio('no_credit', 'There is nothing left on your account'),
+      'PROVIDER_REJECTED',
+      'not-here',
+    ],
+    [
+      'a server that is closed, and says so with 503',
+      503,
+      studio('closed', 'The studio is closed for today'),
+      'PROVIDER_UNAVAILABLE',
+      'capacity',
+    ],
   ],
   failures: [
-    { name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(studio, 'forbidden') },
-    { name: 'its error is not listed', code: 'INTERNAL_ERROR', task: failing(studio, 'broken') },
+    ['forbidden', 'CONTENT_REJECTED_INPUT', 'the prompt is refused'],
+    ['broken', 'INTERNAL_ERROR', 'its error is not listed'],
   ],
 });
 
-const veo = exampleMapping('veo');
-const google = (code: number, status: string, reason?: string) => ({
+const SENTENCE = 'A sentence of the vendor about it';
+const google = (code: number, status: string, reason?: string, message = SENTENCE) => ({
   error: {
     code,
     status,
-    message: 'A sentence of the vendor about it',
+    message,
     ...(reason === undefined ? {} : { details: [{ '@type': 'type.googleapis.com/x' }, { reason }] }),
   },
 });
-proveContracts({
-  name: 'http-json, for Veo',
-  api: async () => {
-    const fake = await VeoFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.operations.length, close: () => fake.close() };
-  },
-  path: '/v1beta',
+const FORBIDDEN = google(400, 'INVALID_ARGUMENT', undefined, 'The prompt violates our usage guidelines');
+prove({
+  name: 'for Veo',
+  openFake: () => VeoFake.open(KEY),
+  tasksOf: (fake) => fake.operations.length,
   auth: AUTH.veo,
-  settings: veo,
-  capabilities: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 172_800_000 },
+  settings: exampleMapping('veo'),
+  capabilities: { cancels: 'nothing', keepsResultsMs: 172_800_000 },
   isVideo: true,
-  hasCost: false,
+  supports: { cost: false, followsRedirects: true },
   refusals: [
-    {
-      name: 'a quota that is used up',
-      status: 429,
-      body: google(429, 'RESOURCE_EXHAUSTED'),
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
-    {
-      name: 'a wrong key, with status 400',
-      status: 400,
-      body: google(400, 'INVALID_ARGUMENT', 'API_KEY_INVALID'),
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'no billing for the project',
-      status: 400,
-      body: google(400, 'FAILED_PRECONDITION'),
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'a missing key',
-      status: 403,
-      body: google(403, 'PERMISSION_DENIED'),
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'an unknown model',
-      status: 404,
-      body: google(404, 'NOT_FOUND'),
-      code: 'MODEL_UNAVAILABLE',
-      because: 'not-here',
-    },
-    { name: 'a wrong argument', status: 400, body: google(400, 'INVALID_ARGUMENT'), code: 'INPUT_INVALID' },
-    {
-      name: 'a prompt that its policy forbids',
-      status: 400,
-      body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'The prompt violates our usage guidelines' } },
-      code: 'CONTENT_REJECTED_INPUT',
-    },
+    ['a quota that is used up', 429, google(429, 'RESOURCE_EXHAUSTED'), 'PROVIDER_UNAVAILABLE', 'capacity'],
+    [
+      'a wrong key, with status 400',
+      400,
+      google(400, 'INVALID_ARGUMENT', 'API_KEY_INVALID'),
+      'PROVIDER_REJECTED',
+      'not-here',
+    ],
+    ['no billing for the project', 400, google(400, 'FAILED_PRECONDITION'), 'PROVIDER_REJECTED', 'not-here'],
+    ['a missing key', 403, google(403, 'PERMISSION_DENIED'), 'PROVIDER_REJECTED', 'not-here'],
+    ['an unknown model', 404, google(404, 'NOT_FOUND'), 'MODEL_UNAVAILABLE', 'not-here'],
+    ['a wrong argument', 400, google(400, 'INVALID_ARGUMENT'), 'INPUT_INVALID'],
+    ['a prompt that its policy forbids', 400, FORBIDDEN, 'CONTENT_REJECTED_INPUT'],
   ],
   failures: [
-    { name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(veo, 'forbidden') },
-    { name: 'the first frame is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(veo, 'forbidden picture') },
-    { name: 'the video is withheld', code: 'CONTENT_REJECTED_OUTPUT', task: failing(veo, 'forbidden result') },
-    {
-      name: 'the video is withheld without a reason',
-      code: 'CONTENT_REJECTED_OUTPUT',
-      task: failing(veo, 'filtered without a reason'),
-    },
-    { name: 'the operation breaks', code: 'INTERNAL_ERROR', task: failing(veo, 'broken') },
-    { name: 'the vendor is overloaded', code: 'PROVIDER_UNAVAILABLE', task: failing(veo, 'overloaded') },
+    ['forbidden', 'CONTENT_REJECTED_INPUT', 'the prompt is refused'],
+    ['forbidden picture', 'CONTENT_REJECTED_INPUT', 'the first frame is refused'],
+    ['forbidden result', 'CONTENT_REJECTED_OUTPUT', 'the video is withheld'],
+    ['filtered without a reason', 'CONTENT_REJECTED_OUTPUT', 'the video is withheld without a reason'],
+    ['broken', 'INTERNAL_ERROR', 'the operation breaks'],
+    ['overloaded', 'PROVIDER_UNAVAILABLE', 'the vendor is overloaded'],
   ],
 });
 
-const seedance = exampleMapping('seedance');
-const ark = (code: string) => ({ error: { code, message: 'A sentence of the vendor about it', type: 'BadRequest' } });
 const arkRefusals = [
   [429, 'RateLimitExceeded.EndpointRPMExceeded', 'PROVIDER_UNAVAILABLE', 'capacity'],
   [429, 'ServerOverloaded', 'PROVIDER_UNAVAILABLE', 'capacity'],
@@ -343,33 +211,29 @@ const arkRefusals = [
   [400, 'InputVideoSensitiveContentDetected', 'CONTENT_REJECTED_INPUT', undefined],
   [400, 'OutputVideoSensitiveContentDetected', 'CONTENT_REJECTED_OUTPUT', undefined],
 ] as const;
-proveContracts({
-  name: 'http-json, for Seedance',
-  api: async () => {
-    const fake = await SeedanceFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.tasks.length, close: () => fake.close() };
-  },
-  path: '/api/v3',
+prove({
+  name: 'for Seedance',
+  openFake: () => SeedanceFake.open(KEY),
+  tasksOf: (fake) => fake.tasks.length,
   auth: AUTH.seedance,
-  settings: seedance,
-  hasStatusWord: true,
-  capabilities: { ...PROMISES, cancels: 'queued', keepsResultsMs: 86_400_000 },
+  settings: exampleMapping('seedance'),
+  supports: OF_TASKS,
+  capabilities: { cancels: 'queued', keepsResultsMs: 86_400_000 },
   isVideo: true,
-  refusals: arkRefusals.map(([status, vendorCode, code, because]) => ({
-    name: vendorCode,
-    status,
-    body: ark(vendorCode),
+  refusals: arkRefusals.map(([status, code, is, because]) => [
     code,
-    ...(because === undefined ? {} : { because }),
-  })),
+    status,
+    { error: { code, message: SENTENCE, type: 'BadRequest' } },
+    is,
+    because,
+  ]),
   failures: [
-    { name: 'the video is refused', code: 'CONTENT_REJECTED_OUTPUT', task: failing(seedance, 'forbidden result') },
-    { name: 'the task breaks', code: 'INTERNAL_ERROR', task: failing(seedance, 'broken') },
-    { name: 'the task has expired', code: 'INTERNAL_ERROR', task: failing(seedance, 'expired') },
+    ['forbidden result', 'CONTENT_REJECTED_OUTPUT', 'the video is refused'],
+    ['broken', 'INTERNAL_ERROR', 'the task breaks'],
+    ['expired', 'INTERNAL_ERROR', 'the task has expired'],
   ],
 });
 
-const minimax = exampleMapping('minimax');
 const minimaxRefusals = [
   [1002, 'PROVIDER_UNAVAILABLE', 'capacity'],
   [1004, 'PROVIDER_REJECTED', 'not-here'],
@@ -379,32 +243,28 @@ const minimaxRefusals = [
   [2013, 'INPUT_INVALID', undefined],
   [2049, 'PROVIDER_REJECTED', 'not-here'],
 ] as const;
-proveContracts({
-  name: 'http-json, for MiniMax',
-  api: async () => {
-    const fake = await MinimaxFake.open(KEY);
-    return { server: fake.server, base: fake.base, tasks: () => fake.tasks.length, close: () => fake.close() };
-  },
-  path: '/v1',
+prove({
+  name: 'for MiniMax',
+  openFake: () => MinimaxFake.open(KEY),
+  tasksOf: (fake) => fake.tasks.length,
   auth: AUTH.minimax,
-  settings: minimax,
-  hasStatusWord: true,
-  capabilities: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 32_400_000 },
+  settings: exampleMapping('minimax'),
+  supports: { ...OF_TASKS, cost: false },
+  capabilities: { cancels: 'nothing', keepsResultsMs: 32_400_000 },
   isVideo: true,
-  hasCost: false,
   refusals: [
     ...BY_STATUS,
-    ...minimaxRefusals.map(([status_code, code, because]) => ({
-      name: `the code ${status_code} in an answer of success`,
-      status: 200,
-      body: { task_id: '', base_resp: { status_code, status_msg: 'A sentence of the vendor about it' } },
+    ...minimaxRefusals.map(([status_code, code, because]): RefusalRow => [
+      `the code ${status_code} in an answer of success`,
+      200,
+      { task_id: '', base_resp: { status_code, status_msg: SENTENCE } },
       code,
-      ...(because === undefined ? {} : { because }),
-    })),
+      because,
+    ]),
   ],
   failures: [
-    { name: 'the prompt is refused late', code: 'CONTENT_REJECTED_INPUT', task: failing(minimax, 'forbidden late') },
-    { name: 'the video is refused', code: 'CONTENT_REJECTED_OUTPUT', task: failing(minimax, 'forbidden result') },
-    { name: 'the task breaks', code: 'INTERNAL_ERROR', task: failing(minimax, 'broken') },
+    ['forbidden late', 'CONTENT_REJECTED_INPUT', 'the prompt is refused late'],
+    ['forbidden result', 'CONTENT_REJECTED_OUTPUT', 'the video is refused'],
+    ['broken', 'INTERNAL_ERROR', 'the task breaks'],
   ],
 });

@@ -10,7 +10,7 @@ import type { Submission } from '../../../../core/ports/provider.js';
 import { ROOT } from '../../../docs/pages.js';
 import { MEMORY_BYTES } from '../../../fixtures/marked-media.js';
 import { SILENT } from '../../../fixtures/memory-stores.js';
-import { defaultsOf } from '../vendor-subject.js';
+import { defaultsOf, sampleTask } from '../vendor-subject.js';
 
 /** The mapping of an API, in the form of a catalog. */
 export function mapping(name: 'replicate' | 'fal'): JsonObject {
@@ -54,17 +54,5 @@ export function httpJsonAt(
 }
 
 export function task(wish: Partial<Submission> & { readonly settings: JsonObject }): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
-    modelKey: 'studio-picture',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: {},
-    references: [],
-    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
-    outputCount: 4,
-    timeLeftMs: 90_500,
-    ...wish,
-  };
+  return sampleTask({ modelKey: 'studio-picture', outputCount: 4, timeLeftMs: 90_500, ...wish });
 }

@@ -3,192 +3,115 @@ import { APIError, OpenAI, toFile } from 'openai';
 import sharp from 'sharp';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderCapabilities, Submission } from '../../../../core/ports/provider.js';
-import { providerContract, WANTED } from '../../../contracts/provider.contract.js';
-import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { WANTED } from '../../../contracts/provider.contract.js';
+import { remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { halfMasked, keptOf } from '../../../fixtures/marked-media.js';
 import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-fake.js';
 import { orSkip, sdServer } from '../../../servers/servers.js';
-import { recordingLog } from '../vendor-subject.js';
+import { CAPABILITIES, failuresOf, proveContracts, refusalsOf, vendorSubject } from '../vendor-subject.js';
 import { file, IMAGES, openAiAt, task, video } from './opened-openai.js';
 
 const KEY = 'sk-contractsecret';
 
-/** Opens and closes providers at a vendor's fake, which asks for a key. `make` gives its tasks. */
-export function subjectAt(vendor: OpenAiVendor, make: (wish: Partial<Submission>) => Submission) {
-  const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
-  return {
-    open: async (): Promise<OpenedRemoteProvider> => {
-      const fake = await OpenAiFake.open(vendor, KEY);
-      const { log, logged } = recordingLog();
-      const made: OpenAiProvider[] = [];
-      const connected = (base = fake.base, key = KEY) => {
-        const provider = openAiAt(base, { api_key: key, connect_timeout_seconds: 1 }, log);
-        made.push(provider);
-        return provider;
-      };
-      const opened: OpenedRemoteProvider = {
-        provider: connected(),
-        server: fake.server,
-        tasks: () => fake.tasks,
-        secret: KEY,
-        reopened: () => connected(),
-        openedAt: (origin) => connected(`${origin}/v1`),
-        openedWithKey: (key) => connected(fake.base, key),
-        quick: (token) => make({ token }),
-        endless: (token) => make({ token, prompt: 'endless' }),
-        queued: (token) => make({ token, prompt: 'endless' }),
-        withReference: (token, reference) => make({ token, references: [reference] }),
-        logged,
-      };
-      closers.set(opened, async () => {
-        await Promise.all(made.map((provider) => provider.close()));
-        await fake.close();
-      });
-      return opened;
-    },
-    close: async (opened: OpenedRemoteProvider): Promise<void> => closers.get(opened)?.(),
-  };
+/** Opens and closes providers at a vendor's fake, which asks for a key. */
+function subjectAt(vendor: OpenAiVendor, taskOf: (wish: Partial<Submission>) => Submission) {
+  return vendorSubject({
+    openFake: () => OpenAiFake.open(vendor, KEY),
+    providerAt: openAiAt,
+    tasksOf: (fake) => fake.tasks,
+    task: taskOf,
+    key: KEY,
+    queued: () => ({ prompt: 'endless' }),
+  });
 }
+
+const errorOf = (code: string | null, type = 'invalid_request_error') => ({
+  error: { message: 'Words of the server that nobody may read.', type, param: null, code },
+});
 
 /*
  * Goal: pictures by the Images API keep the contract of remote providers.
  * Method: the shared contract, against a server that answers as the documentation of OpenAI says, and one as vLLM-Omni does.
  */
 
-function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: boolean): void {
-  const make = (wish: Partial<Submission>) => task({ settings, ...wish });
-  const capabilities: ProviderCapabilities = {
-    answersWithOutputs: true,
-    isAskedBy: 'nothing',
-    takesTokenOnce: false,
-    settleMs: 60_000,
-    cancels: 'nothing',
-    ...(vendor === 'openai' ? { maxMaskedReferences: 1 } : {}),
-    isPaid,
-  };
-
+for (const [vendor, settings] of [
+  ['openai', IMAGES],
+  ['vllm-omni', { preset: 'vllm-omni' }],
+] as const) {
+  const taskOf = (wish: Partial<Submission>) => task({ settings, ...wish });
+  const isPaid = vendor === 'openai';
   remoteProviderContract({
     name: `openai, pictures of ${vendor}`,
-    ...subjectAt(vendor, make),
-    supports: { capabilities, cost: vendor === 'openai', checksKey: true, readsErrors: true },
-    refusals: [
-      refusal(429, 'rate_limit_exceeded', 'PROVIDER_UNAVAILABLE', 'capacity'),
-      refusal(429, 'slow_down', 'PROVIDER_UNAVAILABLE', 'capacity'),
-      { ...refusal(429, 'credit_balance_exhausted', 'PROVIDER_REJECTED', 'not-here'), name: 'the balance is used up' },
-      { ...refusal(429, null, 'PROVIDER_REJECTED', 'not-here', 'insufficient_quota'), name: 'the quota is used up' },
-      refusal(401, 'invalid_api_key', 'PROVIDER_REJECTED', 'not-here'),
-      refusal(403, 'unsupported_country_region_territory', 'PROVIDER_REJECTED', 'not-here'),
-      refusal(404, 'model_not_found', 'MODEL_UNAVAILABLE', 'not-here'),
-      refusal(400, 'moderation_blocked', 'CONTENT_REJECTED_INPUT'),
-      refusal(400, 'content_policy_violation', 'CONTENT_REJECTED_INPUT'),
-      refusal(400, 'invalid_value', 'PROVIDER_REJECTED'),
-      refusal(413, null, 'INPUT_INVALID'),
-    ],
-    failures: [
-      {
-        name: 'the prompt meets the content policy',
-        task: (_, token) => make({ token, prompt: 'forbidden' }),
-        code: 'CONTENT_REJECTED_INPUT',
+    ...subjectAt(vendor, taskOf),
+    supports: {
+      capabilities: {
+        ...CAPABILITIES,
+        answersWithOutputs: true,
+        ...(isPaid ? { maxMaskedReferences: 1 } : {}),
+        isPaid,
       },
-      {
-        name: 'the result meets the content policy',
-        task: (_, token) => make({ token, prompt: 'forbidden result' }),
-        code: 'CONTENT_REJECTED_OUTPUT',
-      },
-    ],
-    partial: { task: (_, token) => make({ token, prompt: 'fewer' }), outputs: 1 },
+      cost: isPaid,
+      checksKey: true,
+      readsErrors: true,
+    },
+    refusals: refusalsOf([
+      ['too many requests', 429, errorOf('rate_limit_exceeded'), 'PROVIDER_UNAVAILABLE', 'capacity'],
+      ['too many requests at once', 429, errorOf('slow_down'), 'PROVIDER_UNAVAILABLE', 'capacity'],
+      ['the balance is used up', 429, errorOf('credit_balance_exhausted'), 'PROVIDER_REJECTED', 'not-here'],
+      ['the quota is used up', 429, errorOf(null, 'insufficient_quota'), 'PROVIDER_REJECTED', 'not-here'],
+      ['a wrong key', 401, errorOf('invalid_api_key'), 'PROVIDER_REJECTED', 'not-here'],
+      ['a country', 403, errorOf('unsupported_country_region_territory'), 'PROVIDER_REJECTED', 'not-here'],
+      ['an unknown model', 404, errorOf('model_not_found'), 'MODEL_UNAVAILABLE', 'not-here'],
+      ['a blocked prompt', 400, errorOf('moderation_blocked'), 'CONTENT_REJECTED_INPUT'],
+      ['a violated policy', 400, errorOf('content_policy_violation'), 'CONTENT_REJECTED_INPUT'],
+      ['a wrong value', 400, errorOf('invalid_value'), 'PROVIDER_REJECTED'],
+      ['a request that is too large', 413, errorOf(null), 'INPUT_INVALID'],
+    ]),
+    failures: failuresOf(taskOf, [
+      ['forbidden', 'CONTENT_REJECTED_INPUT', 'the prompt meets the content policy'],
+      ['forbidden result', 'CONTENT_REJECTED_OUTPUT', 'the result meets the content policy'],
+    ]),
+    partial: { task: (_, token) => taskOf({ token, prompt: 'fewer' }), outputs: 1 },
   });
 }
-
-function refusal(
-  status: number,
-  code: string | null,
-  is: 'PROVIDER_UNAVAILABLE' | 'PROVIDER_REJECTED' | 'MODEL_UNAVAILABLE' | 'CONTENT_REJECTED_INPUT' | 'INPUT_INVALID',
-  because?: 'capacity' | 'not-here',
-  type = 'invalid_request_error',
-) {
-  return {
-    name: `${status} ${code ?? type}`,
-    status,
-    body: { error: { message: 'Words of the server that nobody may read.', type, param: null, code } },
-    code: is,
-    ...(because === undefined ? {} : { because }),
-  };
-}
-
-imagesContract('openai', IMAGES, true);
-imagesContract('vllm-omni', { preset: 'vllm-omni' }, false);
 
 /*
  * Goal: videos by the Videos API keep the contracts of providers, on servers that can stop a job and on those that cannot.
  * Method: the shared contracts, against servers that answer as the documentation of vLLM-Omni, SGLang and OpenAI says.
  */
 
-function videosContract(vendor: OpenAiVendor, settings: JsonObject): void {
-  const make = (wish: Partial<Submission>) => video({ settings, ...wish });
-  const canStop = vendor === 'vllm-omni';
-  const subject = { name: `openai, videos of ${vendor}`, ...subjectAt(vendor, make) };
-
-  providerContract({ ...subject, supports: { recovery: false, cancellation: canStop } });
-
-  remoteProviderContract({
-    ...subject,
+for (const [vendor, more] of [
+  ['vllm-omni', {}],
+  ['sglang', {}],
+  ['openai', { model: 'gpt-image-2' }],
+] as const) {
+  const taskOf = (wish: Partial<Submission>) => video({ settings: { preset: vendor, api: 'video', ...more }, ...wish });
+  const isPaid = vendor === 'openai';
+  proveContracts({
+    name: `openai, videos of ${vendor}`,
+    ...subjectAt(vendor, taskOf),
     supports: {
-      capabilities: {
-        answersWithOutputs: false,
-        isAskedBy: 'nothing',
-        takesTokenOnce: false,
-        settleMs: 60_000,
-        cancels: canStop ? 'running' : 'nothing',
-        isPaid: vendor === 'openai',
-      },
-      cost: vendor !== 'openai',
+      capabilities: { ...CAPABILITIES, cancels: vendor === 'vllm-omni' ? 'running' : 'nothing', isPaid },
+      cost: !isPaid,
       checksKey: true,
       readsErrors: true,
       hasStatusWord: true,
       followsRedirects: true,
     },
-    refusals: [
-      {
-        name: 'its rate is limited',
-        status: 429,
-        body: { error: { message: 'Words of the server.', type: 'requests', code: 'rate_limit_exceeded' } },
-        code: 'PROVIDER_UNAVAILABLE',
-        because: 'capacity',
-      },
-      {
-        name: 'a field is wrong',
-        status: 422,
-        body: { detail: [{ loc: ['body', 'seconds'], msg: 'Words of the server.' }] },
-        code: 'INPUT_INVALID',
-      },
-    ],
-    failures: [
-      {
-        name: 'the server breaks',
-        task: (_, token) => make({ token, prompt: 'fails' }),
-        code: 'INTERNAL_ERROR',
-      },
-      {
-        name: 'the result meets the content policy',
-        task: (_, token) => make({ token, prompt: 'forbidden result' }),
-        code: 'CONTENT_REJECTED_OUTPUT',
-      },
-      {
-        name: 'the server finds the input wrong',
-        task: (_, token) => make({ token, prompt: 'invalid' }),
-        code: 'INPUT_INVALID',
-      },
-    ],
+    refusals: refusalsOf([
+      ['its rate is limited', 429, errorOf('rate_limit_exceeded', 'requests'), 'PROVIDER_UNAVAILABLE', 'capacity'],
+      ['a field is wrong', 422, { detail: [{ loc: ['body'], msg: 'Words of the server.' }] }, 'INPUT_INVALID'],
+    ]),
+    failures: failuresOf(taskOf, [
+      ['fails', 'INTERNAL_ERROR', 'the server breaks'],
+      ['forbidden result', 'CONTENT_REJECTED_OUTPUT', 'the result meets the content policy'],
+      ['invalid', 'INPUT_INVALID', 'the server finds the input wrong'],
+    ]),
   });
 }
-
-videosContract('vllm-omni', { preset: 'vllm-omni', api: 'video' });
-videosContract('sglang', { preset: 'sglang', api: 'video' });
-videosContract('openai', { preset: 'openai', api: 'video', model: 'gpt-image-2' });
 
 /*
  * Goal: the fake answers as OpenAI does, and the provider asks as OpenAI's own client does.
@@ -209,24 +132,13 @@ describe('the official client of OpenAI', () => {
   afterEach(() => fake.close());
 
   it('reads the answer to a task for pictures, and sends the same', async () => {
-    const {
-      data = [],
-      usage,
-      output_format: format,
-    } = await client.images.generate({
-      model: 'gpt-image-2',
-      prompt: 'a lighthouse',
-      n: 2,
-      size: '1024x1024',
-      output_format: 'webp',
-    });
-    expect(data.map(({ b64_json: base64 = '' }) => Buffer.from(base64, 'base64').byteLength > 0)).to.deep.equal([
-      true,
-      true,
-    ]);
+    const parameters = { n: 2, size: '1024x1024', output_format: 'webp' } as const;
+    const made = await client.images.generate({ model: 'gpt-image-2', prompt: 'a lighthouse', ...parameters });
+    const { data = [], usage, output_format: format } = made;
+    expect(data).to.have.length(2);
+    for (const { b64_json: base64 = '' } of data) expect(Buffer.from(base64, 'base64')).to.not.have.length(0);
     expect([usage?.input_tokens, usage?.output_tokens, format]).to.deep.equal([44, 1_056, 'webp']);
     const provider = openAiAt(fake.base, { api_key: CLIENT_KEY });
-    const parameters = { n: 2, size: '1024x1024', output_format: 'webp' };
     expect(await provider.submit(task({ parameters }), WANTED)).to.have.property('accepted', true);
     await provider.close();
     const [theirs, ours] = fake.images.taken;
@@ -271,23 +183,16 @@ describe('the official client of OpenAI', () => {
   });
 
   it('reads the errors, and the list of models', async () => {
-    const errorOf = (prompt: string, model = 'gpt-image-2', by = client) =>
+    const errorSeen = (prompt: string, model = 'gpt-image-2', by = client) =>
       by.images.generate({ model, prompt }).then(
         () => undefined,
         (error: unknown) => (error instanceof APIError ? [error.status, error.code, error.type] : error),
       );
-    expect(await errorOf('forbidden')).to.deep.equal([400, 'moderation_blocked', 'image_generation_user_error']);
-    expect(await errorOf('a lighthouse', 'gpt-image-9')).to.deep.equal([
-      404,
-      'model_not_found',
-      'invalid_request_error',
-    ]);
     const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL: fake.base, maxRetries: 0 });
-    expect(await errorOf('a lighthouse', 'gpt-image-2', stranger)).to.deep.equal([
-      401,
-      'invalid_api_key',
-      'invalid_request_error',
-    ]);
+    const type = 'invalid_request_error';
+    expect(await errorSeen('forbidden')).to.deep.equal([400, 'moderation_blocked', 'image_generation_user_error']);
+    expect(await errorSeen('a lighthouse', 'gpt-image-9')).to.deep.equal([404, 'model_not_found', type]);
+    expect(await errorSeen('a lighthouse', 'gpt-image-2', stranger)).to.deep.equal([401, 'invalid_api_key', type]);
     expect((await client.models.list()).data.map(({ id }) => id)).to.deep.equal(['gpt-image-2']);
   });
 });

@@ -5,13 +5,13 @@ import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-pro
 import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
-import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { plain, readPage, tablesOf } from '../../../docs/pages.js';
 import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-fake.js';
+import { defaultsOf, expectRefused } from '../vendor-subject.js';
 import { file, openAiAt, task, video } from './opened-openai.js';
 
 /*
@@ -37,27 +37,10 @@ describe('requests to servers with the API of OpenAI', () => {
 
   it('for pictures of OpenAI have its fields', async () => {
     await open();
-    const parameters = {
-      size: 'auto',
-      n: 2,
-      quality: 'low',
-      background: 'opaque',
-      output_format: 'webp',
-      output_compression: 80,
-      user: 'someone',
-      stream: true,
-    };
-    const answer = await submit({ parameters });
-    expect(lastFields()).to.deep.equal({
-      prompt: 'a lighthouse',
-      model: 'gpt-image-2',
-      size: 'auto',
-      n: 2,
-      quality: 'low',
-      background: 'opaque',
-      output_format: 'webp',
-      output_compression: 80,
-    });
+    const drawing = { size: 'auto', n: 2, quality: 'low', background: 'opaque' };
+    const known = { ...drawing, output_format: 'webp', output_compression: 80 };
+    const answer = await submit({ parameters: { ...known, user: 'someone', stream: true } });
+    expect(lastFields()).to.deep.equal({ prompt: 'a lighthouse', model: 'gpt-image-2', ...known });
     expect(answer).to.have.nested.property('outputs[1].mediaType', 'image/webp');
     expect(answer).to.have.deep.property('cost', { inputTokens: 44, outputTokens: 1_056 });
     expect([lastPath(), fake.server.posts]).to.deep.equal(['/v1/images/generations', 1]);
@@ -66,10 +49,8 @@ describe('requests to servers with the API of OpenAI', () => {
   it('with references edit them, as files with names of ours', async () => {
     await open();
     const references = [file(PNG), file(PNG, 'image/webp')];
-    expect(await submit({ references, parameters: { n: 1, input_fidelity: 'high' } })).to.have.property(
-      'accepted',
-      true,
-    );
+    const parameters = { n: 1, input_fidelity: 'high' };
+    expect(await submit({ references, parameters })).to.have.property('accepted', true);
     const [taken] = fake.images.taken;
     expect(taken?.fields).to.deep.equal({
       prompt: 'a lighthouse',
@@ -239,32 +220,10 @@ function textsOf(fields: Readonly<Record<string, unknown>>): Record<string, stri
  */
 
 const OF_OPERATORS = [
-  'output_path',
-  'upscaling_model_path',
-  'perf_dump_path',
-  'reference_url',
-  'image_url',
-  'url',
-  'extra_params',
-  'extra_body',
-  'extra_args',
-  'diffusers_kwargs',
-  'generator_device',
-  'attention_backend_override',
-  'lora',
-  'lora_path',
-  'input_reference',
-  'image_reference',
-  'audio_reference',
-  'image',
-  'images',
-  'mask',
-  'mask_image',
-  'ref_images',
-  'file',
-  'files',
-  'source_video',
-];
+  'output_path upscaling_model_path perf_dump_path reference_url image_url url extra_params extra_body extra_args',
+  'diffusers_kwargs generator_device attention_backend_override lora lora_path input_reference image_reference',
+  'audio_reference image images mask mask_image ref_images file files source_video',
+].flatMap((names) => names.split(' '));
 
 describe('settings of a model on a server with the API of OpenAI', () => {
   for (const [preset, apis] of Object.entries(PRESETS)) {
@@ -315,60 +274,56 @@ describe('settings of a model on a server with the API of OpenAI', () => {
     for (const [preset, apis] of Object.entries(PRESETS))
       for (const api of Object.keys(apis))
         for (const paid of [undefined, true, false])
-          for (const errors of [undefined, 'unknown', 'final']) {
+          for (const server_errors of [undefined, 'unknown', 'final']) {
             const isPaid = paid ?? preset === 'openai';
-            const isFinal = (errors ?? (preset === 'openai' ? 'unknown' : 'final')) === 'final';
-            const settings: JsonObject = {
-              preset,
-              api,
-              model: 'a-model',
-              ...(paid === undefined ? {} : { paid }),
-              ...(errors === undefined ? {} : { server_errors: errors }),
-            };
-            const expected = isPaid && isFinal ? refused : undefined;
-            expect(settingsFault(settings), JSON.stringify(settings)).to.equal(expected);
+            const isFinal = (server_errors ?? (preset === 'openai' ? 'unknown' : 'final')) === 'final';
+            const given = { preset, api, model: 'a-model', paid, server_errors };
+            const settings = JSON.parse(JSON.stringify(given)) as JsonObject;
+            expect(settingsFault(settings), JSON.stringify(settings)).to.equal(isPaid && isFinal ? refused : undefined);
           }
   });
 
-  const faults: readonly (readonly [JsonObject, string])[] = [
-    [{}, 'model is required.'],
-    [{ preset: 'comfyui' }, 'preset must be one of openai, localai, vllm-omni, sglang, sd-cpp.'],
-    [{ modell: 'x' }, 'unknown field "modell".'],
-    [{ preset: 'localai', api: 'video' }, 'The preset localai has no api video.'],
-    [{ model: 'x', cancel: 'delete' }, 'cancel must be none with api sync: there is no job to delete.'],
-    [{ model: 'x', request: 'multipart' }, 'request must be json with api sync.'],
-    [{ model: 'x', api: 'video', references: { as: 'json' } }, 'references.as must be multipart with api video.'],
-    [
-      { model: 'x', fields: { stream: { value: true } } },
-      'fields.stream may not be given: the provider fills this field itself.',
-    ],
-    [
-      { model: 'x', negative_prompt_field: 'model' },
-      'negative_prompt_field may not be model: the provider fills this field itself.',
-    ],
-    [{ model: 'x', negative_prompt_field: 'quality' }, 'The field quality is given twice.'],
-    [
-      { model: 'x', fields: { size: { parameter: 'size' } } },
-      'fields.size needs values, or a type, one of string, integer, number, boolean.',
-    ],
-    [
-      { model: 'x', fields: { output_format: { value: 'gif' } } },
-      'fields.output_format: "gif" cannot be delivered: an image is delivered as PNG, JPEG or WebP.',
-    ],
-    [
-      { model: 'x', fields: { output_format: { parameter: 'f', type: 'string', max_length: 4 } } },
-      'fields.output_format needs a value, values or an enum.',
-    ],
-    [
-      { model: 'x', result_hosts: ['https://cdn.example.com/x'] },
-      'result_hosts: https://cdn.example.com/x is no host; write a name, or a dot and a name for all hosts below it, and a port after a colon unless it is 443.',
-    ],
-  ];
-  for (const [settings, sentence] of faults) {
-    it(`are refused: ${sentence}`, () => {
-      expect(settingsFault(settings)).to.equal(sentence);
-    });
-  }
+  it('are refused in one sentence', () => {
+    expectRefused(settingsFault, [
+      [{}, 'model is required.'],
+      [{ preset: 'comfyui' }, 'preset must be one of openai, localai, vllm-omni, sglang, sd-cpp.'],
+      [{ modell: 'x' }, 'unknown field "modell".'],
+      [{ preset: 'localai', api: 'video' }, 'The preset localai has no api video.'],
+    ]);
+    expectRefused(
+      (settings) => settingsFault({ model: 'x', ...settings }),
+      [
+        [{ cancel: 'delete' }, 'cancel must be none with api sync: there is no job to delete.'],
+        [{ request: 'multipart' }, 'request must be json with api sync.'],
+        [{ api: 'video', references: { as: 'json' } }, 'references.as must be multipart with api video.'],
+        [
+          { fields: { stream: { value: true } } },
+          'fields.stream may not be given: the provider fills this field itself.',
+        ],
+        [
+          { negative_prompt_field: 'model' },
+          'negative_prompt_field may not be model: the provider fills this field itself.',
+        ],
+        [{ negative_prompt_field: 'quality' }, 'The field quality is given twice.'],
+        [
+          { fields: { size: { parameter: 'size' } } },
+          'fields.size needs values, or a type, one of string, integer, number, boolean.',
+        ],
+        [
+          { fields: { output_format: { value: 'gif' } } },
+          'fields.output_format: "gif" cannot be delivered: an image is delivered as PNG, JPEG or WebP.',
+        ],
+        [
+          { fields: { output_format: { parameter: 'f', type: 'string', max_length: 4 } } },
+          'fields.output_format needs a value, values or an enum.',
+        ],
+        [
+          { result_hosts: ['https://cdn.example.com/x'] },
+          'result_hosts: https://cdn.example.com/x is no host; write a name, or a dot and a name for all hosts below it, and a port after a colon unless it is 443.',
+        ],
+      ],
+    );
+  });
 
   it('are refused for a model that makes something else, which would be paid for and not delivered', () => {
     const faultOf = (settings: JsonObject, modality: 'image' | 'video') =>
@@ -383,20 +338,16 @@ describe('settings of a model on a server with the API of OpenAI', () => {
 
   it('decide what is promised', async () => {
     const provider = openAiAt('http://127.0.0.1:9/v1');
-    expect(provider.capabilities({ model: 'x' })).to.include({
-      answersWithOutputs: true,
-      isPaid: true,
-      cancels: 'nothing',
-    });
-    expect(provider.capabilities({ preset: 'vllm-omni', api: 'video' })).to.include({
-      answersWithOutputs: false,
-      isPaid: false,
-      cancels: 'running',
-    });
-    expect(provider.capabilities({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
-    expect(provider.capabilities({ preset: 'sglang', paid: true, server_errors: 'unknown' })).to.include({
-      isPaid: true,
-    });
+    for (const [settings, capabilities] of [
+      [{ model: 'x' }, { answersWithOutputs: true, isPaid: true, cancels: 'nothing' }],
+      [
+        { preset: 'vllm-omni', api: 'video' },
+        { answersWithOutputs: false, isPaid: false, cancels: 'running' },
+      ],
+      [{ preset: 'sglang', api: 'video' }, { cancels: 'nothing' }],
+      [{ preset: 'sglang', paid: true, server_errors: 'unknown' }, { isPaid: true }],
+    ] as const)
+      expect(provider.capabilities(settings)).to.include(capabilities);
     await provider.close();
   });
 });
@@ -432,18 +383,9 @@ describe('docs/providers/openai.md', () => {
 });
 
 describe('the driver for servers with the API of OpenAI', () => {
-  it('has options that can be used, and opens without calling a server', async () => {
-    expect(optionsFault(openAiDriver.options)).to.equal(undefined);
-    const provider = await openAiDriver.open({
-      options: {
-        base_url: 'http://127.0.0.1:9/v1',
-        connect_timeout_seconds: 1,
-        answer_timeout_seconds: 1,
-        idle_timeout_seconds: 1,
-        max_connections: 1,
-        max_output_mib: 1,
-      },
-    } as never);
+  it('opens without calling a server', async () => {
+    const options = { ...defaultsOf(openAiDriver.options), base_url: 'http://127.0.0.1:9/v1' };
+    const provider = await openAiDriver.open({ options } as never);
     expect(provider).to.be.instanceOf(OpenAiProvider);
     await provider.close?.();
   });

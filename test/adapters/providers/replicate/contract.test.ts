@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import Replicate from 'replicate';
-import { providerContract } from '../../../contracts/provider.contract.js';
-import { remoteProviderContract, type RemoteProviderSubject } from '../../../contracts/remote-provider.contract.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
-import { vendorSubject } from '../vendor-subject.js';
+import {
+  CAPABILITIES,
+  failuresOf,
+  halfOf,
+  proveContracts,
+  QUEUED,
+  refusalsOf,
+  vendorSubject,
+} from '../vendor-subject.js';
 import { replicateAt, task } from './opened-replicate.js';
 
 /*
@@ -12,7 +18,9 @@ import { replicateAt, task } from './opened-replicate.js';
  */
 
 const KEY = 'r8_contractsecret';
-const subject: RemoteProviderSubject = {
+const problem = (title: string, detail: string) => ({ title, detail });
+
+proveContracts({
   name: 'replicate',
   ...vendorSubject({
     openFake: () => ReplicateFake.open(KEY),
@@ -20,20 +28,10 @@ const subject: RemoteProviderSubject = {
     tasksOf: (fake) => fake.predictions.length,
     task,
     key: KEY,
-    path: '/v1',
-    hasQueue: true,
+    queued: QUEUED,
   }),
   supports: {
-    capabilities: {
-      answersWithOutputs: false,
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
-      settleMs: 60_000,
-      cancels: 'running',
-      keepsResultsMs: 3_600_000,
-      maxMaskedReferences: 1,
-      isPaid: true,
-    },
+    capabilities: { ...CAPABILITIES, cancels: 'running', keepsResultsMs: 3_600_000, maxMaskedReferences: 1 },
     cost: true,
     checksKey: true,
     readsErrors: true,
@@ -41,70 +39,44 @@ const subject: RemoteProviderSubject = {
     followsRedirects: true,
   },
   refusals: [
-    {
-      name: 'too many requests',
+    ...refusalsOf([
+      ['a wrong key', 401, problem('Unauthenticated', 'You did not pass a token'), 'PROVIDER_REJECTED', 'not-here'],
+      ['no credit', 402, problem('Insufficient credit', 'You have not enough'), 'PROVIDER_REJECTED', 'not-here'],
+      ['a forbidden model', 403, problem('Forbidden', 'This is not for you'), 'PROVIDER_REJECTED', 'not-here'],
+      ['an unknown model', 404, problem('Not found', 'It could not be found.'), 'MODEL_UNAVAILABLE', 'not-here'],
+      [
+        'an unknown version',
+        422,
+        problem('Invalid version or not permitted', 'The version does not exist'),
+        'MODEL_UNAVAILABLE',
+        'not-here',
+      ],
+      [
+        'an input that does not fit',
+        422,
+        problem('Input validation failed', '- input.width: Must be less than or equal to 1440'),
+        'INPUT_INVALID',
+      ],
+      ['anything else', 400, problem('Bad request', 'It could not be read'), 'PROVIDER_REJECTED'],
+    ]),
+    ...[
+      ['Request was throttled. Your rate limit resets in ~30s.', 30_000] as const,
+      ['Request was throttled. Expected available in 1 second.', 1_000] as const,
+    ].map(([detail, retryAfterMs]) => ({
+      name: `too many requests for ${retryAfterMs} ms`,
       status: 429,
-      body: {
-        title: 'Too many requests',
-        detail: 'Request was throttled. Your rate limit resets in ~30s.',
-        status: 429,
-      },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-      retryAfterMs: 30_000,
-    },
-    {
-      name: 'a wrong key',
-      status: 401,
-      body: { title: 'Unauthenticated', detail: 'You did not pass a valid authentication token', status: 401 },
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'no credit',
-      status: 402,
-      body: { title: 'Insufficient credit', detail: 'You have insufficient credit to run this model.', status: 402 },
-      code: 'PROVIDER_REJECTED',
-      because: 'not-here',
-    },
-    {
-      name: 'an unknown model',
-      status: 404,
-      body: { title: 'Not found', detail: 'The requested resource could not be found.', status: 404 },
-      code: 'MODEL_UNAVAILABLE',
-      because: 'not-here',
-    },
-    {
-      name: 'an input that does not fit',
-      status: 422,
-      body: {
-        title: 'Input validation failed',
-        detail: '- input.width: Must be less than or equal to 1440',
-        status: 422,
-      },
-      code: 'INPUT_INVALID',
-    },
+      body: problem('Too many requests', detail),
+      code: 'PROVIDER_UNAVAILABLE' as const,
+      because: 'capacity' as const,
+      retryAfterMs,
+    })),
   ],
-  failures: [
-    {
-      name: 'the picture is withheld',
-      code: 'CONTENT_REJECTED_OUTPUT',
-      task: (_, token) => task({ token, prompt: 'withheld' }),
-    },
-    {
-      name: 'the prompt is flagged',
-      code: 'CONTENT_REJECTED_INPUT',
-      task: (_, token) => task({ token, prompt: 'flagged' }),
-    },
-  ],
-  partial: { outputs: 1, task: (_, token) => task({ token, prompt: 'half', parameters: { n: 2 }, outputCount: 2 }) },
-};
-
-providerContract({
-  ...subject,
-  supports: { recovery: false, cancellation: true, answersWithOutputs: false },
+  failures: failuresOf(task, [
+    ['withheld', 'CONTENT_REJECTED_OUTPUT', 'the picture is withheld'],
+    ['flagged', 'CONTENT_REJECTED_INPUT', 'the prompt is flagged'],
+  ]),
+  partial: halfOf(task),
 });
-remoteProviderContract(subject);
 
 /*
  * Goal: the fake of Replicate answers as Replicate's own client expects it, so that tests with the fake do not depend

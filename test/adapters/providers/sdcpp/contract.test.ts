@@ -5,41 +5,15 @@
  */
 import { expect } from 'chai';
 import type { JsonObject } from '../../../../core/json.js';
-import type { Log } from '../../../../core/log.js';
-import {
-  type OpenedProvider,
-  providerContract,
-  reportsUntilOver,
-  submitted,
-  WANTED,
-} from '../../../contracts/provider.contract.js';
-import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
+import { providerContract, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { halfMasked, keptOf } from '../../../fixtures/marked-media.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { orSkip, sdServer } from '../../../servers/servers.js';
+import { CAPABILITIES, proveContracts, refusalsOf, vendorSubject } from '../vendor-subject.js';
 import { KEY, sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
-const TASKS = {
-  quick: (token: string) => task({ token }),
-  endless: (token: string) => task({ token, parameters: { steps: HELD_STEPS } }),
-};
-const fakes = new WeakMap<OpenedProvider, SdcppFake>();
-const closers = new WeakMap<OpenedProvider, () => Promise<unknown>>();
-const close = async (opened: OpenedProvider) => void (await closers.get(opened)?.());
-
-providerContract({
-  name: 'sdcpp on its fake',
-  open: async () => {
-    const fake = await SdcppFake.open();
-    const provider = sdcppAt(fake.url);
-    const opened: OpenedProvider = { ...TASKS, provider };
-    closers.set(opened, () => Promise.all([provider.close(), fake.close()]));
-    return opened;
-  },
-  close,
-  supports: { recovery: false, cancellation: false },
-});
+const HELD = { parameters: { steps: HELD_STEPS } };
 
 describe('with a real sd-server', () => {
   let url: string;
@@ -75,57 +49,35 @@ describe('with a real sd-server', () => {
   });
 
   providerContract({
-    name: 'sdcpp',
-    open: async () => {
-      const provider = sdcppAt(url);
-      const opened: OpenedProvider = { ...TASKS, provider };
-      closers.set(opened, () => provider.close());
-      return opened;
-    },
-    close,
+    name: 'sdcpp, with the real server',
+    open: async () => ({
+      provider: sdcppAt(url),
+      quick: (token: string) => task({ token }),
+      endless: (token: string) => task({ token, ...HELD }),
+    }),
+    close: ({ provider }) => provider.close(),
     supports: { recovery: false, cancellation: false },
   });
 });
 
-remoteProviderContract({
-  name: 'sdcpp',
-  open: async () => {
-    const fake = await SdcppFake.open();
-    const lines: string[] = [];
-    const noted = (message: string, facts?: object) => void lines.push(`${message} ${JSON.stringify(facts)}`);
-    const log: Log = { info: noted, warn: noted };
-    const made: { close(): Promise<void> }[] = [fake];
-    const connected = (url: string, options = {}) => {
-      const provider = sdcppAt(url, { api_key: KEY, ...options }, log);
-      made.push(provider);
-      return provider;
-    };
-    const opened: OpenedRemoteProvider = {
-      ...TASKS,
-      provider: connected(fake.url),
-      server: fake.server,
-      tasks: () => fake.jobs.size,
-      secret: KEY,
-      reopened: () => connected(fake.url),
-      openedAt: (origin) => connected(origin, { connect_timeout_seconds: 1 }),
-      queued: (token) => {
-        fake.jobs.pause();
-        return task({ token });
-      },
-      withReference: (token, reference) => task({ token, references: [reference] }),
-      logged: () => lines.join('\n'),
-    };
-    fakes.set(opened, fake);
-    closers.set(opened, () => Promise.all(made.map((one) => one.close())));
-    return opened;
+const { fakeOf, ...opening } = vendorSubject({
+  openFake: () => SdcppFake.open(),
+  providerAt: sdcppAt,
+  tasksOf: (fake) => fake.jobs.size,
+  task,
+  key: KEY,
+  endless: HELD,
+  queued: (fake) => {
+    fake.jobs.pause();
+    return {};
   },
-  close,
+});
+proveContracts({
+  name: 'sdcpp',
+  ...opening,
   supports: {
     capabilities: {
-      answersWithOutputs: false,
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
-      settleMs: 60_000,
+      ...CAPABILITIES,
       cancels: 'queued',
       keepsResultsMs: 600_000,
       maxMaskedReferences: 1,
@@ -136,37 +88,15 @@ remoteProviderContract({
     readsErrors: true,
     hasStatusWord: true,
   },
-  refusals: [
-    {
-      name: 'a full queue',
-      status: 429,
-      body: { error: 'job queue is full' },
-      code: 'PROVIDER_UNAVAILABLE',
-      because: 'capacity',
-    },
-    {
-      name: 'values that it cannot use',
-      status: 400,
-      body: { error: 'invalid generation parameters' },
-      code: 'MODEL_UNAVAILABLE',
-    },
-    {
-      name: 'a model for videos',
-      status: 400,
-      body: { error: 'loaded model does not support img_gen' },
-      code: 'MODEL_UNAVAILABLE',
-      because: 'not-here',
-    },
-    {
-      name: 'a body that is none',
-      status: 400,
-      body: { error: 'invalid json', message: '[json.exception]' },
-      code: 'INPUT_INVALID',
-    },
-    { name: 'a key that a proxy refuses', status: 401, body: {}, code: 'PROVIDER_REJECTED', because: 'not-here' },
-    { name: 'a request that is too large for a proxy', status: 413, body: {}, code: 'INPUT_INVALID' },
-    { name: 'anything else', status: 405, body: {}, code: 'PROVIDER_REJECTED' },
-  ],
+  refusals: refusalsOf([
+    ['a full queue', 429, { error: 'job queue is full' }, 'PROVIDER_UNAVAILABLE', 'capacity'],
+    ['values that it cannot use', 400, { error: 'invalid generation parameters' }, 'MODEL_UNAVAILABLE'],
+    ['a model for videos', 400, { error: 'loaded model does not support img_gen' }, 'MODEL_UNAVAILABLE', 'not-here'],
+    ['a body that is none', 400, { error: 'invalid json', message: '[json.exception]' }, 'INPUT_INVALID'],
+    ['a key that a proxy refuses', 401, {}, 'PROVIDER_REJECTED', 'not-here'],
+    ['a request that is too large for a proxy', 413, {}, 'INPUT_INVALID'],
+    ['anything else', 405, {}, 'PROVIDER_REJECTED'],
+  ]),
   failures: [
     {
       name: 'the server fails',
@@ -185,9 +115,3 @@ remoteProviderContract({
     },
   },
 });
-
-function fakeOf(opened: OpenedProvider): SdcppFake {
-  const fake = fakes.get(opened);
-  if (fake === undefined) throw new Error('It has no fake.');
-  return fake;
-}

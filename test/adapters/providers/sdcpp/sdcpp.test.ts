@@ -4,33 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpError } from '../../../../adapters/http/http-error.js';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
-import type { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
-import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import type { ProviderReport, Submission } from '../../../../core/ports/provider.js';
-import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { breakingOff, collected } from '../../../fixtures/byte-streams.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { breakingOff } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { FakeServer } from '../../../providers/fakes/fake-server.js';
+import { jsonFault } from '../../../providers/fakes/faults.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
-import { referenceOf } from '../vendor-subject.js';
+import { expectRefused, failureOf, referenceOf, settingsFaultOf, vendorForEach } from '../vendor-subject.js';
 import { sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
-let fake: SdcppFake;
-let provider: SdcppProvider;
-
-/** A fake of sd-server, and a provider of it. */
-function openForEachTest(): void {
-  beforeEach(async () => {
-    fake = await SdcppFake.open();
-    provider = sdcppAt(fake.url);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
-}
+const FOR_EACH = { openFake: () => SdcppFake.open(), providerAt: (base: string) => sdcppAt(base), task };
 
 /*
  * Goal: settings that sd-server would take and silently change are refused in one sentence when the catalog is read,
@@ -38,49 +24,45 @@ function openForEachTest(): void {
  * Method: settings with one mistake each; the capabilities of a fake.
  */
 
-const fault = (settings: JsonObject) => sdcppDriver.settingsFault?.(settings, IMAGE_PLACE);
+const fault = settingsFaultOf(sdcppDriver);
 const field = (name: string, rule: JsonObject) => fault({ fields: { [name]: rule } });
 
 describe('settings of a model of sd-server', () => {
   it('are those of the example, and may be none', () => {
-    expect(fault(SETTINGS)).to.equal(undefined);
-    expect(fault({})).to.equal(undefined);
-    expect(optionsFault(sdcppDriver.options)).to.equal(undefined);
+    for (const settings of [SETTINGS, {}]) expect(fault(settings)).to.equal(undefined);
   });
 
-  const wrong: readonly (readonly [JsonObject, string])[] = [
-    [{ size: { value: '512x512' } }, 'unknown field "size".'],
-    [{ references: 'mask_image' }, 'references must be one of init_image, ref_images.'],
-    [
-      { fields: { 'sample_params.sample_steps': { parameter: 'steps', type: 'integer', minimum: 1, maximum: 150 } } },
-      'fields.sample_params.sample_steps must not allow 150: it is a number of type integer from 1 to 100.',
-    ],
-    [
-      { fields: { seed: { parameter: 'seed', type: 'number', minimum: 0, maximum: 1 } } },
-      'fields.seed must have the type integer.',
-    ],
-    [
-      { fields: { strength: { value: '0.5' } } },
-      'fields.strength must not allow "0.5": it is a number of type number from 0 to 1.',
-    ],
-    [
-      { fields: { output_format: { parameter: 'format', type: 'string', enum: ['png', 'gif'] } } },
-      'fields.output_format must not allow "gif": it is one of png, jpeg, webp.',
-    ],
-    [
-      { fields: { 'sample_params.scheduler': { parameter: 'scheduler', type: 'string', max_length: 20 } } },
-      'fields.sample_params.scheduler needs an enum.',
-    ],
-    [
-      { fields: { seed: { parameter: 'seed', type: 'integer', minimum: 0 } } },
-      'fields.seed needs an enum, or a minimum and a maximum that is not below it.',
-    ],
-  ];
-  for (const [settings, sentence] of wrong) {
-    it(`are refused with ${JSON.stringify(settings)}`, () => {
-      expect(fault(settings)).to.equal(sentence);
-    });
-  }
+  it('are refused in one sentence', () => {
+    const wrongField = (name: string, rule: JsonObject): JsonObject => ({ fields: { [name]: rule } });
+    expectRefused(fault, [
+      [{ size: { value: '512x512' } }, 'unknown field "size".'],
+      [{ references: 'mask_image' }, 'references must be one of init_image, ref_images.'],
+      [
+        wrongField('sample_params.sample_steps', { parameter: 'steps', type: 'integer', minimum: 1, maximum: 150 }),
+        'fields.sample_params.sample_steps must not allow 150: it is a number of type integer from 1 to 100.',
+      ],
+      [
+        wrongField('seed', { parameter: 'seed', type: 'number', minimum: 0, maximum: 1 }),
+        'fields.seed must have the type integer.',
+      ],
+      [
+        wrongField('strength', { value: '0.5' }),
+        'fields.strength must not allow "0.5": it is a number of type number from 0 to 1.',
+      ],
+      [
+        wrongField('output_format', { parameter: 'format', type: 'string', enum: ['png', 'gif'] }),
+        'fields.output_format must not allow "gif": it is one of png, jpeg, webp.',
+      ],
+      [
+        wrongField('sample_params.scheduler', { parameter: 'scheduler', type: 'string', max_length: 20 }),
+        'fields.sample_params.scheduler needs an enum.',
+      ],
+      [
+        wrongField('seed', { parameter: 'seed', type: 'integer', minimum: 0 }),
+        'fields.seed needs an enum, or a minimum and a maximum that is not below it.',
+      ],
+    ]);
+  });
 
   it('have sizes that the server takes', () => {
     for (const value of ['64x64', '512x768', '1024x1024', '4096x64'])
@@ -93,15 +75,7 @@ describe('settings of a model of sd-server', () => {
   });
 
   it('name no field beyond the list: what it does not know the server takes for nothing', () => {
-    for (const name of [
-      'width',
-      'prompt',
-      'batch_count',
-      'lora',
-      'hires.enabled',
-      'embed_image_metadata',
-      'constructor',
-    ])
+    for (const name of 'width prompt batch_count lora hires.enabled embed_image_metadata constructor'.split(' '))
       expect(field(name, { value: 1 }), name).to.match(
         new RegExp(`^fields\\.${name} is no field that settings can set; `),
       );
@@ -121,6 +95,7 @@ describe('settings of a model of sd-server', () => {
 });
 
 describe('a try of the connection to sd-server', () => {
+  let fake: SdcppFake;
   before(async () => void (fake = await SdcppFake.open()));
   after(() => fake.close());
 
@@ -163,24 +138,18 @@ describe('a try of the connection to sd-server', () => {
  */
 
 describe('requests to sd-server', () => {
-  openForEachTest();
+  const vendor = vendorForEach(FOR_EACH);
 
-  const submit = (wish: Partial<Submission>) => provider.submit(task(wish), WANTED);
+  const lastBody = () => JSON.parse(vendor.server.requests.at(-1)?.body.toString() ?? '') as JsonObject;
   const sent = async (wish: Partial<Submission> = {}): Promise<JsonObject> => {
-    expect(await submit(wish)).to.have.property('accepted', true);
-    return JSON.parse(fake.server.requests.at(-1)?.body.toString() ?? '') as JsonObject;
-  };
-  const refused = async (wish: Partial<Submission>) => {
-    const answer = await submit(wish);
-    if (answer.accepted) throw new Error('It was accepted.');
-    expect(fake.server.requests, 'requests').to.have.length(0);
-    return answer.failure;
+    expect(await vendor.submit(wish)).to.have.property('accepted', true);
+    return lastBody();
   };
 
   it('have the fields of the settings, the prompts, as many pictures as were paid for, and no metadata', async () => {
     const parameters = { steps: 4, format: 'webp', seed: 7, width: 4_096, n: 9, other: 'x' };
     const settings = { ...SETTINGS, loras: [{ path: 'film/grain.safetensors', multiplier: 0.5 }] };
-    fake.takesLoras = true;
+    vendor.fake.takesLoras = true;
     expect(await sent({ parameters, settings, negativePrompt: 'fog', outputCount: 3 })).to.deep.equal({
       prompt: 'a lighthouse',
       negative_prompt: 'fog',
@@ -223,7 +192,7 @@ describe('requests to sd-server', () => {
       for (let tasks = 0; tasks < 5; tasks += 1)
         expect(allowed).to.include((await sent({ ...wish, token: randomUUID() }))['seed']);
     const unusable = seed(integer, { type: 'integer', minimum: 2_000 });
-    expect(await submit(unusable)).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    expect(await vendor.submit(unusable)).to.have.nested.property('failure.code', 'INPUT_INVALID');
     expect(await sent({ ...unusable, settings: { fields: { seed: { value: 9 } } } })).to.include({ seed: 9 });
   });
 
@@ -231,7 +200,7 @@ describe('requests to sd-server', () => {
     const fields: JsonObject = { size: { parameter: 'size', type: 'string', enum: ['64x64', '128x64'] } };
     const { width, height } = await sent({ settings: { fields }, parameters: { size: '128x64' } });
     expect([width, height]).to.deep.equal([128, 64]);
-    const answer = await submit({ settings: { fields }, parameters: { size: '8192x8192' } });
+    const answer = await vendor.submit({ settings: { fields }, parameters: { size: '8192x8192' } });
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
   });
 
@@ -255,50 +224,40 @@ describe('requests to sd-server', () => {
     const names = ['prompt', 'negative_prompt', 'width', 'height', 'seed', 'output_format', 'batch_count', 'lora'];
     await fc.assert(
       fc.asyncProperty(parameters, async (given) => {
-        const before = fake.server.posts;
-        const answer = await submit({ parameters: given });
-        if (!answer.accepted) return void expect(fake.server.posts).to.equal(before);
-        const body = JSON.parse(fake.server.requests.at(-1)?.body.toString() ?? '') as JsonObject;
+        const before = vendor.server.posts;
+        const answer = await vendor.submit({ parameters: given });
+        if (!answer.accepted) return void expect(vendor.server.posts).to.equal(before);
+        const body = lastBody();
         expect([...names, 'sample_params', 'embed_image_metadata']).to.include.members(Object.keys(body));
         expect(body).to.deep.include({ prompt: 'a lighthouse', batch_count: 1, lora: [], width: 64 });
-        fake.jobs.forget();
+        vendor.fake.jobs.forget();
       }),
       { numRuns: 60 },
     );
   });
 
-  for (const prompt of [
-    'a <lora:other:1> b',
-    'a < LoRA : x:1>',
-    'a <sd_cpp_extra_args>{"width":4096}</sd_cpp_extra_args>',
-    '<SD_CPP_EXTRA_ARGS',
-  ]) {
-    it(`are not made of ${JSON.stringify(prompt)}, as prompt or as negative prompt`, async () => {
+  it('are not made of a prompt or a negative prompt with a command', async () => {
+    const args = 'a <sd_cpp_extra_args>{"width":4096}</sd_cpp_extra_args>';
+    for (const prompt of ['a <lora:other:1> b', 'a < LoRA : x:1>', args, '<SD_CPP_EXTRA_ARGS'])
       for (const wish of [{ prompt }, { negativePrompt: prompt }])
-        expect(await refused(wish)).to.include({ code: 'INPUT_INVALID', mayRetry: false });
-    });
-  }
-
-  it('are not made of a task that the server would change: too many pictures or references', async () => {
-    const picture = referenceOf(await image('png'));
-    for (const wish of [
-      { outputCount: 9 },
-      { references: [picture, picture] },
-      { references: [picture], settings: { fields: {} } },
-      { parameters: { steps: 101 } },
-    ])
-      expect(await refused(wish)).to.include({ code: 'INPUT_INVALID', mayRetry: false });
+        expect(await vendor.refusedUnsent(wish), prompt).to.equal('INPUT_INVALID');
   });
 
-  it('are not made for videos, nor with settings that cannot be', async () => {
-    expect(await refused({ operation: 'video_generation' })).to.include({ code: 'MODEL_UNAVAILABLE' });
-    expect(await refused({ settings: { fields: { unknown: { value: 1 } } } })).to.include({
-      code: 'MODEL_UNAVAILABLE',
-    });
+  it('are not made of a task that the server would change, or that the settings do not allow', async () => {
+    const picture = referenceOf(await image('png'));
+    for (const [wish, code] of [
+      [{ outputCount: 9 }, 'INPUT_INVALID'],
+      [{ references: [picture, picture] }, 'INPUT_INVALID'],
+      [{ references: [picture], settings: { fields: {} } }, 'INPUT_INVALID'],
+      [{ parameters: { steps: 101 } }, 'INPUT_INVALID'],
+      [{ operation: 'video_generation' }, 'MODEL_UNAVAILABLE'],
+      [{ settings: { fields: { unknown: { value: 1 } } } }, 'MODEL_UNAVAILABLE'],
+    ] as const)
+      expect(await vendor.refusedUnsent(wish)).to.equal(code);
   });
 
   it('are refused with a reference that the server cannot read, for the client to change', async () => {
-    const answer = await submit({ references: [referenceOf(Buffer.from('no picture'))] });
+    const answer = await vendor.submit({ references: [referenceOf(Buffer.from('no picture'))] });
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
   });
 
@@ -308,14 +267,14 @@ describe('requests to sd-server', () => {
       async () => breakingOff(picture),
       async () => Promise.reject(new Error('The store is away.')),
     ]) {
-      const answer = await submit({
+      const answer = await vendor.submit({
         references: [{ ...referenceOf(picture), byteSize: picture.byteLength + 9, open }],
       });
       expect(answer).to.have.nested.property('failure.code', 'PROVIDER_UNAVAILABLE');
       expect(answer).to.have.nested.property('failure.mayRetry', true);
     }
-    await fake.server.settled();
-    expect(fake.jobs.size).to.equal(0);
+    await vendor.server.settled();
+    expect(vendor.fake.jobs.size).to.equal(0);
   });
 });
 
@@ -328,37 +287,25 @@ const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
 const MEBIBYTE = 1024 * 1024;
 
 describe('jobs of sd-server', () => {
-  openForEachTest();
+  const vendor = vendorForEach(FOR_EACH);
 
-  const poll = (reference: string) => provider.poll(reference, SETTINGS, WANTED);
-  const ended = async (wish = {}): Promise<{ reference: string; last: ProviderReport | undefined }> => {
-    const submission = task(wish);
-    const reference = await submitted(provider, submission);
-    return { reference, last: (await reportsUntilOver(provider, reference, submission)).at(-1) };
-  };
   const outputs = async (reference: string, count: number): Promise<Uint8Array[]> => {
     const read: Uint8Array[] = [];
-    for (let index = 0; index < count; index += 1)
-      read.push(await collected(await provider.output(reference, index, SETTINGS, WANTED)));
+    for (let index = 0; index < count; index += 1) read.push(await vendor.output(reference, index));
     return read;
   };
-  const errorOf = (work: Promise<unknown>) =>
-    work.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
 
   it('have run while they wait and while they are made', async () => {
-    const running = await submitted(provider, task({ parameters: { steps: HELD_STEPS } }));
-    const waiting = await submitted(provider, task());
-    expect(await poll(running)).to.deep.equal({ state: 'running' });
-    expect(await poll(waiting)).to.deep.equal({ state: 'running' });
-    await fake.jobs.release();
-    expect(await poll(running)).to.have.property('state', 'succeeded');
+    const running = await submitted(vendor.provider, task({ parameters: { steps: HELD_STEPS } }));
+    const waiting = await submitted(vendor.provider, task());
+    expect(await vendor.poll(running)).to.deep.equal({ state: 'running' });
+    expect(await vendor.poll(waiting)).to.deep.equal({ state: 'running' });
+    await vendor.fake.jobs.release();
+    expect(await vendor.poll(running)).to.have.property('state', 'succeeded');
   });
 
   it('have each of their pictures, in the order and the format of the server', async () => {
-    const { reference, last } = await ended({ outputCount: 2, parameters: { steps: 1, format: 'webp' } });
+    const { reference, last } = await vendor.ended({ outputCount: 2, parameters: { steps: 1, format: 'webp' } });
     expect(last).to.have.deep.property('outputs', [
       { kind: 'image', mediaType: 'image/webp' },
       { kind: 'image', mediaType: 'image/webp' },
@@ -370,8 +317,8 @@ describe('jobs of sd-server', () => {
   it('have pictures of any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 4_000 }), async (bytes) => {
-        fake.pictureText = Buffer.from(bytes).toString('base64');
-        const { reference } = await ended();
+        vendor.fake.pictureText = Buffer.from(bytes).toString('base64');
+        const { reference } = await vendor.ended();
         expect(await outputs(reference, 1)).to.deep.equal([bytes]);
       }),
       { numRuns: 30 },
@@ -379,35 +326,31 @@ describe('jobs of sd-server', () => {
   });
 
   it('have an end that is no longer known after ten minutes: another attempt may follow', async () => {
-    const { reference } = await ended();
-    fake.jobs.advance(600);
-    const report = await poll(reference);
+    const { reference } = await vendor.ended();
+    vendor.fake.jobs.advance(600);
+    const report = await vendor.poll(reference);
     expect(report).to.have.nested.property('failure.mayRetry', true);
-    fake.jobs.advance(600);
-    expect(await poll(reference)).to.deep.equal({ state: 'unknown' });
+    vendor.fake.jobs.advance(600);
+    expect(await vendor.poll(reference)).to.deep.equal({ state: 'unknown' });
   });
 
   it('are unknown after a restart of the server', async () => {
-    const { reference } = await ended();
-    fake.jobs.forget();
-    expect(await poll(reference)).to.deep.equal({ state: 'unknown' });
+    const { reference } = await vendor.ended();
+    vendor.fake.jobs.forget();
+    expect(await vendor.poll(reference)).to.deep.equal({ state: 'unknown' });
   });
 
   it('are not unknown when something before the server has lost its way', async () => {
-    const { reference } = await ended();
+    const { reference } = await vendor.ended();
     for (const status of [404, 410]) {
-      fake.server.plan({ type: 'html', status }, { of: 'poll' });
-      expect(await errorOf(poll(reference))).to.be.instanceOf(Error);
-      const body = '{"error":"no such route"}';
-      const headers = { 'content-type': 'application/json' };
-      fake.server.plan({ type: 'status', status, headers, body }, { of: 'poll' });
-      expect(await errorOf(poll(reference))).to.be.instanceOf(Error);
+      vendor.server.plan(jsonFault(status, { error: 'no such route' }), { of: 'poll' });
+      expect(await failureOf(vendor.poll(reference))).to.be.instanceOf(Error);
     }
   });
 
   it('fail where the server has made nothing, in words that are not its own', async () => {
-    fake.failsWith = 'cannot open /models/secret.gguf';
-    const { last } = await ended();
+    vendor.fake.failsWith = 'cannot open /models/secret.gguf';
+    const { last } = await vendor.ended();
     expect(last).to.have.deep.property('failure', {
       code: 'INTERNAL_ERROR',
       message: 'The provider had an internal error.',
@@ -417,20 +360,17 @@ describe('jobs of sd-server', () => {
 
   it('deliver nothing of a picture that is not base64', async () => {
     for (const text of ['AAAAA', 'A===', 'AAB', '!!!!', 'AAAA=AAA']) {
-      fake.pictureText = text;
-      const { reference } = await ended();
-      expect(await errorOf(outputs(reference, 1)), text).to.be.instanceOf(Error);
+      vendor.fake.pictureText = text;
+      const { reference } = await vendor.ended();
+      expect(await failureOf(outputs(reference, 1)), text).to.be.instanceOf(Error);
     }
   });
 
   it('are not those that another job answers for', async () => {
-    const { reference } = await ended();
-    const json = JSON.stringify({ id: 'job_0_00000000', status: 'failed', error: { code: 'x', message: 'y' } });
-    fake.server.plan(
-      { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body: json },
-      { of: 'poll' },
-    );
-    expect(await errorOf(poll(reference))).to.be.instanceOf(Error);
+    const { reference } = await vendor.ended();
+    const another = { id: 'job_0_00000000', status: 'failed', error: { code: 'x', message: 'y' } };
+    vendor.server.plan(jsonFault(200, another), { of: 'poll' });
+    expect(await failureOf(vendor.poll(reference))).to.be.instanceOf(Error);
   });
 
   const result = '"result":{"images":[{"b64_json":"QUJD"}],"output_format":"png"}';
@@ -443,12 +383,9 @@ describe('jobs of sd-server', () => {
     ['names them last', (id: string) => `{${result},"id":"${id}"}`, true],
   ] as const)
     it(`${isOwn ? 'have' : 'do not have'} the picture of an answer that ${how}, and their own when asked again`, async () => {
-      const { reference } = await ended();
+      const { reference } = await vendor.ended();
       const [own] = await outputs(reference, 1);
-      fake.server.plan(
-        { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body: answer(reference) },
-        { of: 'output' },
-      );
+      vendor.server.plan({ ...jsonFault(200, ''), body: answer(reference) }, { of: 'output' });
       const read = await outputs(reference, 1).catch((error: unknown) => error);
       if (isOwn) expect(read).to.deep.equal([Buffer.from('ABC')].map((bytes) => new Uint8Array(bytes)));
       else expect(read).to.be.instanceOf(HttpError).with.property('kind', 'bad-answer');

@@ -8,6 +8,7 @@ import { connectionOptions } from '../../../../adapters/providers/shared/connect
 import { type Connection, openConnection } from '../../../../adapters/providers/shared/connection.js';
 import { optionsFault } from '../../../../apps/config/option-schema.js';
 import { createLogger, logTo } from '../../../../apps/logging/logging.js';
+import { BUILT_IN_DRIVERS } from '../../../../apps/wiring/built-in-drivers.js';
 import type { Log } from '../../../../core/log.js';
 import type { Provider, Submission } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
@@ -59,6 +60,12 @@ describe('the connection of a provider', () => {
     for (const properties of [connectionOptions(), connectionOptions({ baseUrl: 'https://api.example.com/v1' })])
       expect(optionsFault({ type: 'object', properties })).to.equal(undefined);
   });
+
+  for (const { kind, name, options } of BUILT_IN_DRIVERS)
+    if (kind === 'provider')
+      it(`has options that the driver ${name} may have`, () => {
+        expect(optionsFault(options)).to.equal(undefined);
+      });
 
   it('reaches a server of the private network that the operator named, with the key', async () => {
     const server = await listening((authorization, path) => `${authorization} ${path}`);
