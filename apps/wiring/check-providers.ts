@@ -1,10 +1,10 @@
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
-import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { Provider, ProviderCheck, ProviderCapabilities } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
+import { QUIETLY } from '../stores/open-database.js';
 import { catalogTools } from './catalog-tools.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
 
@@ -35,7 +35,7 @@ export async function checkProviders(config: Config, { names, timeoutMs = CHECK_
   const catalog = await loadCatalog(config.catalog, catalogTools(config));
   const needs = {
     clock: new SystemClock({ keepsProcessAlive: false }),
-    log: SILENT,
+    log: QUIETLY.log,
     memory: new MemoryBudget(config.images.memoryBytes),
   };
   return Promise.all(names.map((name) => checked({ config, catalog, name, needs, timeoutMs })));
@@ -96,5 +96,3 @@ function entriesOf(catalog: Catalog, name: string) {
       route.filter(({ provider }) => provider === name).map(({ settings }) => ({ modelKey, settings })),
     );
 }
-
-const SILENT: Log = { info: () => undefined, warn: () => undefined };

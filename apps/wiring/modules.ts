@@ -1,7 +1,7 @@
-import { Container, type ContainerModule } from 'inversify';
+import type { Container } from 'inversify';
 import 'reflect-metadata';
+import { givenModule, type Provide, provideModule } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
-import { assert } from '../../core/assert.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Audience, AUDIENCES } from '../../core/access/credential.js';
 import type { OutsideProvider } from '../../core/ports/outside.js';
@@ -12,7 +12,7 @@ import { consoleApi } from '../http/developer/console-api.js';
 import { developerApi } from '../http/developer/developer-api.js';
 import { createCredentialRates } from '../http/host/authenticate.js';
 import { probes, startPage } from '../http/host/pages.js';
-import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
+import { createHttpHost, type HttpHostOptions } from '../http/host/server.js';
 import { createInternalServer } from '../http/internal/internal-server.js';
 import { mcp } from '../http/mcp/mcp-front.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
@@ -25,7 +25,7 @@ import { signIn } from '../http/sign-in/sign-in-front.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { Worker } from '../worker/worker.js';
 import type { Program } from './open-program.js';
-import { givenParts, HTTP_FRONTS, type Parts, partsModule, type Provide, resolveParts } from './parts.js';
+import { HTTP_FRONTS, type Parts } from './parts.js';
 
 export interface ServerOptions extends Pick<Parts, 'logger' | 'publicUrl'> {
   readonly metrics: Metrics | undefined;
@@ -40,76 +40,63 @@ export async function bindServer(
   config: Config,
   { logger, publicUrl, metrics }: ServerOptions,
 ): Promise<Container> {
-  const { container } = program;
   const { role, rest, mcp: mcpOptions, grpc, internal } = config;
-  const { requireStores } = program;
-  container.load(givenParts({ logger, publicUrl, requireStores, readiness: () => program.isReady() }));
-  if (role !== 'worker')
-    container.load(
-      httpModule({
+  const { container, signedObjects: gate } = program;
+  const isFront = role !== 'worker';
+  const people = isFront ? await openPeople(program, config, publicUrl) : undefined;
+  // The gRPC library takes long to load, so it is loaded only where it is used.
+  const loadedGrpc = isFront && grpc.port !== undefined ? await loadGrpc() : undefined;
+  const bindParts = provideModule<Parts>((provide, isBound) => {
+    if (isFront) {
+      provide('authenticator', ['context'], ({ context }) => {
+        const authenticator = new Authenticator(context);
+        program.keep({ close: async () => authenticator.close() });
+        return authenticator;
+      });
+      provideHttp(provide, isBound, {
         limits: restLimits(rest),
         trustedProxies: rest.trustedProxies,
-        signedObjects: program.signedObjects,
+        signedObjects: gate,
         mcp: mcpOptions.enabled ? mcpOptions : undefined,
-        people: await openPeople(program, config, publicUrl),
+        people,
         ...(metrics ? { observer: metrics.http } : {}),
-      }),
-      authenticatorModule(program),
-    );
-  if (role !== 'worker' && grpc.port !== undefined) container.load(await grpcModule(config, metrics));
-  if (internal.port !== undefined && metrics !== undefined) container.load(internalModule(metrics));
-  if (runsWorker(config)) container.load(workerModule(program, config, metrics));
+      });
+    }
+    if (loadedGrpc) {
+      const needs = ['context', 'logger', 'readiness', 'requireStores'] as const;
+      provide('grpc', needs, ({ readiness: isReady, ...parts }) => {
+        const hasTokens = config.signIn.enabled && config.oauth.enabled;
+        const tokens = hasTokens
+          ? new loadedGrpc.TokenCallers(new Authenticator(parts.context), restLimits(rest))
+          : undefined;
+        return loadedGrpc.openGrpc(grpc, { ...parts, isReady, observer: metrics?.grpc, tokens });
+      });
+    }
+    if (internal.port !== undefined && metrics !== undefined)
+      provide('internal', ['readiness'], ({ readiness }) => createInternalServer({ readiness, metrics }));
+    if (runsWorker(config))
+      provide('worker', ['context'], ({ context }) => {
+        const worker = new Worker(context, {
+          ...config.worker,
+          tidy: () => program.tidy(),
+          workerId: `${process.pid}-${context.ids.uuid()}`,
+          ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
+        });
+        metrics?.worker.watch(() => worker.counts);
+        metrics?.gates.watch(context);
+        return worker;
+      });
+  });
+  container.load(givenModule<Parts>({ logger, publicUrl }), bindParts);
   return container;
 }
 
-function authenticatorModule(program: Program): ContainerModule {
-  return partsModule((provide) => {
-    provide('authenticator', ['context'], ({ context }) => {
-      const authenticator = new Authenticator(context);
-      program.keep({ close: async () => authenticator.close() });
-      return authenticator;
-    });
-  });
-}
-
-/** The gRPC library takes long to load, so it is loaded only where it is used. */
-async function grpcModule(
-  { grpc, signIn: { enabled }, oauth: { enabled: hasOAuth }, rest }: Config,
-  metrics?: Metrics,
-) {
+async function loadGrpc() {
   const [{ openGrpc }, { TokenCallers }] = await Promise.all([
     import('../grpc/open-grpc.js'),
     import('../grpc/token-callers.js'),
   ]);
-  return partsModule((provide) => {
-    const needs = ['context', 'logger', 'readiness', 'requireStores'] as const;
-    provide('grpc', needs, ({ context, logger, readiness: isReady, requireStores }) => {
-      const tokens = enabled && hasOAuth ? new TokenCallers(new Authenticator(context), restLimits(rest)) : undefined;
-      return openGrpc(grpc, { context, logger, observer: metrics?.grpc, isReady, requireStores, tokens });
-    });
-  });
-}
-
-function internalModule(metrics: Metrics): ContainerModule {
-  return partsModule((provide) => {
-    provide('internal', ['readiness'], ({ readiness }) => createInternalServer({ readiness, metrics }));
-  });
-}
-
-function workerModule(program: Program, config: Config, metrics?: Metrics): ContainerModule {
-  return partsModule((provide) => {
-    provide('worker', ['context'], ({ context }) => {
-      const worker = new Worker(context, {
-        ...config.worker,
-        tidy: () => program.tidy(),
-        workerId: `${process.pid}-${context.ids.uuid()}`,
-        ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
-      });
-      metrics?.worker.watch(() => worker.counts);
-      metrics?.gates.watch(context);
-      return worker;
-    });
-  });
+  return { openGrpc, TokenCallers };
 }
 
 /** Options of the fronts for people, with the clients of other servers. Each client is loaded only if it is configured. */
@@ -138,30 +125,6 @@ async function openPeople(program: Program, { signIn: people, oauth: apps }: Con
   };
 }
 
-export interface HttpFrontsOptions
-  extends
-    HttpOptions,
-    Pick<Parts, 'context' | 'authenticator' | 'logger' | 'publicUrl' | 'readiness'>,
-    Partial<Pick<Parts, 'requireStores'>> {}
-
-/** The HTTP server over a context that is not that of a program. */
-export function createHttpFronts({
-  context,
-  authenticator,
-  logger,
-  publicUrl,
-  readiness,
-  requireStores = () => undefined,
-  ...options
-}: HttpFrontsOptions): HttpHost {
-  const container = new Container();
-  const given = givenParts({ context, authenticator, logger, publicUrl, readiness, requireStores });
-  container.load(given, httpModule(options));
-  const { http } = resolveParts(container, ['http']);
-  assert(http !== undefined, 'the module binds it');
-  return http;
-}
-
 export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'> {
   readonly limits: RestLimits;
   /** Serves `/objects/…`, for an object store without its own server. */
@@ -169,7 +132,7 @@ export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'l
   /** The MCP server; there is none when absent. */
   readonly mcp?: { readonly confirmAboveCredits: number } | undefined;
   /** How people sign in and connect programs; what is absent has its default. */
-  readonly people?: PeopleOptions;
+  readonly people?: PeopleOptions | undefined;
 }
 
 export interface PeopleOptions {
@@ -185,45 +148,42 @@ export interface PeopleOptions {
   readonly clientDocuments?: ClientDocumentFetch | undefined;
 }
 
-/** The HTTP server with the fronts that the configuration turns on. Nothing listens before `listen`. */
-export function httpModule({
-  signedObjects: gate,
-  mcp: mcpOptions,
-  people = {},
-  ...host
-}: HttpOptions): ContainerModule {
+/** Binds the HTTP server with the fronts that the configuration turns on. Nothing listens before `listen`. */
+export function provideHttp(
+  provide: Provide<Parts>,
+  isBound: (name: keyof Parts) => boolean,
+  { signedObjects: gate, mcp: mcpOptions, people = {}, ...host }: HttpOptions,
+): void {
   const { hasSignIn = true, hasOAuth = true } = people;
   const { bodyTimeoutMs } = host.limits;
   const metadataOf = (publicUrl: () => string, audience: Audience) =>
     hasSignIn && hasOAuth ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), audience) } : {};
-  return partsModule((provide, isBound) => {
-    const api = ['context', 'authenticator', 'rates', 'publicUrl', 'requireStores', 'logger'] as const;
-    provide('rates', [], () => createCredentialRates(host.limits));
-    provide('developerApi', api, (parts) =>
-      developerApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
+  const api = ['context', 'authenticator', 'rates', 'publicUrl', 'requireStores', 'logger'] as const;
+  provide('rates', [], () => createCredentialRates(host.limits));
+  provide('developerApi', api, (parts) =>
+    developerApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
+  );
+  if (mcpOptions !== undefined)
+    provide('mcp', api, (parts) =>
+      mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),
     );
-    if (mcpOptions !== undefined)
-      provide('mcp', api, (parts) =>
-        mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),
-      );
-    provide('startPage', [], () => startPage(hasSignIn ? CONSOLE_PATH : '/docs'));
-    if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasMcp: mcpOptions !== undefined });
-    if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
-    provide('probes', ['readiness'], ({ readiness }) => probes(readiness));
-    const fronts = HTTP_FRONTS.filter(isBound);
-    provide('http', ['context', 'logger', ...fronts], ({ context: { ids, clock }, logger, ...bound }) => {
-      const made: Partial<Pick<Parts, (typeof fronts)[number]>> = bound;
-      return createHttpHost(
-        { ids, clock, logger, ...host },
-        fronts.flatMap((name) => made[name] ?? []),
-      );
-    });
+  provide('startPage', [], () => startPage(hasSignIn ? CONSOLE_PATH : '/docs'));
+  if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasMcp: mcpOptions !== undefined });
+  if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
+  provide('probes', ['readiness'], ({ readiness }) => probes(readiness));
+  const fronts = HTTP_FRONTS.filter(isBound);
+  provide('http', ['context', 'logger', ...fronts], ({ context: { ids, clock }, logger, ...bound }) => {
+    const made: Partial<Pick<Parts, (typeof fronts)[number]>> = bound;
+    return createHttpHost(
+      { ids, clock, logger, ...host },
+      fronts.flatMap((name) => made[name] ?? []),
+    );
   });
 }
 
 /** The fronts for people in browsers, and for the programs that they connect. */
 function providePeople(
-  provide: Provide,
+  provide: Provide<Parts>,
   {
     hasMcp,
     bodyTimeoutMs,

@@ -1,9 +1,9 @@
-import { Container, ContainerModule } from 'inversify';
+import { Container } from 'inversify';
 import 'reflect-metadata';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import type { CloseOptions, OpenDatabase } from '../../adapters/driver.js';
+import type { CloseOptions, OpenedAs } from '../../adapters/driver.js';
 import { mediaModule } from '../../adapters/media/module.js';
-import { resolve } from '../../adapters/provide.js';
+import { givenModule, resolveBound } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
@@ -11,15 +11,14 @@ import { webAuthnModule } from '../../adapters/webauthn/module.js';
 import { HttpWebhookSender } from '../../adapters/webhooks/http-webhook-sender.js';
 import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
+import type { Model } from '../../core/catalog/model.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
-import type { Model } from '../../core/catalog/model.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
-import type { Clock } from '../../core/ports/machine.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
-import { DATABASE_PORTS, type DatabasePort, pickPorts, type Ports, TOKENS } from '../../core/ports/ports.js';
+import { DATABASE_PORTS, pickPorts, type Ports, REQUIRED_PORTS } from '../../core/ports/ports.js';
 import { takesBytes } from '../../core/uploads/manage-uploads.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { hostAndPort } from '../config/network-address.js';
@@ -27,28 +26,24 @@ import { renderWebhookMessage } from '../http/render/webhook.js';
 import { type Metrics, observedPorts } from '../metrics/metrics.js';
 import { type Outages, StoreGate } from '../outages/outages.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
-import { openDatabase, openingOf } from '../stores/open-database.js';
+import { openDatabase, openingOf, type OpeningNeeds, QUIETLY } from '../stores/open-database.js';
 import { type ObjectsNeeds, openObjects, type ProgramObjects } from '../stores/open-objects.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 import { catalogTools } from './catalog-tools.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
-import { givenParts } from './parts.js';
+import type { Parts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
 
 export interface Program {
-  /** Contains the context, which is the first part of a process. */
+  /** Contains the ports, the context, and what tells whether the stores respond: the first parts of a process. */
   readonly container: Container;
   readonly context: Context;
   /** Serves signed addresses of objects, if the object store has no server itself. */
   readonly signedObjects: SignedObjectGate | undefined;
   /** Reports what other processes write, if the database can. The context listens to it. */
   readonly generationChanges: GenerationChanges | undefined;
-  /** Whether the database responds, and still accepts writes. */
-  isReady(): Promise<boolean>;
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
-  /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable. */
-  readonly requireStores: (wouldAsk?: () => boolean) => void;
   /** Returns the number of models after a reload. Throws `CatalogInvalid`; the catalog then remains unchanged. */
   readCatalogAgain(): Promise<number>;
   /** Closes it with the program, before everything that was kept earlier. */
@@ -78,36 +73,31 @@ export interface ProgramOptions {
  * Reads the catalog, opens the stores and assembles the program over them. A `server` has exclusive use of a data
  * folder; a `tool` works beside it. Throws one sentence, or one per line, if the catalog or a store cannot be used.
  */
-export async function openProgram(
-  config: Config,
-  role: 'server' | 'tool',
-  options: ProgramOptions = {},
-): Promise<Program> {
+export async function openProgram(config: Config, role: OpenedAs, options: ProgramOptions = {}): Promise<Program> {
   const readCatalog = async (): Promise<Catalog> =>
     options.catalog ?? loadCatalog(config.catalog, catalogTools(config));
   const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
-  const clock = new SystemClock();
-  const log = options.log ?? SILENT;
   const opened = new Opened();
+  const { log = QUIETLY.log, publicUrl = () => configuredUrl(config), metrics, outages } = options;
+  const needs = { clock: new SystemClock(), log };
+  const container = new Container();
   try {
-    const database = opened.keep(await openDatabase(config, role, { clock, log }));
+    const database = opened.keep(await openDatabase(config, role, needs));
+    const { stores, generationChanges } = database;
     const secrets = openSecrets(config.secretFile, {
       inUse: await hadSecret(config, database),
       isShared: isOneOfSeveral(config, role),
     });
-    const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
-    const container = new Container();
     const objects = await openInstalledObjects(config, secrets, opened, {
+      ...needs,
       as: role,
-      clock,
-      log,
       publicUrl,
-      takesBytes: (key) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key),
+      takesBytes: (key) => takesBytes({ uploads: container.get<Ports['uploads']>('uploads') }, key),
       secret: secrets.objects,
       installation: database.installation,
     });
     const wakeUps = await config.stores.wakeUps.driver.open({
-      ...openingOf(config, config.stores.wakeUps, { clock, log }),
+      ...openingOf(config, config.stores.wakeUps, needs),
       lent: database.lent,
     });
     opened.keep({ close: async () => wakeUps.close?.() });
@@ -116,37 +106,37 @@ export async function openProgram(
       systemModule({ secret: secrets.credentials }),
       mediaModule({ memory }),
       webAuthnModule(),
-      portsModule({
-        ...storesOf(database),
+      givenModule<Ports>({
+        // A driver may have other members there.
+        ...pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS),
         objects: objects.store,
         wakeUps,
-        webhookSender: opened.keep(openWebhookSender(config, clock)),
+        webhookSender: opened.keep(openWebhookSender(config, needs)),
         catalog,
-        ...(await openSigner(config, { as: role, clock, log }, opened)),
-        providers: providersOf(config, await openProviders(config, { clock, log, memory }, opened)),
+        ...(await openSigner(config, role, needs, opened)),
+        providers: providersOf(config, await openProviders(config, { ...needs, memory }, opened)),
       }),
     );
     const wired = portsFrom(container);
+    const isReady = (): Promise<boolean> => database.isReady();
     const gate = opened.keep(
-      new StoreGate(
-        () => database.isReady(),
-        new SystemClock({ keepsProcessAlive: false }),
-        () => options.outages?.refused(),
-      ),
+      new StoreGate(isReady, new SystemClock({ keepsProcessAlive: false }), () => outages?.refused()),
     );
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
-    const outages = options.outages?.observer(() => suspectDatabase(config, gate));
-    const ports = observedPorts(awaited, options.metrics, outages);
-    const context = contextOver(ports, database, { settings: config.settings, log });
-    container.load(givenParts({ context }));
+    const ports = observedPorts(
+      awaited,
+      metrics,
+      outages?.observer(() => suspectDatabase(config, gate)),
+    );
+    const boot = { id: ports.ids.uuid(), isExclusive: database.isExclusive };
+    const context = createContext(ports, config.settings, log, boot, generationChanges);
+    container.load(givenModule<Parts>({ context, readiness: isReady, requireStores: gate.requireOpen }));
     return {
       container,
       context,
       signedObjects: objects.signedObjects,
-      generationChanges: database.generationChanges,
-      isReady: () => database.isReady(),
+      generationChanges,
       tidy: () => database.tidy(),
-      requireStores: gate.requireOpen,
       readCatalogAgain: () => catalog.readAgain(),
       keep: (thing) => opened.keep(thing),
       close: (closing) => opened.close(closing),
@@ -156,14 +146,6 @@ export async function openProgram(
     await opened.close().catch(() => undefined);
     throw error;
   }
-}
-
-function contextOver(
-  ports: Ports,
-  { isExclusive, generationChanges }: OpenDatabase,
-  { settings, log }: Pick<Context, 'settings' | 'log'>,
-): Context {
-  return createContext(ports, settings, log, { id: ports.ids.uuid(), isExclusive }, generationChanges);
 }
 
 /** Opens the object store, and checks that it, the secret and the database belong to one installation. */
@@ -204,7 +186,8 @@ function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provi
 /** The signer of outputs, where one is configured. Only a worker signs: nothing else needs its key. */
 async function openSigner(
   config: Config,
-  { as, ...needs }: Pick<ProviderNeeds, 'clock' | 'log'> & { readonly as: 'server' | 'tool' },
+  as: OpenedAs,
+  needs: OpeningNeeds,
   opened: Opened,
 ): Promise<{ readonly outputSigner?: OutputSigner }> {
   if (config.signer === undefined || as === 'tool' || !runsWorker(config)) return {};
@@ -229,23 +212,11 @@ async function openProviders(
 }
 
 /** Sends webhooks with the task as the REST front shows it. */
-function openWebhookSender({ webhooks }: Pick<Config, 'webhooks'>, clock: Clock): HttpWebhookSender {
+function openWebhookSender({ webhooks }: Config, { clock }: OpeningNeeds): HttpWebhookSender {
   return new HttpWebhookSender({
     allow: [...webhooks.allowedHosts, ...webhooks.allowedNetworks],
     clock,
     render: (message) => JSON.stringify(renderWebhookMessage(message)),
-  });
-}
-
-/** The ports of a database, without other members that a driver may have there. */
-function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): Pick<Ports, DatabasePort> {
-  return pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS);
-}
-
-/** Binds ports that are open. */
-function portsModule(ports: Partial<Ports>): ContainerModule {
-  return new ContainerModule(({ bind }) => {
-    for (const name of Object.keys(ports) as (keyof Ports)[]) bind(TOKENS[name].id).toConstantValue(ports[name]);
   });
 }
 
@@ -311,13 +282,8 @@ export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port):
   return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
 }
 
-const SILENT: Log = { info: () => undefined, warn: () => undefined };
-
 /** Resolves every port now, so that a missing binding stops the start and not the first request. */
 function portsFrom(container: Container): Ports {
-  const { outputSigner, ...required } = TOKENS;
-  const tokens = container.isBound(outputSigner.id) ? TOKENS : required;
-  return Object.fromEntries(
-    Object.entries(tokens).map(([name, { id }]) => [name, container.get(id)]),
-  ) as unknown as Ports;
+  const required = Object.fromEntries(REQUIRED_PORTS.map((name) => [name, container.get(name)])) as unknown as Ports;
+  return { ...required, ...resolveBound<Ports, 'outputSigner'>(container, ['outputSigner']) };
 }

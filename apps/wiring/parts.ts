@@ -1,7 +1,7 @@
-import { type Container, ContainerModule } from 'inversify';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
+import type { Ports } from '../../core/ports/ports.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
 import type { CredentialRates } from '../http/host/authenticate.js';
 import type { HttpFront, HttpHost } from '../http/host/server.js';
@@ -27,10 +27,10 @@ export const HTTP_FRONTS = [
 export const ROOTS = ['http', 'grpc', 'internal', 'worker'] as const;
 
 /**
- * Every part of a process over its ports, by the name it is bound under. A part that the configuration turns off is not
- * bound.
+ * Every part of a process, by the name it is bound under: its ports, and what is made over them. A part that the
+ * configuration turns off is not bound.
  */
-export interface Parts extends Record<(typeof HTTP_FRONTS)[number], HttpFront> {
+export interface Parts extends Ports, Record<(typeof HTTP_FRONTS)[number], HttpFront> {
   /** All that use cases work with. */
   readonly context: Context;
   readonly logger: Logger;
@@ -51,47 +51,3 @@ export interface Parts extends Record<(typeof HTTP_FRONTS)[number], HttpFront> {
 }
 
 export type Roots = Partial<Pick<Parts, (typeof ROOTS)[number]>>;
-
-/** Binds a part once for the process; `make` receives the parts that it names. */
-export type Provide = <N extends keyof Parts, const D extends readonly (keyof Parts)[]>(
-  name: N,
-  needs: D,
-  make: (parts: Pick<Parts, D[number]>) => Parts[N],
-) => void;
-
-/** `isBound` reports which parts the list has bound so far. */
-export function partsModule(
-  list: (provide: Provide, isBound: (name: keyof Parts) => boolean) => void,
-): ContainerModule {
-  return new ContainerModule(({ bind, isBound }) => {
-    list(
-      (name, needs, make) => {
-        const named = (...parts: unknown[]) => Object.fromEntries(needs.map((need, index) => [need, parts[index]]));
-        bind(idOf(name))
-          .toResolvedValue((...parts: unknown[]) => make(named(...parts) as never), needs.map(idOf))
-          .inSingletonScope();
-      },
-      (name) => isBound(idOf(name)),
-    );
-  });
-}
-
-/** Binds parts that exist already. */
-export function givenParts(parts: Partial<Parts>): ContainerModule {
-  return new ContainerModule(({ bind }) => {
-    for (const [name, part] of Object.entries(parts)) bind(idOf(name)).toConstantValue(part);
-  });
-}
-
-/** The parts with these names that are bound. Throws for a part that needs one that is not. */
-export function resolveParts<N extends keyof Parts>(
-  container: Container,
-  names: readonly N[],
-): Partial<Pick<Parts, N>> {
-  const bound = names.filter((name) => container.isBound(idOf(name)));
-  return Object.fromEntries(bound.map((name) => [name, container.get(idOf(name))])) as Partial<Pick<Parts, N>>;
-}
-
-function idOf(name: string): symbol {
-  return Symbol.for(`darkroom.part.${name}`);
-}

@@ -4,7 +4,7 @@ import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';
 import { Metrics, observedPorts } from '../../apps/metrics/metrics.js';
 import { allocateAmongNew } from '../../apps/service/new-objects.js';
-import { createHttpFronts } from '../../apps/wiring/modules.js';
+import { createHttpFronts } from '../../test/harness/http-fronts.js';
 import { configuredUrl } from '../../apps/wiring/open-program.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';

@@ -67,6 +67,9 @@ export interface Ports extends PortsOf<keyof PortsList> {
   readonly outputSigner?: OutputSigner;
 }
 
+/** The ports that every process has. */
+export const REQUIRED_PORTS = Object.keys(PORTS) as readonly (keyof PortsList)[];
+
 /** The ports of the database. */
 export type DatabasePort = Reaching<'database'>;
 export const DATABASE_PORTS = portsOf('database');
@@ -84,17 +87,6 @@ export function storeOf(name: StorePort): Store {
 export function pickPorts<N extends keyof Ports>(from: Pick<Ports, N>, names: readonly N[]): Pick<Ports, N> {
   return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<Ports, N>;
 }
-
-/** A name with the type of what is bound to it, so that a wrong binding does not compile. */
-export interface Token<T> {
-  readonly id: symbol;
-  /** Never set; ties the token to its type. */
-  readonly of?: T;
-}
-
-export const TOKENS = Object.fromEntries(
-  [...Object.keys(PORTS), 'outputSigner'].map((name) => [name, { id: Symbol.for(`darkroom.${name}`) }]),
-) as unknown as { readonly [N in keyof Ports]-?: Token<NonNullable<Ports[N]>> };
 
 interface Port<T, S> {
   readonly store: S;
@@ -119,6 +111,5 @@ function withoutStore<T>(): Port<T, undefined> {
 }
 
 function portsOf<S extends Store>(...stores: readonly S[]): readonly Reaching<S>[] {
-  const names = Object.keys(PORTS) as (keyof PortsList)[];
-  return names.filter((name) => (stores as readonly unknown[]).includes(PORTS[name].store)) as Reaching<S>[];
+  return REQUIRED_PORTS.filter((name) => (stores as readonly unknown[]).includes(PORTS[name].store)) as Reaching<S>[];
 }

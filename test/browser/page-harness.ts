@@ -7,7 +7,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
-import type { HttpFrontsOptions } from '../../apps/wiring/modules.js';
+import type { HttpFrontsOptions } from '../harness/http-fronts.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';

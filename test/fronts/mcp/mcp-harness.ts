@@ -3,7 +3,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { RestLimits } from '../../../apps/config/rest-limits.js';
-import type { HttpFrontsOptions } from '../../../apps/wiring/modules.js';
+import type { HttpFrontsOptions } from '../../harness/http-fronts.js';
 import { type Audience, type Scope, SCOPES } from '../../../core/access/credential.js';
 import { createKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
