@@ -16,7 +16,7 @@ import { ServiceError } from '../../core/errors.js';
 import { cancelOpenGenerations } from '../../core/generation/end-generation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import { pageByToken } from '../page-token.js';
-import { readTimestamp, timestamp } from './enums.js';
+import { int64s, readTimestamp, timestamp } from './enums.js';
 import { Access, type ApiKeySchema, type AppSchema } from './generated/darkroom/v1/access_pb.js';
 import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
 import type { AppStorageSchema } from './generated/darkroom/v1/storage_pb.js';
@@ -62,20 +62,18 @@ export const ACCESS_METHODS = [
         apps.push({
           appId,
           displayName,
-          uploads: BigInt(usage.uploads),
-          unfinishedUploads: BigInt(usage.unfinished),
-          uploadBytes: BigInt(usage.bytes),
+          ...int64s({ uploads: usage.uploads, unfinishedUploads: usage.unfinished, uploadBytes: usage.bytes }),
         });
       }
       return {
-        unchargedContent: { generations: BigInt(uncharged.generations), bytes: BigInt(uncharged.bytes) },
+        unchargedContent: int64s(uncharged),
         apps,
-        limits: {
-          unchargedContentBytes: BigInt(settings.maxUnchargedContentBytesPerAccount),
-          uploads: BigInt(settings.maxStoredUploadsPerApp),
-          unfinishedUploads: BigInt(settings.maxUnfinishedUploadsPerApp),
-          uploadBytes: BigInt(settings.maxStoredUploadBytesPerApp),
-        },
+        limits: int64s({
+          unchargedContentBytes: settings.maxUnchargedContentBytesPerAccount,
+          uploads: settings.maxStoredUploadsPerApp,
+          unfinishedUploads: settings.maxUnfinishedUploadsPerApp,
+          uploadBytes: settings.maxStoredUploadBytesPerApp,
+        }),
         nextPageToken: nextCursor,
       };
     },
@@ -195,14 +193,8 @@ export function renderAccount(account: Account): MessageInitShape<typeof Account
     displayName: name,
     currency,
     createTime: timestamp(createdAt),
-    ...(suspendedAt === undefined ? {} : { suspendTime: timestamp(suspendedAt) }),
-    credits: {
-      issued: BigInt(issued),
-      available: BigInt(available),
-      reserved: BigInt(reserved),
-      spent: BigInt(spent),
-      openHolds: holds.size,
-    },
+    suspendTime: timestamp(suspendedAt),
+    credits: { ...int64s({ issued, available, reserved, spent }), openHolds: holds.size },
   };
 }
 
@@ -220,9 +212,9 @@ function renderKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
     displayName: name,
     scopes: [...scopes],
     createTime: timestamp(createdAt),
-    ...(expiresAt === undefined ? {} : { expireTime: timestamp(expiresAt) }),
-    ...(revokedAt === undefined ? {} : { revokeTime: timestamp(revokedAt) }),
-    ...(lastUsedAt === undefined ? {} : { lastUseTime: timestamp(lastUsedAt) }),
-    ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(monthlyCap) }),
+    expireTime: timestamp(expiresAt),
+    revokeTime: timestamp(revokedAt),
+    lastUseTime: timestamp(lastUsedAt),
+    ...int64s({ monthlyCap }),
   };
 }

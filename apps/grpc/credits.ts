@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
-import type { Book as CoreBook, Entry, EntryKind as CoreKind } from '../../core/credits/account.js';
+import { BOOKS, type Entry, ENTRY_KINDS } from '../../core/credits/account.js';
 import {
   adjustCredits,
   getBalance,
@@ -10,11 +10,10 @@ import {
 } from '../../core/credits/operate.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { PageRequest } from '../../core/paging.js';
-import { readUsage, readUsageRequest, type UsageBy as Word } from '../../core/usage/read-usage.js';
-import type { UsageSums } from '../../core/usage/usage.js';
+import { readUsage, readUsageRequest, USAGE_BY as USAGE_WORDS } from '../../core/usage/read-usage.js';
 import { cursorOf, tokenOf } from '../page-token.js';
 import { pageOfAccount, renderAccount, requireAccount } from './access.js';
-import { timestamp, wordOf } from './enums.js';
+import { int64s, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
   Book,
   Credits,
@@ -27,31 +26,12 @@ import {
   type GrantCreditsResponseSchema,
   type OwnEntrySchema,
   UsageBy,
-  type UsageSumsSchema,
 } from './generated/darkroom/v1/credits_pb.js';
 import { acting, plain, readPage, readUuid } from './method.js';
 
-const BOOK: Readonly<Record<CoreBook, Book>> = {
-  issued: Book.ISSUED,
-  available: Book.AVAILABLE,
-  reserved: Book.RESERVED,
-  spent: Book.SPENT,
-};
-
-const KIND: Readonly<Record<CoreKind, EntryKind>> = {
-  grant: EntryKind.GRANT,
-  adjustment: EntryKind.ADJUSTMENT,
-  hold: EntryKind.HOLD,
-  charge: EntryKind.CHARGE,
-  release: EntryKind.RELEASE,
-};
-
-export const USAGE_BY: Readonly<Record<Word, UsageBy>> = {
-  day: UsageBy.DAY,
-  model: UsageBy.MODEL,
-  key: UsageBy.KEY,
-  client_trace_id: UsageBy.CLIENT_TRACE_ID,
-};
+const BOOK = valuesByWord(BOOKS, Book);
+const KIND = valuesByWord(ENTRY_KINDS, EntryKind);
+export const USAGE_BY = valuesByWord(USAGE_WORDS, UsageBy);
 
 const { method } = Credits;
 
@@ -109,13 +89,8 @@ export const CREDIT_METHODS = [
   plain(method.verifyCredits, {
     scope: 'ledger:read',
     async answer({ context }) {
-      const { accounts, entries, generations, findings } = await verifyCredits(context);
-      return {
-        accounts: BigInt(accounts),
-        entries: BigInt(entries),
-        generations: BigInt(generations),
-        findings: [...findings],
-      };
+      const { findings, ...counts } = await verifyCredits(context);
+      return { ...int64s(counts), findings: [...findings] };
     },
   }),
 ] as const;
@@ -130,7 +105,7 @@ async function operate(
   const earlier = await context.accounts.findOperation(accountId, operationId);
   // An amount beyond 2^53 - 1 becomes another one, which core refuses as well.
   const account = await make(context, { accountId, operationId, credits: Number(credits), reason });
-  return { account: renderAccount(account), ...(earlier === null ? {} : { earlierTime: timestamp(earlier.at) }) };
+  return { account: renderAccount(account), earlierTime: timestamp(earlier?.at) };
 }
 
 /** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
@@ -143,27 +118,12 @@ async function usageOf(
   const request = readUsageRequest({ by: wordOf(USAGE_BY, by), from, to }, context.clock.now());
   const list = `usage of ${accountId} ${JSON.stringify(request)}`;
   const { groups, total, nextCursor } = await readUsage(context, { accountId }, request, cursorOf(page, list));
-  const rows = groups.map(({ group, credentialName, ...sums }) => ({
-    group,
-    ...(credentialName === undefined ? {} : { credentialName }),
-    sums: renderSums(sums),
-  }));
   return {
-    rows,
-    total: renderSums(total),
+    rows: groups.map(({ group, credentialName, ...sums }) => ({ group, credentialName, sums: int64s(sums) })),
+    total: int64s(total),
     from: request.from,
     to: request.to,
     nextPageToken: tokenOf(list, nextCursor) ?? '',
-  };
-}
-
-function renderSums(sums: UsageSums): MessageInitShape<typeof UsageSumsSchema> {
-  return {
-    generations: BigInt(sums.generations),
-    failed: BigInt(sums.failed),
-    reservedCredits: BigInt(sums.reservedCredits),
-    chargedCredits: BigInt(sums.chargedCredits),
-    releasedCredits: BigInt(sums.releasedCredits),
   };
 }
 
@@ -177,9 +137,9 @@ export function renderEntry(entry: Omit<Entry, 'accountId'>): MessageInitShape<t
     credits: BigInt(credits),
     createTime: timestamp(at),
     availableAfter: BigInt(availableAfter),
-    ...(generationId === undefined ? {} : { generationId }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(reason === undefined ? {} : { reason }),
+    generationId,
+    operationId,
+    reason,
   };
 }
 
@@ -192,13 +152,9 @@ function renderOwnEntry({
   return {
     entry: renderEntry(shown),
     availableChange: BigInt(availableChange),
-    ...(attribution === undefined
-      ? {}
-      : {
-          modelKey: attribution.modelKey,
-          credentialId: attribution.credentialId,
-          ...(attribution.clientTraceId === undefined ? {} : { clientTraceId: attribution.clientTraceId }),
-        }),
-    ...(credentialName === undefined ? {} : { credentialName }),
+    modelKey: attribution?.modelKey,
+    credentialId: attribution?.credentialId,
+    clientTraceId: attribution?.clientTraceId,
+    credentialName,
   };
 }

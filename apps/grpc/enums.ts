@@ -1,64 +1,35 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { DurationSchema, Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import type { PriceUnit as CoreUnit } from '../../core/catalog/price.js';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { PRICE_UNITS, type PriceUnit as CoreUnit } from '../../core/catalog/price.js';
 import { fieldInvalid } from '../../core/fields.js';
-import type { EventType as CoreEventType } from '../../core/generation/events.js';
-import type {
-  GenerationStatus as CoreStatus,
-  Modality as CoreModality,
-  Operation as CoreOperation,
-  ReferenceRole as CoreRole,
-} from '../../core/generation/generation.js';
-import type { UploadState as CoreUploadState } from '../../core/uploads/manage-uploads.js';
+import { EVENT_TYPES } from '../../core/generation/events.js';
+import { MODALITIES, OPERATIONS, REFERENCE_ROLES, STATUSES } from '../../core/generation/generation.js';
+import { UPLOAD_STATES } from '../../core/uploads/manage-uploads.js';
 import { PriceUnit } from './generated/darkroom/v1/catalog_pb.js';
 import { GenerationEventType, GenerationStatus } from './generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from './generated/darkroom/v1/media_pb.js';
 import { UploadState } from './generated/darkroom/v1/uploads_pb.js';
 
-// Core's words and the proto files' numbers. One that is missing here does not compile.
+/** The name of a value of an enum, such as GENERATION_RUNNING for `generation.running`. */
+type ValueName<Word extends string> = Uppercase<
+  Word extends `${infer Before}.${infer After}` ? `${Before}_${After}` : Word
+>;
 
-export const STATUS: Readonly<Record<CoreStatus, GenerationStatus>> = {
-  queued: GenerationStatus.QUEUED,
-  running: GenerationStatus.RUNNING,
-  succeeded: GenerationStatus.SUCCEEDED,
-  failed: GenerationStatus.FAILED,
-  cancelled: GenerationStatus.CANCELLED,
-};
+/** The values of an enum of the proto files by core's words. A word that the enum lacks does not compile. */
+export function valuesByWord<Word extends string, Values extends Readonly<Record<ValueName<Word>, number>>>(
+  words: readonly Word[],
+  values: Values,
+): Readonly<Record<Word, Values[ValueName<Word>]>> {
+  const nameOf = (word: Word) => word.toUpperCase().replace('.', '_') as ValueName<Word>;
+  return Object.fromEntries(words.map((word) => [word, values[nameOf(word)]])) as Record<Word, Values[ValueName<Word>]>;
+}
 
-export const MODALITY: Readonly<Record<CoreModality, Modality>> = { image: Modality.IMAGE, video: Modality.VIDEO };
-
-export const OPERATION: Readonly<Record<CoreOperation, Operation>> = {
-  image_generation: Operation.IMAGE_GENERATION,
-  video_generation: Operation.VIDEO_GENERATION,
-};
-
-export const ROLE: Readonly<Record<CoreRole, ReferenceRole>> = {
-  reference_image: ReferenceRole.REFERENCE_IMAGE,
-  start_frame: ReferenceRole.START_FRAME,
-  end_frame: ReferenceRole.END_FRAME,
-};
-
-export const PRICE_UNIT: Readonly<Record<CoreUnit, PriceUnit>> = {
-  image: PriceUnit.IMAGE,
-  megapixel: PriceUnit.MEGAPIXEL,
-  second: PriceUnit.SECOND,
-  video: PriceUnit.VIDEO,
-  task: PriceUnit.TASK,
-};
-
-export const EVENT_TYPE: Readonly<Record<CoreEventType, GenerationEventType>> = {
-  queued: GenerationEventType.QUEUED,
-  running: GenerationEventType.RUNNING,
-  progress: GenerationEventType.PROGRESS,
-  cancel_requested: GenerationEventType.CANCEL_REQUESTED,
-  ended: GenerationEventType.ENDED,
-};
-
-export const UPLOAD_STATE: Readonly<Record<CoreUploadState, UploadState>> = {
-  prepared: UploadState.PREPARED,
-  ready: UploadState.READY,
-  expired: UploadState.EXPIRED,
-};
+export const STATUS = valuesByWord(STATUSES, GenerationStatus);
+export const MODALITY = valuesByWord(MODALITIES, Modality);
+export const OPERATION = valuesByWord(OPERATIONS, Operation);
+export const ROLE = valuesByWord(REFERENCE_ROLES, ReferenceRole);
+export const PRICE_UNIT = valuesByWord(Object.keys(PRICE_UNITS) as CoreUnit[], PriceUnit);
+export const EVENT_TYPE = valuesByWord(EVENT_TYPES, GenerationEventType);
+export const UPLOAD_STATE = valuesByWord(UPLOAD_STATES, UploadState);
 
 /**
  * Core's word for a number of a request: undefined for UNSPECIFIED, which is what a field that was not sent reads as.
@@ -69,19 +40,34 @@ export function wordOf(numbers: Readonly<Record<string, number>>, value: number)
   return Object.keys(numbers).find((word) => numbers[word] === value) ?? `unknown (${value})`;
 }
 
-/** Milliseconds since the epoch. */
-export function timestamp(epochMs: number): MessageInitShape<typeof TimestampSchema> {
-  return secondsAndNanos(epochMs);
+type Int64<Value> = Value extends number ? bigint : Value;
+
+/** The numbers of a record, which must be whole, as int64 fields have them. */
+export function int64s<Numbers extends object>(
+  record: Numbers,
+): { readonly [Name in keyof Numbers]: Int64<Numbers[Name]> } {
+  const fields = Object.entries(record).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? BigInt(value) : value,
+  ]);
+  return Object.fromEntries(fields) as ReturnType<typeof int64s<Numbers>>;
 }
 
-/** Milliseconds, 0 or more. */
-export function duration(ms: number): MessageInitShape<typeof DurationSchema> {
-  return secondsAndNanos(ms);
+interface SecondsAndNanos {
+  readonly seconds: bigint;
+  readonly nanos: number;
 }
 
-function secondsAndNanos(ms: number): { readonly seconds: bigint; readonly nanos: number } {
-  const seconds = Math.floor(ms / 1_000);
-  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1_000) * 1_000_000 };
+/** A Timestamp of milliseconds since the epoch; undefined for an absent time. */
+export function timestamp(epochMs: number | undefined): SecondsAndNanos | undefined {
+  if (epochMs === undefined) return undefined;
+  const seconds = Math.floor(epochMs / 1_000);
+  return { seconds: BigInt(seconds), nanos: (epochMs - seconds * 1_000) * 1_000_000 };
+}
+
+/** A Duration of milliseconds, 0 or more; undefined for an absent one. */
+export function duration(ms: number | undefined): SecondsAndNanos | undefined {
+  return timestamp(ms);
 }
 
 /** 0001-01-01T00:00:00Z, the earliest valid Timestamp; core refuses a time that is too late. */

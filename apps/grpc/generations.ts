@@ -91,13 +91,8 @@ export const GENERATION_METHODS = [
   acting(method.cancelGeneration, {
     scope: 'generations:write',
     async answer({ context, caller, request }) {
-      return {
-        generation: await showGeneration(
-          context,
-          await cancelGeneration(context, caller, request.generationId),
-          undefined,
-        ),
-      };
+      const generation = await cancelGeneration(context, caller, request.generationId);
+      return { generation: await showGeneration(context, generation, undefined) };
     },
   }),
   acting(method.deleteGeneration, {
@@ -171,7 +166,7 @@ export const WATCH_METHODS = [
         const { id, type, at, generation } = event;
         const queuePosition = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
         yield {
-          ...(queuePosition === undefined ? {} : { queuePosition }),
+          queuePosition,
           eventId: id,
           type: EVENT_TYPE[type],
           eventTime: timestamp(at),
@@ -246,16 +241,14 @@ export function renderGeneration({
     operation: OPERATION[g.operation],
     createTime: timestamp(g.createdAt),
     updateTime: timestamp(g.updatedAt),
-    ...(g.completedAt === undefined ? {} : { completeTime: timestamp(g.completedAt) }),
-    ...(pollAfterMs === undefined ? {} : { pollAfter: duration(pollAfterMs) }),
+    completeTime: timestamp(g.completedAt),
+    pollAfter: duration(pollAfterMs),
     estimatedCredits: BigInt(g.estimatedCredits),
     reservedCredits: BigInt(g.reservedCredits),
     chargedCredits: BigInt(g.chargedCredits),
     outputs: outputs.map(renderOutput),
-    ...(g.error === undefined
-      ? {}
-      : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
-    ...(g.clientTraceId === undefined ? {} : { clientTraceId: g.clientTraceId }),
+    error: g.error,
+    clientTraceId: g.clientTraceId,
   };
 }
 
@@ -266,7 +259,7 @@ function renderOutput({ output, url }: OutputView): MessageInitShape<typeof Outp
     url,
     width: output.widthPx,
     height: output.heightPx,
-    ...(output.durationMs === undefined ? {} : { duration: duration(output.durationMs) }),
+    duration: duration(output.durationMs),
   };
 }
 

@@ -10,14 +10,14 @@ import {
   STATUSES,
 } from '../../core/generation/generation.js';
 import { findGeneration, type GenerationFilter, searchGenerations } from '../../core/generation/read-generations.js';
-import type { ProviderCapabilities } from '../../core/ports/provider.js';
+import { CANCELS, type ProviderCapabilities } from '../../core/ports/provider.js';
 import { type ConnectedProvider, listProviders, type ProviderWorker } from '../../core/providers/list-providers.js';
-import type { ProviderHealth } from '../../core/providers/provider-use.js';
+import { CIRCUITS } from '../../core/providers/provider-use.js';
 import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
 import { addUpCosts, type ModelCosts, readUsageRequest } from '../../core/usage/read-usage.js';
 import { pageByToken } from '../page-token.js';
 import { requireAccount } from './access.js';
-import { duration, OPERATION, STATUS, timestamp, wordOf } from './enums.js';
+import { duration, int64s, OPERATION, STATUS, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
   type GenerationContentSchema,
   type GenerationRecordSchema,
@@ -137,18 +137,15 @@ export function renderRecord(g: Generation): MessageInitShape<typeof GenerationR
     operation: OPERATION[g.operation],
     createTime: timestamp(g.createdAt),
     updateTime: timestamp(g.updatedAt),
-    ...(g.completedAt === undefined ? {} : { completeTime: timestamp(g.completedAt) }),
-    ...(g.cancelRequestedAt === undefined ? {} : { cancelTime: timestamp(g.cancelRequestedAt) }),
-    reservedCredits: BigInt(g.reservedCredits),
-    chargedCredits: BigInt(g.chargedCredits),
+    completeTime: timestamp(g.completedAt),
+    cancelTime: timestamp(g.cancelRequestedAt),
+    ...int64s({ reservedCredits: g.reservedCredits, chargedCredits: g.chargedCredits }),
     attempts: g.attemptsMade,
-    ...(g.lease === undefined ? {} : { worker: g.lease.worker }),
-    ...(g.error === undefined
-      ? {}
-      : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
-    ...(g.clientTraceId === undefined ? {} : { clientTraceId: g.clientTraceId }),
+    worker: g.lease?.worker,
+    error: g.error,
+    clientTraceId: g.clientTraceId,
     outputCount: g.outputs.length,
-    ...(g.attempt?.provider === undefined ? {} : { provider: g.attempt.provider }),
+    provider: g.attempt?.provider,
     costs: (g.costs ?? []).map(renderCost),
   };
 }
@@ -157,56 +154,29 @@ export function renderRecord(g: Generation): MessageInitShape<typeof GenerationR
 function renderContent(g: Generation): MessageInitShape<typeof GenerationContentSchema> {
   return {
     prompt: g.prompt,
-    ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
+    negativePrompt: g.negativePrompt,
     parameters: g.parameters,
     referenceUploadIds: g.references.map(({ uploadId }) => uploadId),
   };
 }
 
-function renderCost(cost: AttemptCost): MessageInitShape<typeof ProviderCostSchema> {
-  const { attempt, provider, inputTokens, outputTokens, computeMs, money } = cost;
-  return {
-    attempt,
-    provider,
-    ...(inputTokens === undefined ? {} : { inputTokens: BigInt(inputTokens) }),
-    ...(outputTokens === undefined ? {} : { outputTokens: BigInt(outputTokens) }),
-    ...(computeMs === undefined ? {} : { computeMs: BigInt(computeMs) }),
-    ...(money === undefined ? {} : { money: { micros: BigInt(money.micros), currency: money.currency } }),
-  };
+function renderCost({ attempt, provider, money, ...used }: AttemptCost): MessageInitShape<typeof ProviderCostSchema> {
+  return { attempt, provider, ...int64s(used), money: money && int64s(money) };
 }
 
 function renderModelCosts({ modelKey, money, ...sums }: ModelCosts): MessageInitShape<typeof ModelCostsSchema> {
-  return {
-    modelKey,
-    generations: BigInt(sums.generations),
-    chargedCredits: BigInt(sums.chargedCredits),
-    withoutMoney: BigInt(sums.withoutMoney),
-    inputTokens: BigInt(sums.inputTokens),
-    outputTokens: BigInt(sums.outputTokens),
-    computeMs: BigInt(sums.computeMs),
-    money: money.map(({ currency, micros }) => ({ currency, micros: BigInt(micros) })),
-  };
+  return { modelKey, ...int64s(sums), money: money.map((sum) => int64s(sum)) };
 }
 
-const CIRCUIT: Readonly<Record<ProviderHealth['circuit'], ProviderCircuit>> = {
-  closed: ProviderCircuit.CLOSED,
-  trying: ProviderCircuit.TRYING,
-  paused: ProviderCircuit.PAUSED,
-};
-
-const CANCELS: Readonly<Record<ProviderCapabilities['cancels'], ProviderCancels>> = {
-  nothing: ProviderCancels.NOTHING,
-  queued: ProviderCancels.QUEUED,
-  running: ProviderCancels.RUNNING,
-};
+const CIRCUIT = valuesByWord(CIRCUITS, ProviderCircuit);
+const CANCEL = valuesByWord(CANCELS, ProviderCancels);
 
 function renderProvider(p: ConnectedProvider): MessageInitShape<typeof ConnectedProviderSchema> {
-  const { maxConcurrent, maxSubmissionsPerMinute } = p.limits;
   return {
     name: p.name,
     kind: p.kind,
-    ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-    ...(maxSubmissionsPerMinute === undefined ? {} : { maxSubmissionsPerMinute }),
+    maxConcurrent: p.limits.maxConcurrent,
+    maxSubmissionsPerMinute: p.limits.maxSubmissionsPerMinute,
     models: p.models.map(({ modelKey, weight, capabilities }) => ({
       modelKey,
       weight,
@@ -225,8 +195,8 @@ export function renderCapabilities(p: ProviderCapabilities): MessageInitShape<ty
     askedByToken: p.isAskedBy === 'token',
     takesTokenOnce: p.takesTokenOnce,
     settleTime: duration(p.settleMs),
-    cancels: CANCELS[p.cancels],
-    ...(p.keepsResultsMs === undefined ? {} : { resultsKept: duration(p.keepsResultsMs) }),
+    cancels: CANCEL[p.cancels],
+    resultsKept: duration(p.keepsResultsMs),
     paid: p.isPaid,
     maxMaskedReferences: p.maxMaskedReferences ?? 0,
   };
@@ -237,9 +207,9 @@ function renderWorker(use: ProviderWorker): MessageInitShape<typeof ProviderWork
   return {
     worker: use.worker,
     circuit: CIRCUIT[circuit],
-    ...(pausedUntil === undefined ? {} : { pauseEndTime: timestamp(pausedUntil) }),
-    ...(lastError === undefined ? {} : { lastError: { time: timestamp(lastError.at), message: lastError.message } }),
-    ...(medianSubmitMs === undefined ? {} : { medianSubmitTime: duration(medianSubmitMs) }),
+    pauseEndTime: timestamp(pausedUntil),
+    lastError: lastError && { time: timestamp(lastError.at), message: lastError.message },
+    medianSubmitTime: duration(medianSubmitMs),
     tasks: use.tasks,
     waiting: use.waiting,
     slots: use.slots,

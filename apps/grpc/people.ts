@@ -76,9 +76,9 @@ function renderPerson(person: Person): MessageInitShape<typeof PersonSchema> {
     accountId,
     email,
     createTime: timestamp(createdAt),
-    ...(disabledAt === undefined ? {} : { disableTime: timestamp(disabledAt) }),
-    ...(lastSignInAt === undefined ? {} : { lastSignInTime: timestamp(lastSignInAt) }),
-    ...(operatorSince === undefined ? {} : { promoteTime: timestamp(operatorSince) }),
+    disableTime: timestamp(disabledAt),
+    lastSignInTime: timestamp(lastSignInAt),
+    promoteTime: timestamp(operatorSince),
     hasPassword: password !== undefined,
     passkeys: passkeys.length,
   };

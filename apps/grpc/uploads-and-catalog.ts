@@ -46,11 +46,12 @@ export const UPLOAD_METHODS = [
         role: ROLE[upload.role],
         createTime: timestamp(upload.createdAt),
         expireTime: timestamp(upload.expiresAt),
-        ...(ready === undefined
-          ? {}
-          : {
-              media: { mediaId: ready.mediaId, sha256: ready.sha256, width: ready.widthPx, height: ready.heightPx },
-            }),
+        media: ready && {
+          mediaId: ready.mediaId,
+          sha256: ready.sha256,
+          width: ready.widthPx,
+          height: ready.heightPx,
+        },
       };
     },
   }),
@@ -112,8 +113,8 @@ function renderModel({
     displayName,
     modality: MODALITY[modality],
     operations: operations.map((operation) => OPERATION[operation]),
-    inputSchema: inputSchema,
-    ...(description === undefined ? {} : { description }),
+    inputSchema,
+    description,
     limits: {
       maxReferenceUploads: limits.maxReferenceUploads,
       referenceRoles: limits.referenceRoles.map((role) => ROLE[role]),
@@ -122,6 +123,6 @@ function renderModel({
       maxOutputs: limits.maxOutputs,
       negativePrompt: limits.negativePrompt,
     },
-    ...(shown === undefined ? {} : { price: { unit: PRICE_UNIT[price.unit], credits: shown.price } }),
+    price: shown && { unit: PRICE_UNIT[price.unit], credits: shown.price },
   };
 }

@@ -3,18 +3,18 @@ import { secretText } from '../../adapters/webhooks/signature.js';
 import { ServiceError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { listDeliveries, replayDeliveries, replayDelivery } from '../../core/webhooks/deliveries.js';
-import type {
-  AttemptFault,
-  AttemptResult,
-  Delivery,
-  DeliveryAttempt,
-  DeliveryState,
+import {
+  ATTEMPT_FAULTS,
+  ATTEMPT_RESULTS,
+  type Delivery,
+  DELIVERY_STATES,
+  type DeliveryAttempt,
 } from '../../core/webhooks/delivery.js';
 import {
-  type DisabledBecause,
+  DISABLED_BECAUSE,
   previousValidUntil,
+  WEBHOOK_EVENTS,
   type WebhookEndpoint,
-  type WebhookEvent as CoreEvent,
 } from '../../core/webhooks/endpoint.js';
 import {
   createEndpoint,
@@ -26,7 +26,7 @@ import {
   updateEndpoint,
 } from '../../core/webhooks/manage-endpoints.js';
 import { cursorOf, pageByToken, tokenOf } from '../page-token.js';
-import { readTimestamp, timestamp, wordOf } from './enums.js';
+import { readTimestamp, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
   type CreateWebhookRequest,
   type ListWebhookDeliveriesRequest,
@@ -44,40 +44,11 @@ import {
 } from './generated/darkroom/v1/webhooks_pb.js';
 import { acting, readPage } from './method.js';
 
-const WEBHOOK_EVENT: Readonly<Record<CoreEvent, WebhookEvent>> = {
-  'generation.running': WebhookEvent.GENERATION_RUNNING,
-  'generation.succeeded': WebhookEvent.GENERATION_SUCCEEDED,
-  'generation.failed': WebhookEvent.GENERATION_FAILED,
-  'generation.cancelled': WebhookEvent.GENERATION_CANCELLED,
-};
-
-const DELIVERY_STATE: Readonly<Record<DeliveryState, WebhookDeliveryState>> = {
-  pending: WebhookDeliveryState.PENDING,
-  retrying: WebhookDeliveryState.RETRYING,
-  delivered: WebhookDeliveryState.DELIVERED,
-  exhausted: WebhookDeliveryState.EXHAUSTED,
-  disabled: WebhookDeliveryState.DISABLED,
-  cancelled: WebhookDeliveryState.CANCELLED,
-};
-
-const DISABLED: Readonly<Record<DisabledBecause, WebhookDisabledReason>> = {
-  client: WebhookDisabledReason.CLIENT,
-  gone: WebhookDisabledReason.GONE,
-  failing: WebhookDisabledReason.FAILING,
-};
-
-const RESULT: Readonly<Record<AttemptResult, WebhookAttemptResult>> = {
-  delivered: WebhookAttemptResult.DELIVERED,
-  failed: WebhookAttemptResult.FAILED,
-  unknown: WebhookAttemptResult.UNKNOWN,
-};
-
-const FAULT: Readonly<Record<AttemptFault, WebhookAttemptFault>> = {
-  address: WebhookAttemptFault.ADDRESS,
-  connection: WebhookAttemptFault.CONNECTION,
-  timeout: WebhookAttemptFault.TIMEOUT,
-  answer: WebhookAttemptFault.ANSWER,
-};
+const EVENT = valuesByWord(WEBHOOK_EVENTS, WebhookEvent);
+const DELIVERY_STATE = valuesByWord(DELIVERY_STATES, WebhookDeliveryState);
+const DISABLED = valuesByWord(DISABLED_BECAUSE, WebhookDisabledReason);
+const RESULT = valuesByWord(ATTEMPT_RESULTS, WebhookAttemptResult);
+const FAULT = valuesByWord(ATTEMPT_FAULTS, WebhookAttemptFault);
 
 const { method } = Webhooks;
 const scope = 'webhooks:manage';
@@ -127,7 +98,7 @@ export const WEBHOOK_METHODS = [
       const until = previousValidUntil(secret, context.clock.now());
       return {
         secret: secretText(key),
-        ...(until === undefined ? {} : { previousSecretExpireTime: timestamp(until) }),
+        previousSecretExpireTime: timestamp(until),
       };
     },
   }),
@@ -168,7 +139,7 @@ export const WEBHOOK_METHODS = [
 function bodyOf({ url, events, description }: CreateWebhookRequest | UpdateWebhookRequest): JsonObject {
   return {
     ...(url === undefined ? {} : { url }),
-    ...(events.length === 0 ? {} : { events: events.map((event) => wordOf(WEBHOOK_EVENT, event) ?? '') }),
+    ...(events.length === 0 ? {} : { events: events.map((event) => wordOf(EVENT, event) ?? '') }),
     ...(description === undefined ? {} : { description }),
   };
 }
@@ -191,15 +162,14 @@ export function renderWebhook(endpoint: WebhookEndpoint, now: number): MessageIn
   return {
     webhookId: endpointId,
     url,
-    events: events.map((event) => WEBHOOK_EVENT[event]),
+    events: events.map((event) => EVENT[event]),
     description,
-    ...(disabled === undefined
-      ? {}
-      : { disabledReason: DISABLED[disabled.because], disableTime: timestamp(disabled.at) }),
-    ...(failingSince === undefined ? {} : { failingSinceTime: timestamp(failingSince) }),
+    disabledReason: disabled ? DISABLED[disabled.because] : WebhookDisabledReason.UNSPECIFIED,
+    disableTime: timestamp(disabled?.at),
+    failingSinceTime: timestamp(failingSince),
     createTime: timestamp(createdAt),
     updateTime: timestamp(updatedAt),
-    ...(previousUntil === undefined ? {} : { previousSecretExpireTime: timestamp(previousUntil) }),
+    previousSecretExpireTime: timestamp(previousUntil),
   };
 }
 
@@ -208,14 +178,14 @@ export function renderDelivery(delivery: Delivery): MessageInitShape<typeof Webh
   return {
     deliveryId,
     generationId,
-    event: WEBHOOK_EVENT[event],
+    event: EVENT[event],
     state: DELIVERY_STATE[state],
     url,
     eventTime: timestamp(delivery.occurredAt),
     createTime: timestamp(delivery.createdAt),
     updateTime: timestamp(delivery.updatedAt),
     attemptsMade,
-    ...(nextAttemptAt === undefined ? {} : { nextAttemptTime: timestamp(nextAttemptAt) }),
+    nextAttemptTime: timestamp(nextAttemptAt),
     attempts: attempts.map(renderAttempt),
   };
 }
@@ -223,11 +193,11 @@ export function renderDelivery(delivery: Delivery): MessageInitShape<typeof Webh
 function renderAttempt(attempt: DeliveryAttempt): MessageInitShape<typeof WebhookAttemptSchema> {
   const { event, startedAt, durationMs, result, status = 0, fault } = attempt;
   return {
-    event: WEBHOOK_EVENT[event],
+    event: EVENT[event],
     startTime: timestamp(startedAt),
     durationMs: BigInt(durationMs),
     result: RESULT[result],
     httpStatus: status,
-    ...(fault === undefined ? {} : { fault: FAULT[fault] }),
+    fault: fault ? FAULT[fault] : WebhookAttemptFault.UNSPECIFIED,
   };
 }
