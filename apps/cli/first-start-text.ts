@@ -29,12 +29,12 @@ export function firstStartText({ serving, url, demo, key, link, kept, profile }:
     '',
     'Nothing is stored yet, so a demo account with 10,000 credits has been created:',
     '',
-    facts([
-      ['account', demo.accountId],
-      ['app', demo.appId],
-      ['API key', keyText(key)],
-      ['sign in', link && linkText(link)],
-    ]),
+    facts({
+      'account': demo.accountId,
+      'app': demo.appId,
+      'API key': keyText(key),
+      'sign in': link && linkText(link),
+    }),
     ...keptText(url, kept, profile),
     '',
     ...tryText(url, demo.modelKey, key, kept),

@@ -1,4 +1,4 @@
-import { Command, type OutputConfiguration } from 'commander';
+import type { OutputConfiguration } from 'commander';
 import { readFileSync } from 'node:fs';
 import { addAccounts } from './commands/accounts.js';
 import { addCatalog, addImports } from './commands/catalog.js';
@@ -15,6 +15,7 @@ import { addServe } from './commands/serve.js';
 import { addBackup, addMigrate, addRecover, addVerify } from './commands/stores.js';
 import { addUsage } from './commands/usage.js';
 import { addWebhooks } from './commands/webhooks.js';
+import { CliCommand } from './command.js';
 import type { CliIo, Output } from './io.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
@@ -35,9 +36,9 @@ Variables:
   DARKROOM_DEBUG=1        shows the cause of an error`;
 
 /** The whole command line: first what a developer needs, then what an operator needs. */
-export function createProgram(io: CliIo): Command {
+export function createProgram(io: CliIo): CliCommand {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-  const program = new Command('darkroom')
+  const program = new CliCommand(io, 'darkroom')
     .description('A self-hosted service that makes images and videos.')
     .version(version)
     .exitOverride()
@@ -46,7 +47,7 @@ export function createProgram(io: CliIo): Command {
     .addHelpText('after', ABOUT);
   program.commandsGroup('Use a server:');
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addWebhooks, addLogin])
-    add(program, io);
+    add(program);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
     addServe,
@@ -68,7 +69,7 @@ export function createProgram(io: CliIo): Command {
     addRecover,
     addBackup,
   ];
-  for (const add of ofOperators) add(program, io);
+  for (const add of ofOperators) add(program);
   return program;
 }
 

@@ -1,4 +1,5 @@
 import { printable } from '../logging/logged-fields.js';
+import type { Failure } from './exit.js';
 import type { CliIo } from './io.js';
 
 /** A time in a message of the gRPC front. */
@@ -26,10 +27,15 @@ export function isoDate(at: number | MessageTime | undefined): string | undefine
   return ms === undefined ? undefined : isoTime(ms).slice(0, 10);
 }
 
-/** How a command shows its result: as text, or as one JSON document. */
+/** The result of a command. */
 export interface Shown {
+  /** The document that --json prints. */
   readonly json: unknown;
   readonly text: string;
+  /** Sentences for a person, on stderr after the text. */
+  readonly notes?: readonly string[];
+  /** What the command ends with after it has printed its result; its details are `shown`. */
+  readonly failure?: Failure | undefined;
 }
 
 export function print({ stdout }: Pick<CliIo, 'stdout'>, text: string): void {
@@ -41,34 +47,44 @@ export function say({ stderr }: Pick<CliIo, 'stderr'>, text: string): void {
   stderr.write(`${text}\n`);
 }
 
-export function show(io: Pick<CliIo, 'stdout'>, { json, text }: Shown, options: { readonly json?: boolean }): void {
+/** Prints a result. Throws its failure. */
+export function show(
+  io: Pick<CliIo, 'stdout' | 'stderr'>,
+  { json, text, notes = [], failure }: Shown,
+  options: { readonly json?: boolean },
+): void {
   print(io, options.json ? JSON.stringify(json, null, 2) : text);
+  if (!options.json) for (const note of notes) say(io, note);
+  if (failure !== undefined) throw failure;
 }
 
+type Cell = string | number | bigint | MessageTime | undefined;
+
 /** Columns as wide as their widest cell, under a line of titles; numbers to the right. */
-export function table(
-  titles: readonly string[],
-  rows: readonly (readonly (string | number | bigint | undefined)[])[],
-): string {
+export function table(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return '(none)';
-  const cells = rows.map((row) =>
-    titles.map((_, column) => printable(row[column] === undefined ? '' : String(row[column]))),
-  );
-  const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const isNumeric = titles.map((_, column) => rows.every((row) => typeof row[column] !== 'string'));
-  const padded = (cell: string, column: number) => {
-    const width = widths[column] ?? 0;
-    return isNumeric[column] ? cell.padStart(width) : cell.padEnd(width);
-  };
-  const line = (row: readonly string[]) => row.map(padded).join('  ').trimEnd();
-  return [line(titles.map((title) => title.toUpperCase())), ...cells.map(line)].join('\n');
+  const columns = titles.map((title, column) => {
+    const values = rows.map((row) => timesAsText(row[column]));
+    const cells = [title.toUpperCase(), ...values.map((value) => printable(String(value ?? '')))];
+    const width = Math.max(...cells.map(({ length }) => length));
+    const isText = values.some((value) => typeof value === 'string');
+    return cells.map((cell) => (isText ? cell.padEnd(width) : cell.padStart(width)));
+  });
+  const lineOf = (line: number) => columns.map((cells) => cells[line]).join('  ');
+  return Array.from({ length: rows.length + 1 }, (_, line) => lineOf(line).trimEnd()).join('\n');
+}
+
+function timesAsText(cell: Cell): Exclude<Cell, MessageTime> {
+  return typeof cell === 'object' ? isoTime(cell) : cell;
 }
 
 /** `name: value` lines with the values under each other; undefined ones are left out. */
-export function facts(pairs: readonly (readonly [string, string | number | bigint | undefined])[]): string {
-  const present = pairs.filter((pair) => pair[1] !== undefined);
+export function facts(values: Readonly<Record<string, Cell>>): string {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
   const width = Math.max(...present.map(([name]) => name.length)) + 1;
-  return present.map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(value))}`).join('\n');
+  return present
+    .map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(timesAsText(value)))}`)
+    .join('\n');
 }
 
 /** `1 object`, `2 objects`, `2 entries`. */

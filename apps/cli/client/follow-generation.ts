@@ -106,24 +106,21 @@ export class Interrupted extends Error {}
 
 /** A generation as a person reads it. */
 export function taskText(task: GenerationTask): string {
-  return facts([
-    ['generation', task.generation_id],
-    ['status', task.status],
-    ['model', task.model_key],
-    ['created', task.created_at],
-    ['completed', task.completed_at],
-    [
-      'credits',
+  const outputs = task.outputs.map(({ media_type, width, height, duration_ms, url }, index) => {
+    const size = width === undefined ? '' : ` ${width}x${height}`;
+    const length = duration_ms === undefined ? '' : ` ${duration_ms} ms`;
+    return [`output ${index + 1}`, `${media_type}${size}${length} ${url}`] as const;
+  });
+  return facts({
+    'generation': task.generation_id,
+    'status': task.status,
+    'model': task.model_key,
+    'created': task.created_at,
+    'completed': task.completed_at,
+    'credits':
       task.completed_at === undefined ? `${task.reserved_credits} reserved` : `${task.charged_credits} charged`,
-    ],
-    ['error', task.error && `${task.error.message} (${task.error.code})`],
-    ['trace id', task.client_trace_id],
-    ...task.outputs.map(({ media_type, width, height, duration_ms, url }, index): [string, string] => {
-      const size = width === undefined ? '' : ` ${width}x${height}`;
-      return [
-        `output ${index + 1}`,
-        `${media_type}${size}${duration_ms === undefined ? '' : ` ${duration_ms} ms`} ${url}`,
-      ];
-    }),
-  ]);
+    'error': task.error && `${task.error.message} (${task.error.code})`,
+    'trace id': task.client_trace_id,
+    ...Object.fromEntries(outputs),
+  });
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
@@ -13,6 +12,8 @@ import {
 } from '../../../clients/typescript/src/index.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { type CliCommand, collect } from '../command.js';
+import { findModel } from '../commands/models.js';
 import { Failure, usageFailure } from '../exit.js';
 import { clientFailure } from './failures.js';
 
@@ -170,9 +171,7 @@ export interface GenerationInput {
   readonly files: readonly ReferenceFile[];
 }
 
-const collect = (value: string, before: readonly string[] = []) => [...before, value];
-
-export function withGenerationOptions(command: Command): Command {
+export function withGenerationOptions(command: CliCommand): CliCommand {
   return command
     .option('-m, --model <model_key>', 'the model to use; darkroom models lists them', 'sandbox-image')
     .option('-p, --param <name=value>', "a value for one of the model's parameters (repeatable)", collect)
@@ -193,13 +192,7 @@ export async function readGenerationInput(
   options: GenerationOptions,
   folder: string,
 ): Promise<GenerationInput> {
-  const models = await client.models();
-  const model = models.find(({ model_key }) => model_key === options.model);
-  if (!model) {
-    throw usageFailure(
-      `There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
-    );
-  }
+  const model = findModel(await client.models(), options.model);
   const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema as JsonObject);
   const files: ReferenceFile[] = [];
   for (const path of options.reference ?? [])

@@ -1,77 +1,56 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { printable } from '../../logging/logged-fields.js';
 import type { Account, GetAccountStorageResponse, SuspendAccountResponse } from '../../operator/operator.js';
-import type { CliIo } from '../io.js';
-import {
-  EVERYTHING,
-  moreText,
-  operatorCommand,
-  type OperatorOptions,
-  type PageOptions,
-  pageRequest,
-  present,
-  withOperator,
-  withPaging,
-} from '../operator/operator-command.js';
-import { facts, isoTime, show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './client-command.js';
+import { type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
+import { EVERYTHING, moreText, present } from '../operator/with-operator.js';
+import { facts, table } from '../terminal.js';
 
 /** `darkroom accounts`: who may spend credits. */
-export function addAccounts(program: Command, io: CliIo): void {
+export function addAccounts(program: CliCommand): void {
   const accounts = program.command('accounts').description('accounts, which own credits');
   operatorCommand(accounts, 'create <name>')
     .description('make an account')
     .option('--currency <text>', 'what its credits are called (default: credits)')
-    .addHelpText('after', examples(['darkroom accounts create "Northern studio"']))
-    .action((name: string, options: OperatorOptions & { readonly currency?: string }) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const { account } = await access.createAccount({ displayName: name, currency: options.currency ?? '' });
-        show(io, { json: json(account), text: accountText(present(account)) }, options);
-      }),
-    );
-  withPaging(operatorCommand(accounts, 'list'))
+    .examples(['darkroom accounts create "Northern studio"'])
+    .operates(async ({ access, shown }, displayName: string, { currency = '' }: { readonly currency?: string }) => {
+      const { account } = await access.createAccount({ displayName, currency });
+      return shown(account, accountText);
+    });
+  listCommand(accounts, 'list')
     .description('list accounts')
-    .addHelpText('after', examples(['darkroom accounts list --limit 20']))
-    .action((options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const page = await access.listAccounts(pageRequest(options));
-        const rows = page.accounts.map(({ accountId, displayName, credits, createTime, suspendTime }) => {
-          const { available, reserved, spent } = present(credits);
-          return [accountId, displayName, available, reserved, spent, isoTime(createTime), isoTime(suspendTime) ?? ''];
-        });
-        const titles = ['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'];
-        show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
-      }),
-    );
-  withPaging(operatorCommand(accounts, 'show <account_id>'))
+    .examples(['darkroom accounts list --limit 20'])
+    .operates(async ({ access, paging, listed }) => {
+      const page = await access.listAccounts(paging);
+      const rows = page.accounts.map(({ accountId, displayName, credits, createTime, suspendTime }) => {
+        const { available, reserved, spent } = present(credits);
+        return [accountId, displayName, available, reserved, spent, createTime, suspendTime];
+      });
+      return listed(page, ['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'], rows);
+    });
+  listCommand(accounts, 'show <account_id>')
     .description('show one account, and the storage that it and its Apps use')
-    .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const { account } = await access.getAccount({ accountId });
-        const storage = await access.getAccountStorage({ accountId, ...pageRequest(options) });
-        const text = `${accountText(present(account))}\n${storageText(storage)}`;
-        show(io, { json: { ...json(account), storage: json(storage) }, text }, options);
-      }),
-    );
+    .examples([`darkroom accounts show ${EXAMPLE_ID}`])
+    .operates(async ({ access, json, paging }, accountId: string) => {
+      const { account } = await access.getAccount({ accountId });
+      const storage = await access.getAccountStorage({ accountId, ...paging });
+      const text = `${accountText(present(account))}\n${storageText(storage)}`;
+      return { json: { ...json(account), storage: json(storage) }, text };
+    });
   operatorCommand(accounts, 'rename <account_id> <name>')
     .description('rename an account')
-    .addHelpText('after', examples([`darkroom accounts rename ${EXAMPLE_ID} "Southern studio"`]))
-    .action((accountId: string, displayName: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const account = present((await access.renameAccount({ accountId, displayName })).account);
-        const text = `Account ${account.accountId} is called ${printable(account.displayName)}.`;
-        show(io, { json: json(account), text }, options);
-      }),
-    );
-  addSuspend(accounts, io);
+    .examples([`darkroom accounts rename ${EXAMPLE_ID} "Southern studio"`])
+    .operates(async ({ access, shown }, accountId: string, displayName: string) => {
+      const { account } = await access.renameAccount({ accountId, displayName });
+      return shown(account, (renamed) => `Account ${renamed.accountId} is called ${printable(renamed.displayName)}.`);
+    });
+  addSuspend(accounts);
 }
 
 const ABOUT =
   'Every process refuses its keys within 5 seconds. What was accepted before is finished and charged, unless --work says cancel.';
 
 /** `darkroom accounts suspend` and `resume`. */
-function addSuspend(accounts: Command, io: CliIo): void {
+function addSuspend(accounts: CliCommand): void {
   operatorCommand(accounts, 'suspend <account_id>')
     .description('stop an account from spending until it is resumed')
     .addOption(
@@ -79,38 +58,33 @@ function addSuspend(accounts: Command, io: CliIo): void {
         .choices(['finish', 'cancel'])
         .default('finish'),
     )
-    .addHelpText(
-      'after',
-      examples(
-        [`darkroom accounts suspend ${EXAMPLE_ID}`, `darkroom accounts suspend ${EXAMPLE_ID} --work cancel`],
-        ABOUT,
-      ),
+    .examples(
+      [`darkroom accounts suspend ${EXAMPLE_ID}`, `darkroom accounts suspend ${EXAMPLE_ID} --work cancel`],
+      ABOUT,
     )
-    .action((accountId: string, options: OperatorOptions & { readonly work: string }) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const cancelWork = options.work === 'cancel';
-        const suspended = await access.suspendAccount({ accountId, cancelWork }, cancelWork ? EVERYTHING : {});
-        const { account, ...work } = json(suspended);
-        show(io, { json: { ...(account as object), ...work }, text: suspendedText(suspended) }, options);
-      }),
-    );
+    .operates(async ({ access, json }, accountId: string, { work: what }: { readonly work: string }) => {
+      const cancelWork = what === 'cancel';
+      const suspended = await access.suspendAccount({ accountId, cancelWork }, cancelWork ? EVERYTHING : {});
+      const { account, ...work } = json(suspended);
+      return { json: { ...(account as object), ...work }, text: suspendedText(suspended) };
+    });
   operatorCommand(accounts, 'resume <account_id>')
     .description('end a suspension; its keys work again within 5 seconds')
-    .addHelpText('after', examples([`darkroom accounts resume ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const account = present((await access.resumeAccount({ accountId })).account);
-        const text = `Account ${account.accountId} (${printable(account.displayName)}) is not suspended.`;
-        show(io, { json: json(account), text }, options);
-      }),
-    );
+    .examples([`darkroom accounts resume ${EXAMPLE_ID}`])
+    .operates(async ({ access, shown }, accountId: string) => {
+      const { account } = await access.resumeAccount({ accountId });
+      return shown(account, (resumed) => `${accountName(resumed)} is not suspended.`);
+    });
+}
+
+function accountName({ accountId, displayName }: Account): string {
+  return `Account ${accountId} (${printable(displayName)})`;
 }
 
 function suspendedText({ account, cancelledWork }: SuspendAccountResponse): string {
-  const { accountId, displayName, credits } = present(account);
-  const said = `Account ${accountId} (${printable(displayName)}) is suspended.`;
+  const said = `${accountName(present(account))} is suspended.`;
   if (cancelledWork === undefined) {
-    const { openHolds } = present(credits);
+    const { openHolds } = present(present(account).credits);
     return openHolds === 0 ? said : `${said} Its ${openHolds} open generations continue.`;
   }
   const { cancelled, stopping, unfinished } = cancelledWork;
@@ -121,26 +95,26 @@ function suspendedText({ account, cancelledWork }: SuspendAccountResponse): stri
 
 function accountText({ accountId, displayName, currency, createTime, suspendTime, credits }: Account): string {
   const { issued, available, reserved, spent, openHolds } = present(credits);
-  return facts([
-    ['account', accountId],
-    ['name', displayName],
-    ['currency', currency],
-    ['created', isoTime(createTime)],
-    ['suspended', isoTime(suspendTime)],
-    ['issued', issued],
-    ['available', available],
-    ['reserved', `${reserved} in ${openHolds} open generations`],
-    ['spent', spent],
-  ]);
+  return facts({
+    account: accountId,
+    name: displayName,
+    currency,
+    created: createTime,
+    suspended: suspendTime,
+    issued,
+    available,
+    reserved: `${reserved} in ${openHolds} open generations`,
+    spent,
+  });
 }
 
-function storageText({ unchargedContent, apps, limits, nextPageToken }: GetAccountStorageResponse): string {
-  const { bytes, generations } = present(unchargedContent);
-  const { unchargedContentBytes, uploads, unfinishedUploads, uploadBytes } = present(limits);
-  const lines = facts([
-    ['uncharged content', `${bytes} of ${unchargedContentBytes} bytes, of ${generations} generations`],
-    ['an App may have', `${uploads} uploads, ${unfinishedUploads} of them unfinished, ${uploadBytes} bytes`],
-  ]);
-  const rows = apps.map((app) => [app.appId, app.displayName, app.uploads, app.unfinishedUploads, app.uploadBytes]);
-  return `${lines}\n\n${table(['app', 'name', 'uploads', 'unfinished', 'bytes'], rows)}${moreText({ nextPageToken })}`;
+function storageText(storage: GetAccountStorageResponse): string {
+  const { bytes, generations } = present(storage.unchargedContent);
+  const { unchargedContentBytes, uploads, unfinishedUploads, uploadBytes } = present(storage.limits);
+  const lines = facts({
+    'uncharged content': `${bytes} of ${unchargedContentBytes} bytes, of ${generations} generations`,
+    'an App may have': `${uploads} uploads, ${unfinishedUploads} of them unfinished, ${uploadBytes} bytes`,
+  });
+  const rows = storage.apps.map((a) => [a.appId, a.displayName, a.uploads, a.unfinishedUploads, a.uploadBytes]);
+  return `${lines}\n\n${table(['app', 'name', 'uploads', 'unfinished', 'bytes'], rows)}${moreText(storage)}`;
 }

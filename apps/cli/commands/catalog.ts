@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
@@ -8,23 +7,23 @@ import type { JsonObject } from '../../../core/json.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
 import { catalogWarnings, type ModelAtProvider, modelRoutes } from '../../wiring/model-routes.js';
+import { type CliCommand, storeCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { configOf, storeCommand, type StoreOptions } from '../operator/operator-command.js';
-import { counted, print, say, show, table } from '../terminal.js';
-import { examples } from './client-command.js';
+import { configOf, type StoreOptions } from '../operator/with-operator.js';
+import { counted, print, say, type Shown, table } from '../terminal.js';
 import { capabilitiesLine } from './providers.js';
 
 /** `darkroom catalog check`: whether the service would start with this catalog, and who makes its models. */
-export function addCatalog(program: Command, io: CliIo): void {
+export function addCatalog(program: CliCommand): void {
   const catalog = program.command('catalog').description('the file of models on offer');
   storeCommand(catalog, 'check [file]')
     .description('check a catalog file and report each fault with its line (default: the configured file)')
-    .addHelpText('after', examples(['darkroom catalog check', 'darkroom catalog check config/catalog.yaml']))
-    .action((file: string | undefined, options: StoreOptions) => check(io, file, options));
+    .examples(['darkroom catalog check', 'darkroom catalog check config/catalog.yaml'])
+    .shows((file: string | undefined, options: StoreOptions) => check(program.io, file, options));
 }
 
-async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
+async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<Shown> {
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
   const resolved = resolve(io.folder, path);
@@ -37,14 +36,10 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
   const { capabilitiesJson } = await import('../../operator/message-json.js');
   const shown = routes.map((route) => routeJson(route, capabilitiesJson));
   for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
-  show(
-    io,
-    {
-      json: { file: path, models: keys, routes: shown, warnings },
-      text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(shown)}`,
-    },
-    options,
-  );
+  return {
+    json: { file: path, models: keys, routes: shown, warnings },
+    text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(shown)}`,
+  };
 }
 
 type CapabilitiesJson = (capabilities: NonNullable<ModelAtProvider['capabilities']>) => JsonObject;
@@ -77,7 +72,7 @@ interface Options {
 }
 
 /** `darkroom <kind> import`: proposes a catalog, for each kind of provider that can. */
-export function addImports(program: Command, io: CliIo): void {
+export function addImports(program: CliCommand): void {
   for (const driver of BUILT_IN_DRIVERS) {
     if (driver.kind !== 'provider' || driver.imports === undefined) continue;
     const { name, imports } = driver;
@@ -90,17 +85,14 @@ export function addImports(program: Command, io: CliIo): void {
       .option('--try', 'run the proposal once, and show the files that it makes')
       .option('--base-url <url>', 'with --try: where the server is')
       .option('--api-key-file <file>', 'with --try: the file that the key of the server is read from')
-      .addHelpText(
-        'after',
-        examples(
-          [
-            `darkroom ${name} import ${example} > catalog.yaml`,
-            `darkroom ${name} import ${example} --try --base-url http://127.0.0.1:8188`,
-          ],
-          about,
-        ),
+      .examples(
+        [
+          `darkroom ${name} import ${example} > catalog.yaml`,
+          `darkroom ${name} import ${example} --try --base-url http://127.0.0.1:8188`,
+        ],
+        about,
       )
-      .action((file: string, options: Options) => propose(io, { driver, imports }, file, options));
+      .action((file: string, options: Options) => propose(program.io, { driver, imports }, file, options));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { randomUUID } from 'node:crypto';
 import {
   ApiError,
@@ -20,10 +20,10 @@ import {
   withGenerationOptions,
 } from '../client/generation-input.js';
 import { checkEnding, checkOutput, downloadOutputs, formatsOf, type OutputOptions } from '../client/output-files.js';
+import { clientCommand, type CliCommand } from '../command.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say, show } from '../terminal.js';
-import { clientCommand } from './client-command.js';
 
 interface Options extends GenerationOptions, OutputOptions, ConnectionOptions {
   readonly idempotencyKey?: string;
@@ -44,7 +44,7 @@ The paths of the results go to stdout, everything else to stderr. Ctrl-C cancels
 a second Ctrl-C exits immediately. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
 
 /** `darkroom generate`: uploads, estimates, creates, waits and downloads. */
-export function addGenerate(program: Command, io: CliIo): void {
+export function addGenerate(program: CliCommand): void {
   withGenerationOptions(clientCommand(program, 'generate <prompt>'))
     .description('make pictures or a video from a prompt')
     .option('-o, --out <path>', 'a file or folder for the results (default: <generation id> in this folder)')
@@ -53,7 +53,7 @@ export function addGenerate(program: Command, io: CliIo): void {
     .option('--no-wait', 'do not wait for the end')
     .option('--timeout <seconds>', 'how long to wait for the end; the generation continues after that', readSeconds)
     .addHelpText('after', EXAMPLES)
-    .action((prompt: string, options: Options) => generate(io, prompt, options));
+    .action((prompt: string, options: Options) => generate(program.io, prompt, options));
 }
 
 function readSeconds(text: string): number {

@@ -1,14 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { randomUUID } from 'node:crypto';
 import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 import { type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
 import { printable } from '../../logging/logged-fields.js';
-import type {
-  GenerationRecord,
-  InspectGenerationResponse,
-  MessageJson,
-  ProviderCost,
-} from '../../operator/operator.js';
+import type { GenerationRecord, InspectGenerationResponse, ProviderCost } from '../../operator/operator.js';
 import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { taskText } from '../client/follow-generation.js';
@@ -18,87 +13,68 @@ import {
   uploadFile,
   withGenerationOptions,
 } from '../client/generation-input.js';
-import { checkEnding, checkOutput, downloadOutputs, formatsOf } from '../client/output-files.js';
+import { checkEnding, checkOutput, downloadOutputs, formatsOf, type OutputOptions } from '../client/output-files.js';
+import { clientCommand, type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
 import { EXIT, Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import {
-  moreText,
-  operatorCommand,
-  type OperatorOptions,
-  type PageOptions,
-  pageRequest,
-  present,
-  withOperator,
-  withPaging,
-} from '../operator/operator-command.js';
-import { facts, isoTime, show, table } from '../terminal.js';
-import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
+import { type Operator, present } from '../operator/with-operator.js';
+import { facts, type Shown } from '../terminal.js';
 
-interface ListOptions extends OperatorOptions, PageOptions {
+interface ListOptions {
   readonly account?: string;
   readonly app?: string;
   readonly status?: readonly GenerationStatus[];
 }
 
 /** `darkroom generations`: the work of all accounts, as who runs the server sees it. */
-export function addGenerations(program: Command, io: CliIo): void {
+export function addGenerations(program: CliCommand): void {
   const generations = program
     .command('generations')
     .description("generations of any account, for operators; a developer's own are in status and cancel");
-  withPaging(operatorCommand(generations, 'list'))
+  listCommand(generations, 'list')
     .description('list generations, newest first, without their prompts')
     .option('--account <account_id>', 'those of one account')
     .option('--app <app_id>', 'those of one App')
     .option('--status <status>', `those with this status (repeatable): ${STATUSES.join(', ')}`, collectStatus)
-    .addHelpText(
-      'after',
-      examples([
-        'darkroom generations list --status queued --status running',
-        `darkroom generations list --account ${EXAMPLE_ID}`,
-      ]),
-    )
-    .action((options: ListOptions) => list(io, options));
+    .examples([
+      'darkroom generations list --status queued --status running',
+      `darkroom generations list --account ${EXAMPLE_ID}`,
+    ])
+    .operates(list);
   operatorCommand(generations, 'show <generation_id>')
     .description("show one generation, with its client's prompt and parameters")
-    .addHelpText('after', examples([`darkroom generations show ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ operations }, json) => {
-        const inspected = await operations.inspectGeneration({ generationId });
-        const shown = { ...json(inspected.generation), ...json(inspected.content) };
-        show(io, { json: shown, text: inspectedText(inspected, statusOf(inspected.generation, json)) }, options);
-      }),
-    );
+    .examples([`darkroom generations show ${EXAMPLE_ID}`])
+    .operates(async ({ operations, json }, generationId: string) => {
+      const inspected = await operations.inspectGeneration({ generationId });
+      const shown = { ...json(inspected.generation), ...json(inspected.content) };
+      return { json: shown, text: inspectedText(inspected, statusOf(inspected.generation, json)) };
+    });
   operatorCommand(generations, 'cancel <generation_id>')
     .description('cancel a generation, as its client could')
-    .addHelpText('after', examples([`darkroom generations cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ operations }, json) => {
-        const generation = present((await operations.stopGeneration({ generationId })).generation);
-        const text = cancelledText(generation.generationId, statusOf(generation, json));
-        show(io, { json: json(generation), text }, options);
-      }),
-    );
+    .examples([`darkroom generations cancel ${EXAMPLE_ID}`])
+    .operates(async ({ operations, json, shown }, id: string) => {
+      const { generation } = await operations.stopGeneration({ generationId: id });
+      return shown(generation, (one) => cancelledText(one.generationId, statusOf(one, json)));
+    });
 }
 
-function list(io: CliIo, options: ListOptions): Promise<void> {
-  const { account = '', app = '', status = [] } = options;
-  return withOperator(io, options, async ({ operations }, json) => {
-    const { STATUS } = await import('../../grpc/enums.js');
-    const statuses = status.map((word) => STATUS[word]);
-    const request = { accountId: account, appId: app, statuses, ...pageRequest(options) };
-    const page = await operations.searchGenerations(request);
-    const rows = page.generations.map((g) => [
-      g.generationId,
-      statusOf(g, json),
-      g.accountId,
-      g.modelKey,
-      isoTime(g.createTime),
-      isoTime(g.completeTime) ?? '',
-      creditsOf(g),
-    ]);
-    const titles = ['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'];
-    show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
-  });
+async function list(
+  { operations, json, paging, listed }: Operator,
+  { account = '', app = '', status = [] }: ListOptions,
+): Promise<Shown> {
+  const { STATUS } = await import('../../grpc/enums.js');
+  const statuses = status.map((word) => STATUS[word]);
+  const page = await operations.searchGenerations({ accountId: account, appId: app, statuses, ...paging });
+  const rows = page.generations.map((g) => [
+    g.generationId,
+    statusOf(g, json),
+    g.accountId,
+    g.modelKey,
+    g.createTime,
+    g.completeTime,
+    creditsOf(g),
+  ]);
+  return listed(page, ['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows);
 }
 
 function collectStatus(text: string, before: readonly GenerationStatus[] | undefined): readonly GenerationStatus[] {
@@ -107,7 +83,7 @@ function collectStatus(text: string, before: readonly GenerationStatus[] | undef
   return [...(before ?? []), status];
 }
 
-function statusOf(generation: GenerationRecord | undefined, json: MessageJson): GenerationStatus {
+function statusOf(generation: GenerationRecord | undefined, json: Operator['json']): GenerationStatus {
   return json(generation)['status'] as GenerationStatus;
 }
 
@@ -125,29 +101,29 @@ function cancelledText(generationId: string, status: GenerationStatus): string {
 function inspectedText({ generation, content }: InspectGenerationResponse, status: GenerationStatus): string {
   const g = present(generation);
   const { prompt, negativePrompt, parameters = {}, referenceUploadIds } = present(content);
-  return facts([
-    ['generation', g.generationId],
-    ['status', status],
-    ['account', g.accountId],
-    ['app', g.appId],
-    ['model', g.modelKey],
-    ['created', isoTime(g.createTime)],
-    ['updated', isoTime(g.updateTime)],
-    ['ended', isoTime(g.completeTime)],
-    ['cancel asked for', isoTime(g.cancelTime)],
-    ['credits', creditsOf(g)],
-    ['attempts', g.attempts],
-    ['worker', g.worker],
-    ['provider', g.provider],
-    ['provider cost', g.costs.length === 0 ? undefined : g.costs.map(costText).join('; ')],
-    ['error', g.error && `${g.error.message} (${g.error.code})`],
-    ['trace id', g.clientTraceId],
-    ['outputs', g.outputCount],
-    ['prompt', prompt],
-    ['negative prompt', negativePrompt],
-    ['parameters', JSON.stringify(parameters)],
-    ['references', referenceUploadIds.length === 0 ? undefined : referenceUploadIds.join(' ')],
-  ]);
+  return facts({
+    'generation': g.generationId,
+    status,
+    'account': g.accountId,
+    'app': g.appId,
+    'model': g.modelKey,
+    'created': g.createTime,
+    'updated': g.updateTime,
+    'ended': g.completeTime,
+    'cancel asked for': g.cancelTime,
+    'credits': creditsOf(g),
+    'attempts': g.attempts,
+    'worker': g.worker,
+    'provider': g.provider,
+    'provider cost': g.costs.length === 0 ? undefined : g.costs.map(costText).join('; '),
+    'error': g.error && `${g.error.message} (${g.error.code})`,
+    'trace id': g.clientTraceId,
+    'outputs': g.outputCount,
+    prompt,
+    'negative prompt': negativePrompt,
+    'parameters': JSON.stringify(parameters),
+    'references': referenceUploadIds.length === 0 ? undefined : referenceUploadIds.join(' '),
+  });
 }
 
 function costText({ attempt, provider, inputTokens, outputTokens, computeMs, money }: ProviderCost): string {
@@ -160,58 +136,56 @@ function costText({ attempt, provider, inputTokens, outputTokens, computeMs, mon
   return `${parts.join(', ')} (attempt ${attempt}, ${provider})`;
 }
 
-type EstimateOptions = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
+type EstimateOptions = GenerationOptions & ConnectionOptions;
 
 /** `darkroom estimate`: what `generate` would reserve. */
-export function addEstimate(program: Command, io: CliIo): void {
+export function addEstimate(program: CliCommand): void {
+  const { io } = program;
   withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
     .description('show what a generation would cost, without creating it')
-    .addHelpText(
-      'after',
-      examples([
-        'darkroom estimate "a lighthouse" --param n=4',
-        'darkroom estimate "waves" --model sandbox-video --json',
-      ]),
-    )
-    .action((prompt: string, options: EstimateOptions) => estimate(io, prompt, options));
+    .examples([
+      'darkroom estimate "a lighthouse" --param n=4',
+      'darkroom estimate "waves" --model sandbox-video --json',
+    ])
+    .shows(async (prompt: string, options: EstimateOptions) => {
+      const client = connect(io, options);
+      const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
+      const ids: string[] = [];
+      for (const file of files) ids.push(await uploadFile(client, file, randomUUID()));
+      const data = await client.estimate({ ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
+      return { json: data, text: amountText(data.estimated_credits, data.currency) };
+    });
 }
-
-async function estimate(io: CliIo, prompt: string, options: EstimateOptions): Promise<void> {
-  const client = connect(io, options);
-  const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
-  const ids: string[] = [];
-  for (const file of files) ids.push(await uploadFile(client, file, randomUUID()));
-  const data = await client.estimate({ ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
-  show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
-}
-
-type StatusOptions = ConnectionOptions & { readonly json?: boolean; readonly out?: string; readonly force?: boolean };
 
 /** The most outputs any model may have. */
 const MAX_OUTPUTS = 100;
 
 /** `darkroom status`: how a generation is doing; with --out its results are downloaded too. */
-export function addStatus(program: Command, io: CliIo): void {
+export function addStatus(program: CliCommand): void {
   clientCommand(program, 'status <generation_id>')
     .description('show a generation, and download its results with --out')
     .option('-o, --out <path>', 'a file or folder for the results, if there are any')
     .option('-f, --force', 'overwrite what --out names')
-    .addHelpText('after', examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`]))
-    .action((generationId: string, options: StatusOptions) => showStatus(io, generationId, options));
+    .examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`])
+    .shows((id: string, options: ConnectionOptions & OutputOptions) => statusOfOwn(program.io, id, options));
 }
 
-async function showStatus(io: CliIo, generationId: string, options: StatusOptions): Promise<void> {
+async function statusOfOwn(
+  io: CliIo,
+  generationId: string,
+  options: ConnectionOptions & OutputOptions,
+): Promise<Shown> {
   if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS, io.folder);
   const client = connect(io, options);
   const data = await client.generation(generationId);
-  if (options.out === undefined) {
-    show(io, { json: data, text: taskText(data) }, options);
-    return;
-  }
+  if (options.out === undefined) return { json: data, text: taskText(data) };
   checkEnding(options, formatsOf(data.modality), io.folder);
   const files = await downloadOutputs(client, data, options, { folder: io.folder });
-  show(io, { json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
-  if (files.length === 0) throw nothingToDownload(data);
+  return {
+    json: { ...data, files },
+    text: [taskText(data), ...files].join('\n'),
+    failure: files.length === 0 ? nothingToDownload(data) : undefined,
+  };
 }
 
 function nothingToDownload(task: GenerationTask): Failure {
@@ -228,14 +202,15 @@ function nothingToDownload(task: GenerationTask): Failure {
   return new Failure(`${nothing}: it is ${task.status}.`, EXIT.failure, 'shown');
 }
 
-type CancelOptions = ConnectionOptions & { readonly json?: boolean };
-
 /** `darkroom cancel`: asks for a cooperative cancel. */
-export function addCancel(program: Command, io: CliIo): void {
+export function addCancel(program: CliCommand): void {
   clientCommand(program, 'cancel <generation_id>')
     .description('cancel a generation; a running one may take a while to stop')
-    .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: CancelOptions) => cancel(io, generationId, options));
+    .examples([`darkroom cancel ${EXAMPLE_ID}`])
+    .shows(async (generationId: string, options: ConnectionOptions) => {
+      const data = await connect(program.io, options).cancel(generationId);
+      return { json: data, text: `${taskText(data)}\n\n${ownCancelText(data)}` };
+    });
 }
 
 function ownCancelText({ status, generation_id }: GenerationTask): string {
@@ -243,9 +218,4 @@ function ownCancelText({ status, generation_id }: GenerationTask): string {
   if (status === 'succeeded' || status === 'failed')
     return `The generation already had ${status}; nothing was changed.`;
   return `Cancel asked for; still ${status}. To see how it ends, run: npx darkroom status ${generation_id}`;
-}
-
-async function cancel(io: CliIo, generationId: string, options: CancelOptions): Promise<void> {
-  const data = await connect(io, options).cancel(generationId);
-  show(io, { json: data, text: `${taskText(data)}\n\n${ownCancelText(data)}` }, options);
 }

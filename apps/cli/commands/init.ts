@@ -1,15 +1,15 @@
-import type { Command } from 'commander';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { configDrivers } from '../../config/load-config.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
 import { readCredits } from '../amount.js';
+import { type CliCommand, collect, storeCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
 import type { InitFlags } from '../init/init-provider.js';
 import type { CliIo } from '../io.js';
-import { dataPlace, storeCommand, type StoreOptions, withContext } from '../operator/operator-command.js';
-import { facts, print, say, show } from '../terminal.js';
-import { examples } from './client-command.js';
+import { dataPlace, type StoreOptions, withContext } from '../operator/with-operator.js';
+import { facts, print, show } from '../terminal.js';
+import { SECRET_NOTE } from './keys.js';
 
 interface Options extends StoreOptions, InitFlags {
   readonly provider?: string;
@@ -33,11 +33,11 @@ const EXAMPLES = [
   `darkroom init --provider ${KINDS[0]} --model own-model --base-url http://127.0.0.1:5000`,
 ];
 
-const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
 const OF_PROVIDERS = ['model', 'import', 'try', 'baseUrl', 'apiKeyFile'] as const;
 
 /** `darkroom init`: creates the data folder, and on request an account with a key. */
-export function addInit(program: Command, io: CliIo): void {
+export function addInit(program: CliCommand): void {
+  const { io } = program;
   storeCommand(program, 'init')
     .description(
       'create the data folder, with --account an account and a key; with --provider the files for a provider',
@@ -50,7 +50,7 @@ export function addInit(program: Command, io: CliIo): void {
     .option('--import <file>', 'propose the catalog for this file, where the provider can')
     .option('--try', 'with --import: run the proposal once, and show the files that it makes')
     .option('--api-key-file <file>', 'the file that the key of the provider is read from')
-    .addHelpText('after', examples(EXAMPLES, ABOUT_INIT))
+    .examples(EXAMPLES, ABOUT_INIT)
     .action((options: Options) =>
       options.provider === undefined ? init(io, options) : ofProvider(io, options.provider, options),
     );
@@ -89,21 +89,18 @@ function init(io: CliIo, options: Options): Promise<void> {
         await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
       const { appId } = await createApp(context, { accountId, name: 'default' });
       const { key, secret } = await createKey(context, { appId, name: 'first key' });
+      const placeFacts = Object.fromEntries(
+        Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value]),
+      );
       show(
         io,
         {
           json: { ...place.json, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
-          text: facts([
-            ...Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value] as const),
-            ['account', accountId],
-            ['app', appId],
-            ['credits', credits],
-            ['secret', secret],
-          ]),
+          text: facts({ ...placeFacts, account: accountId, app: appId, credits, secret }),
+          notes: [SECRET_NOTE],
         },
         options,
       );
-      if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
     },
     { create: true },
   );
@@ -113,12 +110,12 @@ const ABOUT_CONFIG = `With a configuration that names modules it includes their 
 and checks darkroom.yaml, whose first line names the file: # yaml-language-server: $schema=darkroom.schema.json`;
 
 /** `darkroom config schema`: what darkroom.yaml may contain, for editors. */
-export function addConfig(program: Command, io: CliIo): void {
+export function addConfig(program: CliCommand): void {
   const config = program.command('config').description('what darkroom.yaml may contain');
   storeCommand(config, 'schema')
     .description('print the JSON Schema of the configuration')
-    .addHelpText('after', examples(['darkroom config schema > darkroom.schema.json'], ABOUT_CONFIG))
-    .action((options: StoreOptions) => schema(io, options));
+    .examples(['darkroom config schema > darkroom.schema.json'], ABOUT_CONFIG)
+    .action((options: StoreOptions) => schema(program.io, options));
 }
 
 async function schema(io: CliIo, { config: file }: StoreOptions): Promise<void> {

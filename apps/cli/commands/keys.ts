@@ -1,33 +1,20 @@
-import type { Command } from 'commander';
 import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
 import type { ApiKey } from '../../operator/operator.js';
 import { amountText, readCredits } from '../amount.js';
+import { type CliCommand, collect, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
-import type { CliIo } from '../io.js';
-import {
-  moreText,
-  operatorCommand,
-  type OperatorOptions,
-  type PageOptions,
-  pageRequest,
-  present,
-  withOperator,
-  withPaging,
-} from '../operator/operator-command.js';
-import { facts, isoDate, isoTime, msOf, say, show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './client-command.js';
+import { type Operator, present } from '../operator/with-operator.js';
+import { facts, isoDate, isoTime, msOf, type Shown } from '../terminal.js';
 
-interface CreateOptions extends OperatorOptions {
+interface CreateOptions {
   readonly name: string;
   readonly scope?: readonly string[];
   readonly expires?: string;
   readonly monthlyCap?: string;
 }
 
-const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
-
 /** `darkroom keys`: API keys. A key's secret is shown when it is made and never again. */
-export function addKeys(program: Command, io: CliIo): void {
+export function addKeys(program: CliCommand): void {
   const keys = program.command('keys').description('API keys');
   operatorCommand(keys, 'create <app_id>')
     .description('create a key for an App and show its secret, once')
@@ -39,81 +26,68 @@ export function addKeys(program: Command, io: CliIo): void {
     )
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .option('--monthly-cap <credits>', 'how much it may spend in each calendar month (UTC); no cap if omitted')
-    .addHelpText(
-      'after',
-      examples([
-        `darkroom keys create ${EXAMPLE_ID} --name laptop --monthly-cap 500`,
-        `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
-      ]),
-    )
-    .action((appId: string, options: CreateOptions) => create(io, appId, options));
-  withPaging(operatorCommand(keys, 'list <account_id>'))
+    .examples([
+      `darkroom keys create ${EXAMPLE_ID} --name laptop --monthly-cap 500`,
+      `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
+    ])
+    .operates(create);
+  listCommand(keys, 'list <account_id>')
     .description("list an account's keys, with the day of their last use and without their secrets")
-    .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const page = await access.listApiKeys({ accountId, ...pageRequest(options) });
-        const rows = page.apiKeys.map((key) => [
-          key.keyId,
-          key.displayName,
-          key.appId,
-          stateOf(key, Date.now()),
-          isoTime(key.createTime),
-          isoDate(key.lastUseTime) ?? '',
-          key.monthlyCap === undefined ? '' : String(key.monthlyCap),
-          key.scopes.join(' '),
-        ]);
-        const titles = ['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'];
-        show(io, { json: json(page), text: table(titles, rows) + moreText(page) }, options);
-      }),
-    );
+    .examples([`darkroom keys list ${EXAMPLE_ID}`])
+    .operates(async ({ access, paging, listed }, accountId: string) => {
+      const page = await access.listApiKeys({ accountId, ...paging });
+      const rows = page.apiKeys.map((key) => [
+        key.keyId,
+        key.displayName,
+        key.appId,
+        stateOf(key, Date.now()),
+        key.createTime,
+        isoDate(key.lastUseTime),
+        key.monthlyCap?.toString(),
+        key.scopes.join(' '),
+      ]);
+      const titles = ['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'];
+      return listed(page, titles, rows);
+    });
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
-    .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
-    .action((keyId: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const key = present((await access.revokeApiKey({ keyId })).apiKey);
-        show(io, { json: json(key), text: `Key ${key.keyId} (${key.displayName}) is revoked.` }, options);
-      }),
-    );
+    .examples([`darkroom keys revoke ${EXAMPLE_ID}`])
+    .operates(async ({ access, shown }, keyId: string) => {
+      const { apiKey } = await access.revokeApiKey({ keyId });
+      return shown(apiKey, (key) => `Key ${key.keyId} (${key.displayName}) is revoked.`);
+    });
   operatorCommand(keys, 'expire <key_id> <when>')
     .description('set when a key ends: now, 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
-    .addHelpText(
-      'after',
-      examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]),
-    )
-    .action((keyId: string, when: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const expireTime = await messageTime(readTime(when, Date.now()));
-        const key = present((await access.expireApiKey({ keyId, expireTime })).apiKey);
-        const text = `Key ${key.keyId} (${key.displayName}) ends at ${isoTime(present(key.expireTime))}.`;
-        show(io, { json: json(key), text }, options);
-      }),
-    );
+    .examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`])
+    .operates(async ({ access, shown }, keyId: string, when: string) => {
+      const { apiKey } = await access.expireApiKey({ keyId, expireTime: await messageTime(when) });
+      const ends = ({ displayName, expireTime }: ApiKey) => `(${displayName}) ends at ${isoTime(present(expireTime))}.`;
+      return shown(apiKey, (key) => `Key ${key.keyId} ${ends(key)}`);
+    });
 }
 
-function create(io: CliIo, appId: string, options: CreateOptions): Promise<void> {
+async function create({ access, json }: Operator, appId: string, options: CreateOptions): Promise<Shown> {
   const { name: displayName, scope: scopes = DEFAULT_SCOPES, expires, monthlyCap } = options;
-  return withOperator(io, options, async ({ access }, json) => {
-    const { apiKey, secret } = await access.createApiKey({
-      appId,
-      displayName,
-      scopes: [...scopes],
-      ...(expires === undefined ? {} : { expireTime: await messageTime(readTime(expires, Date.now())) }),
-      ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(readCredits('--monthly-cap', monthlyCap)) }),
-    });
-    const key = present(apiKey);
-    const text = facts([
-      ['key', key.keyId],
-      ['name', key.displayName],
-      ['scopes', key.scopes.join(' ')],
-      ...(key.monthlyCap === undefined ? [] : [['monthly cap', amountText(key.monthlyCap)] as const]),
-      ['secret', secret],
-    ]);
-    show(io, { json: { ...json(key), secret }, text }, options);
-    if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
+  const { apiKey, secret } = await access.createApiKey({
+    appId,
+    displayName,
+    scopes: [...scopes],
+    expireTime: expires === undefined ? undefined : await messageTime(expires),
+    monthlyCap: monthlyCap === undefined ? undefined : BigInt(readCredits('--monthly-cap', monthlyCap)),
   });
+  const key = present(apiKey);
+  const text = facts({
+    'key': key.keyId,
+    'name': key.displayName,
+    'scopes': key.scopes.join(' '),
+    'monthly cap': key.monthlyCap === undefined ? undefined : amountText(key.monthlyCap),
+    secret,
+  });
+  return { json: { ...json(key), secret }, text, notes: [SECRET_NOTE] };
 }
+
+/** What is said below a new secret. */
+export const SECRET_NOTE = 'The secret is kept nowhere else and cannot be shown again.';
 
 function stateOf({ revokeTime, expireTime }: ApiKey, now: number): string {
   if (revokeTime !== undefined) return 'revoked';
@@ -123,9 +97,9 @@ function stateOf({ revokeTime, expireTime }: ApiKey, now: number): string {
 }
 
 /** Loaded only now, as the messages are. */
-async function messageTime(ms: number) {
+async function messageTime(when: string) {
   const { timestamp } = await import('../../grpc/enums.js');
-  return timestamp(ms);
+  return timestamp(readTime(when, Date.now()));
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -150,30 +124,21 @@ export function readTime(text: string, now: number): number {
 }
 
 /** `darkroom apps`: an account's Apps, each with its own keys and tasks. */
-export function addApps(program: Command, io: CliIo): void {
+export function addApps(program: CliCommand): void {
   const apps = program.command('apps').description("an account's Apps, which own keys, uploads and generations");
   operatorCommand(apps, 'create <account_id> <name>')
     .description('make an App')
-    .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
-    .action((accountId: string, name: string, options: OperatorOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const app = present((await access.createApp({ accountId, displayName: name })).app);
-        const text = facts([
-          ['app', app.appId],
-          ['account', app.accountId],
-          ['name', app.displayName],
-        ]);
-        show(io, { json: json(app), text }, options);
-      }),
-    );
-  withPaging(operatorCommand(apps, 'list <account_id>'))
+    .examples([`darkroom apps create ${EXAMPLE_ID} website`])
+    .operates(async ({ access, shown }, accountId: string, displayName: string) => {
+      const { app } = await access.createApp({ accountId, displayName });
+      return shown(app, (made) => facts({ app: made.appId, account: made.accountId, name: made.displayName }));
+    });
+  listCommand(apps, 'list <account_id>')
     .description('list the Apps of an account')
-    .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) =>
-      withOperator(io, options, async ({ access }, json) => {
-        const page = await access.listApps({ accountId, ...pageRequest(options) });
-        const rows = page.apps.map((app) => [app.appId, app.displayName, isoTime(app.createTime)]);
-        show(io, { json: json(page), text: table(['app', 'name', 'created'], rows) + moreText(page) }, options);
-      }),
-    );
+    .examples([`darkroom apps list ${EXAMPLE_ID}`])
+    .operates(async ({ access, paging, listed }, accountId: string) => {
+      const page = await access.listApps({ accountId, ...paging });
+      const rows = page.apps.map((app) => [app.appId, app.displayName, app.createTime]);
+      return listed(page, ['app', 'name', 'created'], rows);
+    });
 }

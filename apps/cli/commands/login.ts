@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { ApiError, type Balance, Darkroom } from '../../../clients/typescript/src/index.js';
 import { amountText } from '../amount.js';
 import {
@@ -10,46 +9,31 @@ import {
   rememberKey,
   serverUrl,
 } from '../client/connection.js';
-import type { CliIo } from '../io.js';
-import { show } from '../terminal.js';
-import { clientCommand, examples } from './client-command.js';
-
-type Options = ConnectionOptions & { readonly json?: boolean };
+import { clientCommand, type CliCommand } from '../command.js';
 
 const ABOUT = 'The key is asked for, or read from a pipe; it is never an argument, where others could see it.';
 
 /** `darkroom login`: keeps an API key where only its owner can read it. */
-export function addLogin(program: Command, io: CliIo): void {
+export function addLogin(program: CliCommand): void {
+  const { io } = program;
   clientCommand(program, 'login')
     .description('check an API key against a server and store both')
-    .addHelpText(
-      'after',
-      examples(['darkroom login --url https://pictures.example', 'darkroom login < key.txt'], ABOUT),
-    )
-    .action((options: Options) => login(io, options));
-}
-
-async function login(io: CliIo, options: Options): Promise<void> {
-  const url = serverUrl(io, options);
-  // An invalid profile is reported before the key is requested.
-  readProfile(io);
-  const key = readKey(await readSecret(io, `API key for ${url}: `));
-  const balance = await check(new Darkroom({ baseUrl: url, apiKey: key }));
-  rememberKey(io, url, key);
-  const credits =
-    balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
-  show(
-    io,
-    {
-      json: {
-        url,
-        profile: profilePath(io),
-        ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }),
-      },
-      text: `Logged in to ${url}.${credits}`,
-    },
-    options,
-  );
+    .examples(['darkroom login --url https://pictures.example', 'darkroom login < key.txt'], ABOUT)
+    .shows(async (options: ConnectionOptions) => {
+      const url = serverUrl(io, options);
+      // An invalid profile is reported before the key is requested.
+      readProfile(io);
+      const key = readKey(await readSecret(io, `API key for ${url}: `));
+      const balance = await check(new Darkroom({ baseUrl: url, apiKey: key }));
+      rememberKey(io, url, key);
+      const json = { url, profile: profilePath(io) };
+      if (balance === undefined) return { json, text: `Logged in to ${url}.` };
+      const { balance_credits, currency } = balance;
+      return {
+        json: { ...json, balance_credits, currency },
+        text: `Logged in to ${url}. The account has ${amountText(balance_credits, currency)}.`,
+      };
+    });
 }
 
 /** A key that may not read the balance is still valid. */

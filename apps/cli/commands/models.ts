@@ -1,35 +1,33 @@
-import type { Command } from 'commander';
 import type { Model } from '../../../clients/typescript/src/index.js';
 import type { JsonObject } from '../../../core/json.js';
 import { type ConnectionOptions, connectPublicly } from '../client/connection.js';
+import { clientCommand, type CliCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
-import type { CliIo } from '../io.js';
-import { facts, show, table } from '../terminal.js';
-import { clientCommand, examples } from './client-command.js';
-
-type Options = ConnectionOptions & { readonly json?: boolean };
+import { facts, table } from '../terminal.js';
 
 /** `darkroom models`: what the server offers. Needs no key. */
-export function addModels(program: Command, io: CliIo): void {
+export function addModels(program: CliCommand): void {
   clientCommand(program, 'models [model_key]')
     .description('list the models of the server, or show one with its parameters')
-    .addHelpText('after', examples(['darkroom models', 'darkroom models sandbox-image', 'darkroom models --json']))
-    .action((modelKey: string | undefined, options: Options) => models(io, modelKey, options));
+    .examples(['darkroom models', 'darkroom models sandbox-image', 'darkroom models --json'])
+    .shows(async (modelKey: string | undefined, options: ConnectionOptions) => {
+      const all = await connectPublicly(program.io, options).models();
+      if (modelKey === undefined) {
+        const rows = all.map((model) => [model.model_key, model.modality, priceText(model), model.display_name]);
+        return { json: { models: all }, text: table(['model', 'modality', 'credits', 'name'], rows) };
+      }
+      const model = findModel(all, modelKey);
+      return { json: model, text: modelText(model) };
+    });
 }
 
-async function models(io: CliIo, modelKey: string | undefined, options: Options): Promise<void> {
-  const all = await connectPublicly(io, options).models();
-  if (modelKey === undefined) {
-    const rows = all.map((model) => [model.model_key, model.modality, priceText(model), model.display_name]);
-    show(io, { json: { models: all }, text: table(['model', 'modality', 'credits', 'name'], rows) }, options);
-    return;
-  }
-  const model = all.find(({ model_key }) => model_key === modelKey);
-  if (!model)
-    throw usageFailure(
-      `There is no model ${modelKey}; the server has ${all.map(({ model_key }) => model_key).join(', ')}.`,
-    );
-  show(io, { json: model, text: modelText(model) }, options);
+/** Throws one sentence with the models that there are. */
+export function findModel(models: readonly Model[], key: string): Model {
+  const model = models.find(({ model_key }) => model_key === key);
+  if (model !== undefined) return model;
+  throw usageFailure(
+    `There is no model ${key}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
+  );
 }
 
 function priceText({ price, price_unit }: Model): string {
@@ -38,21 +36,17 @@ function priceText({ price, price_unit }: Model): string {
 
 function modelText(model: Model): string {
   const { limits } = model;
-  const about = facts([
-    ['model', model.model_key],
-    ['name', model.display_name],
-    ['about', model.description],
-    ['operations', model.operations.join(', ')],
-    ['credits', priceText(model)],
-    ['outputs', `up to ${limits.max_outputs}`],
-    [
-      'references',
-      limits.max_reference_uploads === 0
-        ? 'none'
-        : `up to ${limits.max_reference_uploads} (${limits.reference_roles.join(', ')})`,
-    ],
-    ['negative prompt', limits.negative_prompt ? 'yes' : 'no'],
-  ]);
+  const roles = `up to ${limits.max_reference_uploads} (${limits.reference_roles.join(', ')})`;
+  const about = facts({
+    'model': model.model_key,
+    'name': model.display_name,
+    'about': model.description,
+    'operations': model.operations.join(', '),
+    'credits': priceText(model),
+    'outputs': `up to ${limits.max_outputs}`,
+    'references': limits.max_reference_uploads === 0 ? 'none' : roles,
+    'negative prompt': limits.negative_prompt ? 'yes' : 'no',
+  });
   const properties = Object.entries((model.input_schema['properties'] ?? {}) as Record<string, JsonObject>);
   const required = (model.input_schema['required'] ?? []) as readonly string[];
   const rows = properties.map(([name, schema]) => [

@@ -1,48 +1,36 @@
-import type { Command } from 'commander';
 import { nearKeys } from '../../../core/catalog/find-model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { printable } from '../../logging/logged-fields.js';
 import type { CheckedProvider } from '../../wiring/check-providers.js';
-import type { ConnectedProvider, MessageJson, ProviderWorker } from '../../operator/operator.js';
+import type { ConnectedProvider, ProviderWorker } from '../../operator/operator.js';
+import { type CliCommand, operatorCommand, storeCommand } from '../command.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import {
-  configOf,
-  operatorCommand,
-  type OperatorOptions,
-  storeCommand,
-  type StoreOptions,
-  withOperator,
-} from '../operator/operator-command.js';
-import { counted, isoTime, msOf, show, table } from '../terminal.js';
-import { examples } from './client-command.js';
+import { configOf, type Operator, type StoreOptions } from '../operator/with-operator.js';
+import { counted, isoTime, msOf, type Shown, table } from '../terminal.js';
 
 const ABOUT_CHECK = 'It needs no server of Darkroom. It makes no picture and costs nothing; it waits a minute at most.';
 
 /** `darkroom providers`: what the workers see of providers, and whether these can be reached. */
-export function addProviders(program: Command, io: CliIo): void {
+export function addProviders(program: CliCommand): void {
   const providers = program.command('providers').description('the connected providers: their state, and their faults');
   operatorCommand(providers, 'list', { isDefault: true })
     .description('list the providers with what they promise and what the workers last saw of them')
-    .addHelpText('after', examples(['darkroom providers', 'darkroom providers list --json']))
-    .action((options: OperatorOptions) =>
-      withOperator(
-        io,
-        options,
-        async ({ operations }, json) => {
-          const listed = await operations.listProviders({});
-          show(io, { json: json(listed), text: providersText(listed.providers, json) }, options);
-        },
-        { catalog: true },
-      ),
+    .examples(['darkroom providers', 'darkroom providers list --json'])
+    .operates(
+      async ({ operations, json }) => {
+        const listed = await operations.listProviders({});
+        return { json: json(listed), text: providersText(listed.providers, json) };
+      },
+      { catalog: true },
     );
   storeCommand(providers, 'check [name]')
     .description('try the connection to each provider, or to one, and whether it has what the models need')
-    .addHelpText('after', examples(['darkroom providers check', 'darkroom providers check studio'], ABOUT_CHECK))
-    .action((name: string | undefined, options: StoreOptions) => check(io, name, options));
+    .examples(['darkroom providers check', 'darkroom providers check studio'], ABOUT_CHECK)
+    .shows((name: string | undefined, options: StoreOptions) => check(program.io, name, options));
 }
 
-async function check(io: CliIo, name: string | undefined, options: StoreOptions): Promise<void> {
+async function check(io: CliIo, name: string | undefined, options: StoreOptions): Promise<Shown> {
   const config = await configOf(io, options);
   const known = [...config.providers.keys()];
   if (name !== undefined && !known.includes(name)) throw unknown(name, known);
@@ -50,15 +38,13 @@ async function check(io: CliIo, name: string | undefined, options: StoreOptions)
   const { checkProviders } = await import('../../wiring/check-providers.js');
   const { capabilitiesJson } = await import('../../operator/message-json.js');
   const checked = await checkProviders(config, { names: name === undefined ? known : [name] });
-  const text = checked.flatMap(linesOf).map(printable).join('\n');
-  show(io, { json: { providers: checked.map((one) => checkJson(one, capabilitiesJson)) }, text }, options);
   const faulty = checked.filter(({ faults }) => faults.length > 0).length;
-  if (faulty > 0)
-    throw new Failure(
-      `${faulty} of ${counted(checked.length, 'provider')} cannot be used as configured.`,
-      undefined,
-      'shown',
-    );
+  const sentence = `${faulty} of ${counted(checked.length, 'provider')} cannot be used as configured.`;
+  return {
+    json: { providers: checked.map((one) => checkJson(one, capabilitiesJson)) },
+    text: checked.flatMap(linesOf).map(printable).join('\n'),
+    failure: faulty === 0 ? undefined : new Failure(sentence, undefined, 'shown'),
+  };
 }
 
 function unknown(name: string, known: readonly string[]): Failure {
@@ -91,7 +77,7 @@ function checkJson(
 }
 
 /** A table of all providers, followed by the capabilities and the faults of each. */
-function providersText(providers: readonly ConnectedProvider[], json: MessageJson): string {
+function providersText(providers: readonly ConnectedProvider[], json: Operator['json']): string {
   const rows = providers.map((p) => [
     p.name,
     p.kind,
@@ -106,11 +92,11 @@ function providersText(providers: readonly ConnectedProvider[], json: MessageJso
   return [table(titles, rows), ...providers.map((p) => aboutLines(p, json).join('\n'))].join('\n\n');
 }
 
-function circuitOf(seen: ConnectedProvider | ProviderWorker, json: MessageJson): string {
+function circuitOf(seen: ConnectedProvider | ProviderWorker, json: Operator['json']): string {
   return json(seen)['circuit'] as string;
 }
 
-function stateOf(provider: ConnectedProvider, json: MessageJson): string {
+function stateOf(provider: ConnectedProvider, json: Operator['json']): string {
   const { circuit, workers } = provider;
   const current = workers.filter((worker) => worker.current);
   if (current.length === 0) return workers[0] === undefined ? 'unused' : 'not seen';
@@ -135,7 +121,7 @@ function submitText(workers: readonly ProviderWorker[]): string {
   return least === most ? `${least} ms` : `${least} to ${most} ms`;
 }
 
-function aboutLines({ name, models, workers }: ConnectedProvider, json: MessageJson): string[] {
+function aboutLines({ name, models, workers }: ConnectedProvider, json: Operator['json']): string[] {
   return [
     `${name}:`,
     ...(models.length === 0 ? ['  no model has it in its route'] : capabilitiesByModel(models, json)),
@@ -143,7 +129,7 @@ function aboutLines({ name, models, workers }: ConnectedProvider, json: MessageJ
   ];
 }
 
-function capabilitiesByModel(models: ConnectedProvider['models'], json: MessageJson): string[] {
+function capabilitiesByModel(models: ConnectedProvider['models'], json: Operator['json']): string[] {
   const byLine = new Map<string, string[]>();
   for (const { modelKey, promises } of models) {
     const line = capabilitiesLine(json(promises));
@@ -189,7 +175,7 @@ export function capabilitiesLine(json: JsonObject): string {
   ].join('; ');
 }
 
-function workerLines(use: ProviderWorker, json: MessageJson): string[] {
+function workerLines(use: ProviderWorker, json: Operator['json']): string[] {
   const { worker, pauseEndTime, lastError, seenTime, current, tasks, waiting } = use;
   const circuit = circuitOf(use, json);
   const state = circuit === 'paused' && pauseEndTime !== undefined ? `paused until ${isoTime(pauseEndTime)}` : circuit;

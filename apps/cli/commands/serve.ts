@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
@@ -6,13 +6,13 @@ import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
 import { keepFirstKey, type KeptKey, profilePath } from '../client/connection.js';
 import { failureOf } from '../client/failures.js';
+import { type CliCommand, storeCommand } from '../command.js';
 import { EXIT, Failure, sentenceOf } from '../exit.js';
 import { type FirstSecret, firstStartText } from '../first-start-text.js';
 import type { CliIo } from '../io.js';
-import { configOf, storeCommand, type StoreOptions } from '../operator/operator-command.js';
+import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
-import { examples } from './client-command.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
 is no terminal, the key goes to the file first-key in the data folder, and a link to sign in to the file sign-in-link. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
@@ -23,7 +23,8 @@ interface Options extends StoreOptions {
 }
 
 /** `darkroom serve`: the whole service in one process, or one process's part of it, until it is asked to stop. */
-export function addServe(program: Command, io: CliIo): void {
+export function addServe(program: CliCommand): void {
+  const { io } = program;
   storeCommand(program, 'serve')
     .description('run the service: answer requests and run generations')
     .addOption(
@@ -34,16 +35,13 @@ export function addServe(program: Command, io: CliIo): void {
       ]),
     )
     .option('--migrate', 'run darkroom migrate first')
-    .addHelpText(
-      'after',
-      examples(
-        [
-          'darkroom serve',
-          'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
-          'darkroom serve --config distributed.yaml --role worker',
-        ],
-        ABOUT,
-      ),
+    .examples(
+      [
+        'darkroom serve',
+        'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
+        'darkroom serve --config distributed.yaml --role worker',
+      ],
+      ABOUT,
     )
     .action(async (options: Options) => {
       let log: Config['log'] | undefined;

@@ -1,81 +1,64 @@
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Manifest } from '../../backup/manifest.js';
 import type { Config } from '../../config/config.js';
+import { type CliCommand, operatorCommand, storeCommand } from '../command.js';
 import { Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import {
-  configOf,
-  dataPlace,
-  EVERYTHING,
-  operatorCommand,
-  type OperatorOptions,
-  storeCommand,
-  type StoreOptions,
-  withOperator,
-} from '../operator/operator-command.js';
-import { counted, countedBooks, facts, isoTime, say, show } from '../terminal.js';
-import { examples } from './client-command.js';
+import { configOf, dataPlace, EVERYTHING, type StoreOptions } from '../operator/with-operator.js';
+import { counted, countedBooks, facts, isoTime, say, type Shown } from '../terminal.js';
 
 const BACKUP = `The server may run. The folder must not be there yet; where it is on the file system of the data folder, objects are linked and take no
 space. Keep it as secret as the data folder.`;
 const RESTORE = 'The data folder must be empty, and no server may run on it. Afterwards the ledgers are verified.';
 
 /** `darkroom backup` and `darkroom restore`: a data folder, as of one moment. */
-export function addBackup(program: Command, io: CliIo): void {
+export function addBackup(program: CliCommand): void {
+  const { io } = program;
   storeCommand(program, 'backup <folder>')
     .description('copy the data folder of a server, which may run, into a new folder')
-    .addHelpText('after', examples(['darkroom backup /backups/2030-01-31'], BACKUP))
-    .action((folder: string, options: StoreOptions) => backup(io, resolve(io.folder, folder), options));
+    .examples(['darkroom backup /backups/2030-01-31'], BACKUP)
+    .shows((folder: string, options: StoreOptions) => backup(io, resolve(io.folder, folder), options));
   storeCommand(program, 'restore <folder>')
     .description('restore a backup into an empty data folder')
-    .addHelpText('after', examples(['darkroom restore /backups/2030-01-31'], RESTORE))
-    .action((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
+    .examples(['darkroom restore /backups/2030-01-31'], RESTORE)
+    .shows((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
 }
 
-async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<Shown> {
   const config = await configOf(io, options);
   const { makeBackup } = await import('../../backup/make-backup.js');
   const manifest = await makeBackup(config, folder, isoTime(Date.now()));
   const elsewhere = manifest.objects ? '' : ' The objects are in a bucket and not part of it; back that up too.';
-  show(
-    io,
-    {
-      json: { backup: folder, ...manifestJson(manifest) },
-      text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}`,
-    },
-    options,
-  );
+  return {
+    json: { backup: folder, ...manifestJson(manifest) },
+    text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}`,
+  };
 }
 
-async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<Shown> {
   const config = await configOf(io, options);
   const { restoreBackup } = await import('../../backup/restore-backup.js');
   const manifest = await restoreBackup(config, folder);
   const { openProgram } = await import('../../wiring/open-program.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
   try {
-    const { accounts, entries, generations, findings } = await verifyCredits(program.context);
-    const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks({ accounts, entries, generations })} agree.`;
-    show(
-      io,
-      {
-        json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings },
-        text: findings.length === 0 ? text : findings.join('\n'),
-      },
-      options,
-    );
-    if (findings.length > 0)
-      throw new Failure(
-        `The backup is restored, but its ledgers do not match in ${counted(findings.length, 'place')}.`,
-        undefined,
-        'shown',
-      );
+    const verified = await verifyCredits(program.context);
+    const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks(verified)} agree.`;
+    const json = { data_folder: config.dataFolder, ...manifestJson(manifest), ...verified };
+    const sentence = (places: string) => `The backup is restored, but its ledgers do not match in ${places}.`;
+    return { json, ...agreement(verified.findings, text, sentence) };
   } finally {
     await program.close();
   }
+}
+
+/** The text of a verification, and the failure of one that found something. */
+function agreement(findings: readonly string[], text: string, sentenceOf: (places: string) => string) {
+  if (findings.length === 0) return { text };
+  const sentence = sentenceOf(counted(findings.length, 'place'));
+  return { text: findings.join('\n'), failure: new Failure(sentence, undefined, 'shown') };
 }
 
 function objectsText({ objects }: Manifest): string {
@@ -91,30 +74,22 @@ function manifestJson({ release, createdAt, databaseSha256, objects }: Manifest)
   };
 }
 
-interface Options extends StoreOptions {
-  readonly check?: boolean;
-}
-
 const ABOUT_MIGRATE = `Run it before the first start over a new database or bucket, and before the processes of a new release. It may be
 repeated, and may run beside servers of this release and the one before.`;
 
 /** `darkroom migrate`: makes and checks collections, indexes and bucket. */
-export function addMigrate(program: Command, io: CliIo): void {
+export function addMigrate(program: CliCommand): void {
+  const { io } = program;
   storeCommand(program, 'migrate')
     .description('create what the stores need: collections, indexes, the bucket and its rules')
     .option('--check', 'change nothing, only check whether everything exists')
-    .addHelpText(
-      'after',
-      examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT_MIGRATE),
-    )
-    .action((options: Options) => migrate(io, options));
-}
-
-async function migrate(io: CliIo, options: Options): Promise<void> {
-  const config = await configOf(io, options);
-  const done = options.check ? await check(config) : await make(io, config);
-  const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
-  show(io, { json: { ...dataPlace(config).json, done }, text }, options);
+    .examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT_MIGRATE)
+    .shows(async (options: StoreOptions & { readonly check?: boolean }) => {
+      const config = await configOf(io, options);
+      const done = options.check ? await check(config) : await make(io, config);
+      const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
+      return { json: { ...dataPlace(config).json, done }, text };
+    });
 }
 
 async function check(config: Config): Promise<readonly string[]> {
@@ -157,46 +132,32 @@ async function openAsServer(config: Config): Promise<void> {
 }
 
 /** `darkroom verify`: recomputes every account from its ledger. */
-export function addVerify(program: Command, io: CliIo): void {
+export function addVerify(program: CliCommand): void {
   operatorCommand(program, 'verify')
     .description('recompute every account from its ledger and compare it with its generations')
-    .addHelpText('after', examples(['darkroom verify']))
-    .action((options: OperatorOptions) =>
-      withOperator(io, options, async ({ credits }, json) => {
-        const verified = await credits.verifyCredits({}, EVERYTHING);
-        const { findings } = verified;
-        const looked = countedBooks(verified);
-        const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
-        show(io, { json: json(verified), text }, options);
-        if (findings.length > 0) {
-          throw new Failure(
-            `The ledgers do not match in ${counted(findings.length, 'place')} (${looked} looked at).`,
-            undefined,
-            'shown',
-          );
-        }
-      }),
-    );
+    .examples(['darkroom verify'])
+    .operates(async ({ credits, json }) => {
+      const verified = await credits.verifyCredits({}, EVERYTHING);
+      const looked = countedBooks(verified);
+      const sentence = (places: string) => `The ledgers do not match in ${places} (${looked} looked at).`;
+      return { json: json(verified), ...agreement(verified.findings, `${looked} agree.`, sentence) };
+    });
 }
 
 const ABOUT_RECOVER =
   'Workers do this by themselves on a schedule. A second run immediately after finds nothing to do.';
 
 /** `darkroom recover`: does again what was cut, without waiting for a worker's next pass. */
-export function addRecover(program: Command, io: CliIo): void {
+export function addRecover(program: CliCommand): void {
   operatorCommand(program, 'recover')
     .description('complete what a crash interrupted: lost wake-ups, open holds, expired uploads')
-    .addHelpText('after', examples(['darkroom recover'], ABOUT_RECOVER))
-    .action((options: OperatorOptions) =>
-      withOperator(
-        io,
-        options,
-        async ({ operations }, json) => {
-          const totals = json(await operations.runRecovery({}, EVERYTHING)) as Readonly<Record<string, number>>;
-          const text = facts(Object.entries(totals).map(([name, count]) => [name.replaceAll('_', ' '), count]));
-          show(io, { json: totals, text }, options);
-        },
-        { catalog: true },
-      ),
+    .examples(['darkroom recover'], ABOUT_RECOVER)
+    .operates(
+      async ({ operations, json }) => {
+        const totals = json(await operations.runRecovery({}, EVERYTHING)) as Readonly<Record<string, number>>;
+        const lines = Object.entries(totals).map(([name, count]) => [name.replaceAll('_', ' '), count]);
+        return { json: totals, text: facts(Object.fromEntries(lines)) };
+      },
+      { catalog: true },
     );
 }

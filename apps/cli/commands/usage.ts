@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import {
@@ -9,24 +9,20 @@ import {
   USAGE_BY as WORDS,
   type UsageBy as Word,
 } from '../../../core/usage/read-usage.js';
-import type { GetAccountUsageResponse, GetModelCostsResponse, MessageJson } from '../../operator/operator.js';
+import type { GetAccountUsageResponse, GetModelCostsResponse } from '../../operator/operator.js';
+import { type CliCommand, EXAMPLE_ID, listCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
-import type { CliIo } from '../io.js';
 import {
   EVERYTHING,
   moreText,
-  operatorCommand,
+  type Operator,
   type OperatorOptions,
-  type PageOptions,
-  pageRequest,
   present,
   withOperator,
-  withPaging,
-} from '../operator/operator-command.js';
-import { show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './client-command.js';
+} from '../operator/with-operator.js';
+import { show, type Shown, table } from '../terminal.js';
 
-interface UsageOptions extends OperatorOptions, PageOptions {
+interface UsageOptions extends OperatorOptions {
   readonly account?: string;
   readonly by?: Word;
   readonly from?: string;
@@ -36,8 +32,9 @@ interface UsageOptions extends OperatorOptions, PageOptions {
 }
 
 /** `darkroom usage`: what an account used, as its customer sees it; and what that cost the operator. */
-export function addUsage(program: Command, io: CliIo): void {
-  withPaging(operatorCommand(program, 'usage'))
+export function addUsage(program: CliCommand): void {
+  const { io } = program;
+  listCommand(program, 'usage')
     .description("add up an account's ledger; with --cost, credits and provider costs by model")
     .option('--account <account_id>', 'of this account; with --cost, of all accounts without it')
     .addOption(new Option('--by <what>', 'what to add up by (default: day)').choices(WORDS))
@@ -47,34 +44,31 @@ export function addUsage(program: Command, io: CliIo): void {
       new Option('--cost', 'by model, what providers reported for the generations created then').conflicts('by'),
     )
     .option('--credit-value <amount:currency>', 'with --cost: what one credit is worth, to show margins', readValue)
-    .addHelpText(
-      'after',
-      examples([
-        `darkroom usage --account ${EXAMPLE_ID} --by key`,
-        'darkroom usage --cost --from 2026-01-01 --to 2026-01-31 --credit-value 0.01:USD',
-      ]),
-    )
-    .action((options: UsageOptions) => (options.cost ? showCosts(io, options) : showUsage(io, options)));
+    .examples([
+      `darkroom usage --account ${EXAMPLE_ID} --by key`,
+      'darkroom usage --cost --from 2026-01-01 --to 2026-01-31 --credit-value 0.01:USD',
+    ])
+    .action((options: UsageOptions) => {
+      const work = options.cost ? costsOfModels(options) : usageOfAccount(options);
+      return withOperator(io, options, async (operator) => show(io, await work(operator), options));
+    });
 }
 
-function showUsage(io: CliIo, options: UsageOptions): Promise<void> {
+/** Throws for options that do not go together. */
+function usageOfAccount(options: UsageOptions): (operator: Operator) => Promise<Shown> {
   const { account, by = 'day', creditValue } = options;
   if (account === undefined) throw usageFailure('--account is needed without --cost.');
   if (creditValue !== undefined) throw usageFailure('--credit-value needs --cost.');
-  return withOperator(io, options, async (operator, json) => {
+  return async ({ credits, json, paging }) => {
     const { USAGE_BY } = await import('../../grpc/credits.js');
     const { USAGE_NAMES } = await import('../../http/render/credits.js');
-    const request = { accountId: account, by: USAGE_BY[by], ...daysOf(options), ...pageRequest(options) };
-    const usage = await operator.credits.getAccountUsage(request);
-    show(
-      io,
-      {
-        json: usageJson({ account, by, groupName: USAGE_NAMES[by] }, usage, json),
-        text: usageText(by, usage) + moreText(usage),
-      },
-      options,
-    );
-  });
+    const request = { accountId: account, by: USAGE_BY[by], ...daysOf(options), ...paging };
+    const usage = await credits.getAccountUsage(request);
+    return {
+      json: usageJson({ account, by, groupName: USAGE_NAMES[by] }, usage, json),
+      text: usageText(by, usage) + moreText(usage),
+    };
+  };
 }
 
 function daysOf({ from, to }: UsageOptions) {
@@ -85,7 +79,7 @@ function daysOf({ from, to }: UsageOptions) {
 function usageJson(
   { account, by, groupName }: { readonly account: string; readonly by: Word; readonly groupName: string },
   usage: GetAccountUsageResponse,
-  json: MessageJson,
+  json: Operator['json'],
 ): JsonObject {
   const { from, to, rows, total, nextPageToken } = usage;
   return {
@@ -116,17 +110,18 @@ function usageText(by: Word, { rows, total, from, to }: GetAccountUsageResponse)
   return table([...names, ...SUMS], [...lines, all]);
 }
 
-function showCosts(io: CliIo, options: UsageOptions): Promise<void> {
+/** Throws for options that do not go together. */
+function costsOfModels(options: UsageOptions): (operator: Operator) => Promise<Shown> {
   const { account, creditValue, cursor } = options;
   if (cursor !== undefined) throw usageFailure('--cursor is of no use with --cost, which shows all models.');
-  return withOperator(io, options, async ({ operations }) => {
+  return async ({ operations }) => {
     // In the message, an empty id means all accounts.
     if (account === '') throw new ServiceError('FIELD_INVALID', 'account_id must be a UUID.');
     const report = await operations.getModelCosts({ accountId: account ?? '', ...daysOf(options) }, EVERYTHING);
     const of = account === undefined ? {} : { account_id: account.toLowerCase() };
     const costs = { from: report.from, to: report.to, models: report.models.map(costsOf) };
-    show(io, { json: { ...of, ...costsJson(costs, creditValue) }, text: costsText(costs, creditValue) }, options);
-  });
+    return { json: { ...of, ...costsJson(costs, creditValue) }, text: costsText(costs, creditValue) };
+  };
 }
 
 interface Costs {

@@ -1,6 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import {
-  type CreateWebhookRequest,
   DEFAULT_WEBHOOK,
   type UpdateWebhookRequest,
   type Webhook,
@@ -9,14 +8,116 @@ import {
 import { DELIVERY_STATES, type DeliveryState } from '../../../core/webhooks/delivery.js';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
+import { clientCommand, type CliCommand, EXAMPLE_ID, readCount } from '../command.js';
 import { usageFailure } from '../exit.js';
-import type { CliIo } from '../io.js';
-import { counted, facts, say, show, table } from '../terminal.js';
-import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
+import { counted, facts, type Shown, table } from '../terminal.js';
 import type { ListenOptions } from './listen.js';
 
+type Webhooks = ReturnType<typeof connect>['webhooks'];
+
+interface EndpointOptions extends ConnectionOptions {
+  readonly event?: readonly WebhookEvent[];
+  readonly description?: string;
+}
+
+interface UpdateOptions extends EndpointOptions {
+  readonly address?: string;
+  readonly enable?: boolean;
+  readonly disable?: boolean;
+}
+
+const EVENTS = `what it is told of (repeatable): ${WEBHOOK_EVENTS.join(', ')}`;
+const SECRET_NOTE = 'The secret cannot be shown again.';
+
+/** `darkroom webhooks`: the App's endpoints that are notified when generations end. */
+export function addWebhooks(program: CliCommand): void {
+  const webhooks = program.command('webhooks').description("addresses that are told when an App's generations end");
+  const api = (options: ConnectionOptions): Webhooks => connect(program.io, options).webhooks;
+  clientCommand(webhooks, 'create <address>')
+    .description('add a webhook and show its secret, once')
+    .option('--event <event>', `${EVENTS}; the ends if omitted`, collectEvent)
+    .option('--description <text>', 'what it is for')
+    .examples(['darkroom webhooks create https://app.example/webhooks --description orders'])
+    .shows(async (url: string, { event: events, description, ...options }: EndpointOptions) => {
+      const request = { url, ...(events && { events: [...events] }), ...(description && { description }) };
+      const created = await api(options).create(request);
+      const text = `${webhookText(created)}\n${facts({ secret: created.secret })}`;
+      return { json: created, text, notes: [SECRET_NOTE] };
+    });
+  clientCommand(webhooks, 'list')
+    .description('list the webhooks')
+    .examples(['darkroom webhooks list'])
+    .shows(async (options: ConnectionOptions) => {
+      const all = await api(options).list();
+      const rows = all.map((one) => [one.webhook_id, stateOf(one), one.url, one.description]);
+      return { json: { webhooks: all }, text: table(['webhook', 'state', 'address', 'description'], rows) };
+    });
+  clientCommand(webhooks, 'update <webhook_id>')
+    .description('change a webhook, or enable it again')
+    .option('--address <address>', 'its new address')
+    .option('--event <event>', EVENTS, collectEvent)
+    .option('--description <text>', 'what it is for; an empty one removes it')
+    .option('--enable', 'send to it again')
+    .option('--disable', 'send nothing to it')
+    .examples([`darkroom webhooks update ${EXAMPLE_ID} --enable`])
+    .shows(async (id: string, options: UpdateOptions) => {
+      const change = changeOf(options);
+      const webhook = await api(options).update(id, change);
+      return { json: webhook, text: webhookText(webhook) };
+    });
+  clientCommand(webhooks, 'delete <webhook_id>')
+    .description('remove a webhook')
+    .examples([`darkroom webhooks delete ${EXAMPLE_ID}`])
+    .shows(async (id: string, options: ConnectionOptions) => {
+      await api(options).delete(id);
+      return { json: { webhook_id: id, deleted: true }, text: `Webhook ${id} is deleted.` };
+    });
+  clientCommand(webhooks, 'rotate <webhook_id>')
+    .description('give a webhook a new secret and show it, once; the one before it is valid for a day more')
+    .examples(
+      [`darkroom webhooks rotate ${EXAMPLE_ID}`, `darkroom webhooks rotate ${DEFAULT_WEBHOOK}`],
+      `${DEFAULT_WEBHOOK} is the secret for addresses of single generations.`,
+    )
+    .shows(async (id: string, options: ConnectionOptions) => {
+      const rotated = await api(options).rotateSecret(id);
+      const { secret, previous_secret_expires_at: until } = rotated;
+      return { json: rotated, text: facts({ secret, 'the one before until': until }), notes: [SECRET_NOTE] };
+    });
+  addDeliveries(webhooks, api);
+  addListen(webhooks);
+}
+
+/** Throws for options that change nothing, or exclude each other. */
+function changeOf({ address, event, description, enable, disable }: UpdateOptions): UpdateWebhookRequest {
+  if (enable && disable) throw usageFailure('--enable and --disable exclude each other.');
+  const change: UpdateWebhookRequest = {
+    ...(address === undefined ? {} : { url: address }),
+    ...(event === undefined ? {} : { events: [...event] }),
+    ...(description === undefined ? {} : { description }),
+    ...(enable || disable ? { enabled: enable === true } : {}),
+  };
+  if (Object.keys(change).length === 0)
+    throw usageFailure('Say what to change: --address, --event, --description, --enable or --disable.');
+  return change;
+}
+
+function stateOf({ status, disabled_because, failing_since }: Webhook): string {
+  if (status === 'disabled') return `disabled (${disabled_because})`;
+  return failing_since === undefined ? status : `failing since ${failing_since}`;
+}
+
+function webhookText(webhook: Webhook): string {
+  return facts({
+    webhook: webhook.webhook_id,
+    address: webhook.url,
+    state: stateOf(webhook),
+    events: webhook.events.join(' '),
+    description: webhook.description,
+    created: webhook.created_at,
+  });
+}
+
 interface DeliveryOptions extends ConnectionOptions {
-  readonly json?: boolean;
   readonly state?: DeliveryState;
   readonly since?: string;
   readonly until?: string;
@@ -30,37 +131,35 @@ interface ListOptions extends DeliveryOptions {
 const MAX_LISTED = 100;
 
 /** Commands that list the messages sent to webhooks and send them again. */
-function addDeliveries(webhooks: Command, io: CliIo): void {
+function addDeliveries(webhooks: CliCommand, api: (options: ConnectionOptions) => Webhooks): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
     .description('list what a webhook was told in the last 30 days, newest first')
-    .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readLimit, MAX_LISTED)
+    .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), MAX_LISTED)
     .option('--cursor <cursor>', 'continue where an earlier page ended')
-    .addHelpText('after', examples([`darkroom webhooks deliveries ${EXAMPLE_ID} --state exhausted`]))
-    .action((id: string, options: ListOptions) => listWebhookDeliveries(io, id, options));
+    .examples([`darkroom webhooks deliveries ${EXAMPLE_ID} --state exhausted`])
+    .shows(async (id: string, { limit, cursor, ...options }: ListOptions) => {
+      const query = { limit, ...(cursor === undefined ? {} : { cursor }), ...rangeOf(options) };
+      return deliveriesShown(await api(options).listDeliveries(id, query));
+    });
   ranged(clientCommand(webhooks, 'replay <webhook_id> [delivery_id]'))
     .description('send one delivery again, or all of a time that were not delivered')
-    .addHelpText(
-      'after',
-      examples([
-        `darkroom webhooks replay ${EXAMPLE_ID} ${EXAMPLE_ID}`,
-        `darkroom webhooks replay ${EXAMPLE_ID} --since 2026-03-14T00:00:00Z`,
-      ]),
-    )
-    .action((id: string, deliveryId: string | undefined, options: DeliveryOptions) =>
-      replay(io, id, deliveryId, options),
+    .examples([
+      `darkroom webhooks replay ${EXAMPLE_ID} ${EXAMPLE_ID}`,
+      `darkroom webhooks replay ${EXAMPLE_ID} --since 2026-03-14T00:00:00Z`,
+    ])
+    .shows((id: string, deliveryId: string | undefined, options: DeliveryOptions) =>
+      replay(api(options), { id, deliveryId }, rangeOf(options)),
     );
 }
 
-function ranged(command: Command): Command {
+function ranged(command: CliCommand): CliCommand {
   return command
     .addOption(new Option('--state <state>', 'those in this state').choices(DELIVERY_STATES))
     .option('--since <time>', 'those made at this time or later, such as 2026-03-14T00:00:00Z', readMoment)
     .option('--until <time>', 'those made before this time', readMoment);
 }
 
-async function listWebhookDeliveries(io: CliIo, id: string, { limit, cursor, ...options }: ListOptions): Promise<void> {
-  const query = { limit, ...(cursor === undefined ? {} : { cursor }), ...rangeOf(options) };
-  const page = await connect(io, options).webhooks.listDeliveries(id, query);
+function deliveriesShown(page: Awaited<ReturnType<Webhooks['listDeliveries']>>): Shown {
   const rows = page.deliveries.map((one) => [
     one.delivery_id,
     one.event,
@@ -72,23 +171,23 @@ async function listWebhookDeliveries(io: CliIo, id: string, { limit, cursor, ...
   ]);
   const titles = ['delivery', 'event', 'generation', 'state', 'attempts', 'last answer', 'created'];
   const more = page.next_cursor === undefined ? '' : `\nThere is more: --cursor ${page.next_cursor}`;
-  show(io, { json: page, text: table(titles, rows) + more }, options);
+  return { json: page, text: table(titles, rows) + more };
 }
 
-async function replay(io: CliIo, id: string, deliveryId: string | undefined, options: DeliveryOptions): Promise<void> {
-  const { webhooks } = connect(io, options);
+async function replay(
+  webhooks: Webhooks,
+  { id, deliveryId }: { readonly id: string; readonly deliveryId: string | undefined },
+  range: ReturnType<typeof rangeOf>,
+): Promise<Shown> {
   if (deliveryId !== undefined) {
-    if (Object.keys(rangeOf(options)).length > 0)
-      throw usageFailure('A delivery_id excludes --state, --since and --until.');
+    if (Object.keys(range).length > 0) throw usageFailure('A delivery_id excludes --state, --since and --until.');
     const delivery = await webhooks.replay(id, deliveryId);
-    show(io, { json: delivery, text: `Delivery ${delivery.delivery_id} is sent again.` }, options);
-    return;
+    return { json: delivery, text: `Delivery ${delivery.delivery_id} is sent again.` };
   }
-  const { created_after, ...range } = rangeOf(options);
+  const { created_after, ...more } = range;
   if (created_after === undefined) throw usageFailure('Name a delivery_id, or a time with --since.');
-  const replayed = await webhooks.replayAll(id, { created_after, ...range });
-  const text = `${counted(replayed, 'delivery is', 'deliveries are')} sent again.`;
-  show(io, { json: { replayed }, text }, options);
+  const replayed = await webhooks.replayAll(id, { created_after, ...more });
+  return { json: { replayed }, text: `${counted(replayed, 'delivery is', 'deliveries are')} sent again.` };
 }
 
 function rangeOf({ state, since, until }: DeliveryOptions): {
@@ -108,135 +207,13 @@ function lastAnswer({ attempts }: WebhookDelivery): string {
   return last === undefined ? '' : String(last.status ?? last.fault ?? last.result);
 }
 
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED)
-    throw new InvalidArgumentError(`It must be an integer from 1 to ${MAX_LISTED}.`);
-  return limit;
-}
-
 function readMoment(text: string): string {
   const at = Date.parse(text);
   if (Number.isNaN(at)) throw new InvalidArgumentError('It must be a time such as 2026-03-14T00:00:00Z.');
   return new Date(at).toISOString();
 }
 
-interface WebhookOptions extends ConnectionOptions {
-  readonly json?: boolean;
-}
-
-interface EndpointOptions extends WebhookOptions {
-  readonly event?: readonly WebhookEvent[];
-  readonly description?: string;
-}
-
-interface UpdateOptions extends EndpointOptions {
-  readonly address?: string;
-  readonly enable?: boolean;
-  readonly disable?: boolean;
-}
-
-const EVENTS = `what it is told of (repeatable): ${WEBHOOK_EVENTS.join(', ')}`;
-
-/** `darkroom webhooks`: the App's endpoints that are notified when generations end. */
-export function addWebhooks(program: Command, io: CliIo): void {
-  const webhooks = program.command('webhooks').description("addresses that are told when an App's generations end");
-  clientCommand(webhooks, 'create <address>')
-    .description('add a webhook and show its secret, once')
-    .option('--event <event>', `${EVENTS}; the ends if omitted`, collectEvent)
-    .option('--description <text>', 'what it is for')
-    .addHelpText('after', examples(['darkroom webhooks create https://app.example/webhooks --description orders']))
-    .action((url: string, { event: events, description, ...options }: EndpointOptions) =>
-      create(io, { url, ...(events && { events: [...events] }), ...(description && { description }) }, options),
-    );
-  clientCommand(webhooks, 'list')
-    .description('list the webhooks')
-    .addHelpText('after', examples(['darkroom webhooks list']))
-    .action((options: WebhookOptions) => listWebhooks(io, options));
-  clientCommand(webhooks, 'update <webhook_id>')
-    .description('change a webhook, or enable it again')
-    .option('--address <address>', 'its new address')
-    .option('--event <event>', EVENTS, collectEvent)
-    .option('--description <text>', 'what it is for; an empty one removes it')
-    .option('--enable', 'send to it again')
-    .option('--disable', 'send nothing to it')
-    .addHelpText('after', examples([`darkroom webhooks update ${EXAMPLE_ID} --enable`]))
-    .action((id: string, options: UpdateOptions) => update(io, id, options));
-  clientCommand(webhooks, 'delete <webhook_id>')
-    .description('remove a webhook')
-    .addHelpText('after', examples([`darkroom webhooks delete ${EXAMPLE_ID}`]))
-    .action(async (id: string, options: WebhookOptions) => {
-      await connect(io, options).webhooks.delete(id);
-      show(io, { json: { webhook_id: id, deleted: true }, text: `Webhook ${id} is deleted.` }, options);
-    });
-  clientCommand(webhooks, 'rotate <webhook_id>')
-    .description('give a webhook a new secret and show it, once; the one before it is valid for a day more')
-    .addHelpText(
-      'after',
-      examples(
-        [`darkroom webhooks rotate ${EXAMPLE_ID}`, `darkroom webhooks rotate ${DEFAULT_WEBHOOK}`],
-        `${DEFAULT_WEBHOOK} is the secret for addresses of single generations.`,
-      ),
-    )
-    .action((id: string, options: WebhookOptions) => rotate(io, id, options));
-  addDeliveries(webhooks, io);
-  addListen(webhooks, io);
-}
-
-async function create(io: CliIo, request: CreateWebhookRequest, options: WebhookOptions): Promise<void> {
-  const created = await connect(io, options).webhooks.create(request);
-  show(io, { json: created, text: `${webhookText(created)}\n${facts([['secret', created.secret]])}` }, options);
-  if (!options.json) say(io, 'The secret cannot be shown again.');
-}
-
-async function listWebhooks(io: CliIo, options: WebhookOptions): Promise<void> {
-  const webhooks = await connect(io, options).webhooks.list();
-  const rows = webhooks.map((one) => [one.webhook_id, stateOf(one), one.url, one.description]);
-  show(io, { json: { webhooks }, text: table(['webhook', 'state', 'address', 'description'], rows) }, options);
-}
-
-async function update(io: CliIo, id: string, options: UpdateOptions): Promise<void> {
-  const { address, event, description, enable, disable } = options;
-  if (enable && disable) throw usageFailure('--enable and --disable exclude each other.');
-  const change: UpdateWebhookRequest = {
-    ...(address === undefined ? {} : { url: address }),
-    ...(event === undefined ? {} : { events: [...event] }),
-    ...(description === undefined ? {} : { description }),
-    ...(enable || disable ? { enabled: enable === true } : {}),
-  };
-  if (Object.keys(change).length === 0)
-    throw usageFailure('Say what to change: --address, --event, --description, --enable or --disable.');
-  const webhook = await connect(io, options).webhooks.update(id, change);
-  show(io, { json: webhook, text: webhookText(webhook) }, options);
-}
-
-async function rotate(io: CliIo, id: string, options: WebhookOptions): Promise<void> {
-  const rotated = await connect(io, options).webhooks.rotateSecret(id);
-  const text = facts([
-    ['secret', rotated.secret],
-    ['the one before until', rotated.previous_secret_expires_at],
-  ]);
-  show(io, { json: rotated, text }, options);
-  if (!options.json) say(io, 'The secret cannot be shown again.');
-}
-
-function stateOf({ status, disabled_because, failing_since }: Webhook): string {
-  if (status === 'disabled') return `disabled (${disabled_because})`;
-  return failing_since === undefined ? status : `failing since ${failing_since}`;
-}
-
-function webhookText(webhook: Webhook): string {
-  return facts([
-    ['webhook', webhook.webhook_id],
-    ['address', webhook.url],
-    ['state', stateOf(webhook)],
-    ['events', webhook.events.join(' ')],
-    ['description', webhook.description],
-    ['created', webhook.created_at],
-  ]);
-}
-
-function addListen(webhooks: Command, io: CliIo): void {
+function addListen(webhooks: CliCommand): void {
   clientCommand(webhooks, 'listen', 'print one JSON document a line')
     .description('print what webhooks are told, and forward it to an address that the server cannot reach')
     .option('--forward-to <url>', 'where to post each message, such as http://127.0.0.1:3000/webhooks')
@@ -246,17 +223,14 @@ function addListen(webhooks: Command, io: CliIo): void {
       collectEvent,
     )
     .option('--last-event-id <id>', 'begin behind this event of the last day instead of now')
-    .addHelpText(
-      'after',
-      examples(
-        ['darkroom webhooks listen --forward-to http://127.0.0.1:3000/webhooks', 'darkroom webhooks listen --json'],
-        'Needs a key with generations:read. Messages are signed with the secret that is shown at the start, or with the\none in DARKROOM_WEBHOOK_SECRET. Ctrl-C ends it.',
-      ),
+    .examples(
+      ['darkroom webhooks listen --forward-to http://127.0.0.1:3000/webhooks', 'darkroom webhooks listen --json'],
+      'Needs a key with generations:read. Messages are signed with the secret that is shown at the start, or with the\none in DARKROOM_WEBHOOK_SECRET. Ctrl-C ends it.',
     )
     .action(async (options: ListenOptions) => {
       // Loaded only now: help and the other commands start faster without it.
       const { listen } = await import('./listen.js');
-      await listen(io, options);
+      await listen(webhooks.io, options);
     });
 }
 

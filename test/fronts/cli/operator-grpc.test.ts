@@ -363,7 +363,7 @@ describe('a server that says nothing', () => {
     const { port } = mute.address() as AddressInfo;
     // Ends long before the command would, and writes more than a pipe holds at once.
     const program = `
-      import { withOperator } from '${new URL('../../../apps/cli/operator/operator-command.js', import.meta.url).href}';
+      import { withOperator } from '${new URL('../../../apps/cli/operator/with-operator.js', import.meta.url).href}';
       import { processIo } from '${new URL('../../../apps/cli/process-io.js', import.meta.url).href}';
       import { setTimeout as sleep } from 'node:timers/promises';
       process.exitCode = 1;

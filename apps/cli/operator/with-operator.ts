@@ -1,4 +1,3 @@
-import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
@@ -8,7 +7,7 @@ import { placeOf } from '../../stores/open-database.js';
 import type { MessageJson, OperatorClient } from '../../operator/operator.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { say } from '../terminal.js';
+import { say, type Shown, table } from '../terminal.js';
 import type { GrpcOptions } from './grpc-place.js';
 
 export interface StoreOptions {
@@ -16,20 +15,10 @@ export interface StoreOptions {
   readonly json?: boolean;
 }
 
-export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
-
-/** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
-export function operatorCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
-  return storeCommand(parent, nameAndArguments, options)
-    .addOption(
-      new Option(
-        '--grpc <host:port>',
-        'run on the server with this gRPC address, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine',
-      ).conflicts('config'),
-    )
-    .option('--grpc-ca <file>', 'the authority of the server certificate, if this machine does not trust it already')
-    .option('--grpc-cert <file>', 'a client certificate')
-    .option('--grpc-key <file>', 'and its key');
+export interface OperatorOptions extends StoreOptions, Partial<GrpcOptions> {
+  /** Of a list. */
+  readonly limit?: number;
+  readonly cursor?: string;
 }
 
 /** The gRPC library never closes a connection whose peer is silent, which would keep the process alive. */
@@ -38,6 +27,19 @@ const LEFT_BEHIND_MS = 100;
 /** For calls that examine all data. */
 export const EVERYTHING = { timeoutMs: 3_600_000 } as const;
 
+/** The operators' services, with what a command needs to show their responses. */
+export interface Operator extends OperatorClient {
+  readonly json: MessageJson;
+  /** The page that the options of a list ask for. */
+  readonly paging: { readonly pageSize: number; readonly pageToken: string };
+  /** A message as JSON and as this text. Throws as `present` does. */
+  readonly shown: <Sent extends Message>(message: Sent | undefined, textOf: (message: Sent) => string) => Shown;
+  /** A page of a list: a table with these titles and rows, and where the list continues. */
+  readonly listed: (page: Message & { readonly nextPageToken: string }, ...lines: Parameters<typeof table>) => Shown;
+}
+
+type Message = NonNullable<Parameters<MessageJson>[0]>;
+
 /**
  * Does the work on the stores or the server that the options name, and always closes them. Throws as `withContext` and
  * `openGrpcOperator` do.
@@ -45,22 +47,28 @@ export const EVERYTHING = { timeoutMs: 3_600_000 } as const;
 export async function withOperator(
   io: CliIo,
   options: OperatorOptions,
-  work: (operator: OperatorClient, json: MessageJson) => Promise<void>,
+  work: (operator: Operator) => Promise<void>,
   needs: ContextNeeds = {},
 ): Promise<void> {
-  const { grpc, grpcCa, grpcCert, grpcKey } = options;
+  const { grpc, grpcCa, grpcCert, grpcKey, limit: pageSize = 0, cursor: pageToken = '' } = options;
   // Loaded only now: the other commands start faster without the messages and their library.
   const { messageJson: json } = await import('../../operator/message-json.js');
+  const showing: Omit<Operator, keyof OperatorClient> = {
+    json,
+    paging: { pageSize, pageToken },
+    shown: (message, textOf) => ({ json: json(message), text: textOf(present(message)) }),
+    listed: (page, ...lines) => ({ json: json(page), text: table(...lines) + moreText(page) }),
+  };
   if (grpc === undefined) {
     if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined)
       throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server.');
     const { operatorInProcess } = await import('../../operator/operator-client.js');
-    return withContext(io, options, (context) => work(operatorInProcess(context), json), needs);
+    return withContext(io, options, (context) => work({ ...operatorInProcess(context), ...showing }), needs);
   }
   const { openGrpcOperator } = await import('./grpc-calls.js');
   const { operator, close } = openGrpcOperator(io, { ...options, grpc });
   try {
-    await work(operator, json);
+    await work({ ...operator, ...showing });
   } finally {
     close();
     io.leaveBehind(LEFT_BEHIND_MS);
@@ -74,50 +82,9 @@ export function present<T>(value: T | undefined): T {
   return value;
 }
 
-export interface PageOptions {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-/** Lists come a page at a time: --limit lines, and --cursor where the page before ended. */
-export function withPaging(command: Command): Command {
-  return command
-    .option('--limit <count>', 'the most lines to show, 1 to 1000', readLimit, 100)
-    .option('--cursor <cursor>', 'continue where an earlier page ended');
-}
-
-export function pageRequest({ limit, cursor = '' }: PageOptions): {
-  readonly pageSize: number;
-  readonly pageToken: string;
-} {
-  return { pageSize: limit, pageToken: cursor };
-}
-
 /** The text to print below a page that is not the last. */
 export function moreText({ nextPageToken }: { readonly nextPageToken: string }): string {
   return nextPageToken === '' ? '' : `\nThere is more: --cursor ${nextPageToken}`;
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
-    throw new InvalidArgumentError('It must be an integer from 1 to 1000.');
-  return limit;
-}
-
-/** A command that works directly on the stores; it may run next to a live server. */
-export function storeCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
-  const command = parent.command(nameAndArguments, options);
-  const output = parent.configureOutput();
-  const elsewhere = (text: string) =>
-    text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
-  return command
-    .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
-    .option(
-      '-c, --config <file>',
-      'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)',
-    )
-    .option('--json', 'print one JSON document');
 }
 
 /** The configuration that applies to a run. Throws `ConfigInvalid`. */

@@ -1,0 +1,127 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { CliIo } from './io.js';
+import { type ContextNeeds, type Operator, type OperatorOptions, withOperator } from './operator/with-operator.js';
+import { show, type Shown } from './terminal.js';
+
+/** A command of the program. */
+export class CliCommand extends Command {
+  constructor(
+    readonly io: CliIo,
+    name?: string,
+  ) {
+    super(name);
+  }
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(this.io, name);
+  }
+
+  /** The text below the command's help: notes, and command lines to copy. */
+  examples(commandLines: readonly string[], about?: string): this {
+    const title = commandLines.length === 1 ? 'Example:' : 'Examples:';
+    const notes = about === undefined ? [] : [about, ''];
+    return this.addHelpText('after', ['', ...notes, title, ...commandLines.map((line) => `  $ ${line}`)].join('\n'));
+  }
+
+  /** Does the work, whose last argument is the options, and shows its result. */
+  shows<Args extends unknown[]>(work: (...args: Args) => Promise<Shown>): this {
+    return this.action(async (...args: unknown[]) =>
+      show(this.io, await work(...argumentsOf<Args>(args)), this.opts()),
+    );
+  }
+
+  /** The same with an operator's services. */
+  operates<Args extends unknown[]>(
+    work: (operator: Operator, ...args: Args) => Promise<Shown>,
+    needs: ContextNeeds = {},
+  ): this {
+    return this.action((...args: unknown[]) => {
+      const options = this.opts<OperatorOptions>();
+      const worked = async (operator: Operator) =>
+        show(this.io, await work(operator, ...argumentsOf<Args>(args)), options);
+      return withOperator(this.io, options, worked, needs);
+    });
+  }
+}
+
+/** Without the command itself, which comes last. */
+function argumentsOf<Args extends unknown[]>(args: readonly unknown[]): Args {
+  return args.slice(0, -1) as Args;
+}
+
+/** A command that calls a server. */
+export function clientCommand(
+  parent: CliCommand,
+  nameAndArguments: string,
+  json = 'print one JSON document',
+): CliCommand {
+  return parent
+    .command(nameAndArguments)
+    .option(
+      '--url <url>',
+      "the server's address (default: DARKROOM_URL, else the last login, else http://127.0.0.1:8080)",
+    )
+    .option('--json', json);
+}
+
+/** A command that works directly on the stores; it may run next to a live server. */
+export function storeCommand(
+  parent: CliCommand,
+  nameAndArguments: string,
+  options: { readonly isDefault?: boolean } = {},
+): CliCommand {
+  const command = parent.command(nameAndArguments, options);
+  const output = parent.configureOutput();
+  const elsewhere = (text: string) =>
+    text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
+  return command
+    .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
+    .option(
+      '-c, --config <file>',
+      'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)',
+    )
+    .option('--json', 'print one JSON document');
+}
+
+/** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
+export function operatorCommand(
+  parent: CliCommand,
+  nameAndArguments: string,
+  options: { readonly isDefault?: boolean } = {},
+): CliCommand {
+  return storeCommand(parent, nameAndArguments, options)
+    .addOption(
+      new Option(
+        '--grpc <host:port>',
+        'run on the server with this gRPC address, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine',
+      ).conflicts('config'),
+    )
+    .option('--grpc-ca <file>', 'the authority of the server certificate, if this machine does not trust it already')
+    .option('--grpc-cert <file>', 'a client certificate')
+    .option('--grpc-key <file>', 'and its key');
+}
+
+/** An operator's list, which comes a page at a time: --limit lines, and --cursor where the page before ended. */
+export function listCommand(parent: CliCommand, nameAndArguments: string): CliCommand {
+  return operatorCommand(parent, nameAndArguments)
+    .option('--limit <count>', 'the most lines to show, 1 to 1000', readCount(1_000), 100)
+    .option('--cursor <cursor>', 'continue where an earlier page ended');
+}
+
+/** Reads the value of an option that is a number of lines. */
+export function readCount(most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (!Number.isInteger(count) || count < 1 || count > most)
+      throw new InvalidArgumentError(`It must be an integer from 1 to ${most}.`);
+    return count;
+  };
+}
+
+/** Adds the value of an option that may be given more than once. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** An id as it looks, for help texts. */
+export const EXAMPLE_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
