@@ -7,11 +7,8 @@ import type { Exchange, History, Request } from './history.js';
 
 export type HistoryDraft = Draft<History>;
 
-export interface Breach {
-  readonly invariant: number;
-  readonly what: string;
-  readonly make: (draft: HistoryDraft) => void;
-}
+/** For each invariant, the changes that each break it in one way, by a description of the fault. */
+export type Breaches = Readonly<Record<number, Readonly<Record<string, (draft: HistoryDraft) => unknown>>>>;
 
 export const SECRET = 'SECRETSECRETSECRET';
 
