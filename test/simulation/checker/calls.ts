@@ -1,5 +1,6 @@
 import type { Provider } from '../../../core/ports/provider.js';
-import type { Durable, Effect } from '../observed.js';
+import type { Submission } from '../../../core/ports/provider.js';
+import type { Answer, Asked, Durable, Effect } from '../observed.js';
 
 type Watched = Durable & { readonly provider: Provider };
 type MethodOf<P extends keyof Watched> = Extract<keyof Watched[P], string>;
@@ -21,6 +22,19 @@ export type EffectOf<K extends CallName> =
 
 /** The calls that a part of the checker observes, and what it does after each. */
 export type Handlers = { readonly [K in CallName]?: (effect: EffectOf<K>) => Promise<void> | void };
+
+/** What a part of the checker observes. Every method throws a violation when something is wrong. */
+export interface Part {
+  readonly handlers?: Handlers;
+  calling?(call: Omit<Effect, 'result'>): void;
+  taken?(submission: Submission, reference: string, isUsable: boolean): void;
+  asked?(asked: Asked): void;
+  arrived?(asked: Asked, at: number): void;
+  served?(asked: Asked, answer: Answer, at: number): Promise<void> | void;
+  answered?(asked: Asked, answer: Answer, at: number): void;
+  quiet?(at: number): void;
+  atRest?(at: number): Promise<void> | void;
+}
 
 type AnyHandler = (effect: Effect) => Promise<void> | void;
 

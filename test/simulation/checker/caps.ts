@@ -19,7 +19,7 @@ export class Caps implements BooksListener {
 
   constructor(private readonly order: EventOrder) {}
 
-  noteAsked({ party }: Asked): void {
+  asked({ party }: Asked): void {
     if (party?.cap === undefined || this.caps.has(party.keyId)) return;
     this.caps.set(party.keyId, party.cap);
     this.left.set(party.keyId, new ValueHistory(party.cap.credits));

@@ -11,22 +11,9 @@ import { imageModel, imagePrice } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { oneProvider } from '../../fixtures/scripted-provider.js';
 import { CoreHarness, untilSettled } from '../../harness/core-harness.js';
-import { callRest, routeOf } from '../harness/rest-call.js';
+import { answerTo, type ClientRequest } from '../harness/serve-request.js';
 import { type Answer, type Asked, type Party, type Premises, type Request, Violation } from '../observed.js';
 import { SimulationChecker } from './checker.js';
-
-const OPERATION_IDS: Readonly<Record<string, string>> = {
-  'create': 'createGeneration',
-  'estimate': 'estimateGeneration',
-  'get': 'getGeneration',
-  'cancel': 'cancelGeneration',
-  'delete': 'deleteGeneration',
-  'credits': 'getCredits',
-  'usage': 'getUsage',
-  'prepare': 'prepareUpload',
-  'complete': 'completeUpload',
-  'delete-upload': 'deleteUpload',
-};
 
 export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;
 
@@ -173,22 +160,8 @@ export class CheckedService {
   }
 
   private async answerTo(request: Request, caller: Caller): Promise<Answer> {
-    const params =
-      request.operation === 'complete'
-        ? { upload_id: request.uploadId }
-        : { generation_id: 'generationId' in request ? request.generationId : '' };
     try {
-      const answered = await this.harness.clock.run(
-        callRest(routeOf(OPERATION_IDS[request.operation] ?? ''), {
-          context: this.context,
-          caller,
-          params,
-          ...(request.operation === 'usage' ? { query: `by=${request.by}&limit=100` } : {}),
-          ...('key' in request ? { idempotencyKey: request.key } : {}),
-          ...('body' in request ? { body: request.body } : {}),
-        }),
-      );
-      return { outcome: 'success', ...answered };
+      return await this.harness.clock.run(answerTo(this.context, caller, request as ClientRequest));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return { outcome: 'refused', code: error.code, message: error.message };

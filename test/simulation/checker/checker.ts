@@ -12,7 +12,7 @@ import {
 } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Books } from './books.js';
-import { CallTable } from './calls.js';
+import { CallTable, type Part } from './calls.js';
 import { Caps } from './caps.js';
 import { Charges } from './charges.js';
 import { Claims } from './claims.js';
@@ -50,41 +50,26 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 export class SimulationChecker implements Observer {
   private readonly order = new EventOrder();
   private readonly clocks = new ProcessClocks();
-  private readonly leases: Leases;
   private readonly calls = new CallTable();
-  private readonly books: Books;
-  private readonly operations: Operations;
   private readonly generations: Generations;
   private readonly objects: GuardedObjects;
-  private readonly deletions: Deletions;
   private readonly uploads: Uploads;
-  private readonly provider: ProviderCalls;
-  private readonly shares: SharesOfProviders;
-  private readonly keys = new Keys();
-  private readonly caps: Caps;
-  private readonly accepted: Accepted;
-  private readonly views: Views;
-  private readonly foreignIds: ForeignIds;
-  private readonly access: Access;
-  private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
   private readonly webhooks: Webhooks;
   private readonly eventStreams: EventStreams;
-  private readonly usage: Usage;
-  private readonly rest: Rest;
-  private quietAt: number | undefined;
+  /** All parts that observe calls and requests, in the order in which they are shown each. */
+  private readonly parts: readonly Part[];
 
   constructor(premises: Premises) {
     const { durable, settings, isExclusive } = premises;
-    const { order, clocks, keys } = this;
-    const prices = new Prices(premises.models);
-    this.books = new Books(durable, order);
-    this.caps = new Caps(order);
-    this.operations = new Operations(this.books, order);
-    this.generations = new Generations(durable, settings);
-    this.objects = new GuardedObjects(durable.objects);
-    this.deletions = new Deletions(this.generations, this.objects);
-    const { books, generations, objects } = this;
+    const { order, clocks } = this;
+    const [keys, prices] = [new Keys(), new Prices(premises.models)];
+    const books = new Books(durable, order);
+    const caps = new Caps(order);
+    const operations = new Operations(books, order);
+    const generations = new Generations(durable, settings);
+    const objects = new GuardedObjects(durable.objects);
+    const deletions = new Deletions(generations, objects);
     const claims = new Claims(
       settings,
       clocks,
@@ -96,69 +81,48 @@ export class SimulationChecker implements Observer {
       },
       isExclusive,
     );
-    this.accepted = new Accepted({
-      durable,
-      settings,
-      order,
-      books,
-      caps: this.caps,
-      claims,
-      keys,
-      prices,
-      generations,
-    });
-    this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
-    this.provider = new ProviderCalls(generations, prices);
-    this.shares = new SharesOfProviders(premises.providerLimits, settings, isExclusive);
-    this.views = new Views(generations, books, prices, order);
-    this.foreignIds = new ForeignIds(generations, this.uploads);
-    this.access = new Access(order);
-    this.suspensions = new Suspensions(order);
+    const accepted = new Accepted({ durable, settings, order, books, caps, claims, keys, prices, generations });
+    const uploads = new Uploads(settings, clocks, objects, (upload) => accepted.prepared(upload));
+    const provider = new ProviderCalls(generations, prices);
+    const shares = new SharesOfProviders(premises.providerLimits, settings, isExclusive);
+    const leases = new Leases(settings, clocks, isExclusive);
+    const charges = new Charges({ settings, books, claims, keys, prices, provider, generations, clocks });
+    const usage = new Usage(order);
+    const outputs = new Outputs(settings, objects, prices, deletions);
+    this.generations = generations;
+    this.objects = objects;
+    this.uploads = uploads;
     this.secrets = new Secrets(() => premises.secrets());
     this.webhooks = new Webhooks(generations, clocks);
     this.eventStreams = new EventStreams(generations, clocks);
-    this.usage = new Usage(order);
-    this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
-
-    books.listen(this.caps);
-    books.listen(this.usage);
-    const charges = new Charges({
-      settings,
-      books,
-      claims,
+    this.parts = [
+      order,
       keys,
-      prices,
-      provider: this.provider,
-      generations,
-      clocks,
-    });
-    books.listen(charges);
-    this.leases = new Leases(settings, clocks, isExclusive);
-    const listeners = [
-      this.leases,
-      this.provider,
-      this.shares,
-      this.accepted,
-      charges,
-      this.uploads,
-      this.deletions,
-      this.webhooks,
-      new Outputs(settings, objects, prices, this.deletions),
-    ];
-    for (const listener of listeners) generations.listen(listener);
-    const watching = [
+      caps,
+      operations,
       books,
       claims,
       generations,
-      this.uploads,
+      new Access(order),
+      new Suspensions(order),
+      new ForeignIds(generations, uploads),
+      new Views(generations, books, prices, order),
+      usage,
+      uploads,
       objects,
-      this.provider,
-      this.shares,
-      this.suspensions,
-      this.deletions,
+      provider,
+      leases,
+      shares,
+      accepted,
+      new Rest({ premises, books, claims, keys, generations, objects, accepted }),
+      deletions,
       this.webhooks,
+      this.eventStreams,
     ];
-    for (const { handlers } of watching) this.calls.add(handlers);
+    for (const { handlers = {} } of this.parts) this.calls.add(handlers);
+    for (const listener of [operations, caps, usage, charges]) books.listen(listener);
+    const listeners = [leases, provider, shares, accepted, charges, uploads, deletions, this.webhooks, outputs];
+    for (const listener of listeners) generations.listen(listener);
   }
 
   /** How often each step of a generation was seen, as `running cancel running`. */
@@ -173,17 +137,14 @@ export class SimulationChecker implements Observer {
     await this.calls.pass(effect);
   }
 
-  calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void {
+  calling(call: Omit<Effect, 'result'>): void {
     this.order.tick();
     this.clocks.note(call);
-    this.provider.calling(call);
-    this.leases.calling(call);
-    this.shares.calling(call);
+    for (const part of this.parts) part.calling?.(call);
   }
 
   taken(submission: Submission, reference: string, isUsable: boolean): void {
-    this.provider.taken(submission, reference, isUsable);
-    this.shares.taken(submission, reference);
+    for (const part of this.parts) part.taken?.(submission, reference, isUsable);
   }
 
   told(message: WebhookMessage, told: Told): void {
@@ -211,44 +172,23 @@ export class SimulationChecker implements Observer {
 
   asked(asked: Asked): void {
     this.order.tick();
-    this.order.noteAsked(asked);
-    this.keys.noteAsked(asked);
-    this.caps.noteAsked(asked);
-    this.operations.noteAsked(asked);
-    this.suspensions.noteAsked(asked);
-    this.deletions.noteAsked(asked);
-    this.uploads.noteAsked(asked);
-    this.access.noteAsked(asked);
+    for (const part of this.parts) part.asked?.(asked);
   }
 
   arrived(asked: Asked, at: number): void {
     this.order.tick();
-    this.order.noteArrived(asked, at);
-    this.keys.noteArrived(asked);
+    for (const part of this.parts) part.arrived?.(asked, at);
   }
 
   async served(asked: Asked, answer: Answer, at: number): Promise<void> {
     this.order.tick();
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
-    this.keys.noteServed(asked, answer);
-    this.operations.served(asked, answer);
-    this.access.served(asked, answer, at);
-    this.suspensions.served(asked, answer, at);
-    this.foreignIds.served(asked, answer);
-    this.views.served(asked, answer);
-    this.usage.served(asked, answer);
-    this.uploads.served(asked, answer);
-    await this.deletions.served(asked, answer);
-    await this.uploads.servedDeletion(asked, answer);
-    await this.accepted.served(asked, answer);
+    for (const part of this.parts) await part.served?.(asked, answer, at);
   }
 
   answered(asked: Asked, answer: Answer, at: number): void {
     this.order.tick();
-    this.keys.noteAnswered(asked, answer);
-    this.access.answered(asked, answer, at);
-    this.accepted.answered(asked, answer);
-    this.views.answered(asked, answer);
+    for (const part of this.parts) part.answered?.(asked, answer, at);
   }
 
   logged(process: string, event: string, about: Readonly<Record<string, unknown>>): void {
@@ -261,16 +201,11 @@ export class SimulationChecker implements Observer {
 
   quiet(at: number): void {
     this.order.tick();
-    this.quietAt = at;
-    this.rest.quiet(at);
-    this.uploads.quiet();
+    for (const part of this.parts) part.quiet?.(at);
   }
 
   async atRest(at: number): Promise<void> {
     this.order.tick();
-    await this.rest.check();
-    await this.deletions.checkAtRest();
-    this.webhooks.checkAtRest(at, this.quietAt);
-    this.eventStreams.checkAtRest();
+    for (const part of this.parts) await part.atRest?.(at);
   }
 }

@@ -4,7 +4,7 @@ import { type Asked, Violation } from '../observed.js';
 /** Numbers everything that the checker is shown, so that two events in the same millisecond still have an order. */
 export class EventOrder {
   position = 0;
-  private readonly asked = new Map<
+  private readonly requests = new Map<
     number,
     { readonly order: number; arrived?: { readonly order: number; readonly at: number } }
   >();
@@ -14,26 +14,26 @@ export class EventOrder {
     return this.position;
   }
 
-  noteAsked({ number }: Asked): void {
-    this.asked.set(number, { order: this.position });
+  asked({ number }: Asked): void {
+    this.requests.set(number, { order: this.position });
   }
 
   /** A request that is delivered twice counts from the first time. */
-  noteArrived({ number }: Asked, at: number): void {
-    const known = this.asked.get(number);
+  arrived({ number }: Asked, at: number): void {
+    const known = this.requests.get(number);
     if (known && !known.arrived) known.arrived = { order: this.position, at };
   }
 
   askedOrder({ number }: Asked): number {
-    return this.asked.get(number)?.order ?? 0;
+    return this.requests.get(number)?.order ?? 0;
   }
 
   arrivedOrder(asked: Asked): number {
-    return this.asked.get(asked.number)?.arrived?.order ?? this.askedOrder(asked);
+    return this.requests.get(asked.number)?.arrived?.order ?? this.askedOrder(asked);
   }
 
   arrivedAt(asked: Asked): number {
-    return this.asked.get(asked.number)?.arrived?.at ?? asked.at;
+    return this.requests.get(asked.number)?.arrived?.at ?? asked.at;
   }
 }
 

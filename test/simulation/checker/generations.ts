@@ -236,7 +236,7 @@ export class Deletions implements GenerationListener {
     },
   };
 
-  noteAsked({ request }: Asked): void {
+  asked({ request }: Asked): void {
     if (request.operation === 'delete') this.wanted.add(request.generationId.toLowerCase());
   }
 
@@ -269,7 +269,7 @@ export class Deletions implements GenerationListener {
   }
 
   /** At rest no deletion is incomplete. */
-  async checkAtRest(): Promise<void> {
+  async atRest(): Promise<void> {
     for (const id of this.generations.lives.keys()) {
       const deleted = this.deletedLife(id);
       if (deleted === undefined) continue;

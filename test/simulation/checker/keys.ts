@@ -56,7 +56,7 @@ export interface KeyUse {
 export class Keys {
   private readonly uses = new Map<string, KeyUse>();
 
-  noteAsked({ number, request, party }: Asked): void {
+  asked({ number, request, party }: Asked): void {
     if (!party || !isKeyed(request)) return;
     const key = keyFor(party, request);
     let use = this.uses.get(keyName(key));
@@ -66,18 +66,18 @@ export class Keys {
     use.payloads.add(payload);
   }
 
-  noteArrived(asked: Asked): void {
+  arrived(asked: Asked): void {
     const sent = this.find(asked);
     if (sent) sent.arrivals += 1;
   }
 
-  noteServed(asked: Asked, answer: Answer): void {
+  served(asked: Asked, answer: Answer): void {
     if (!isCertain(answer)) return;
     const sent = this.find(asked);
     if (sent) sent.refusals += 1;
   }
 
-  noteAnswered(asked: Asked, answer: Answer): void {
+  answered(asked: Asked, answer: Answer): void {
     if (!isCertain(answer)) return;
     const sent = this.find(asked);
     if (sent) sent.isRefused = true;
@@ -139,7 +139,7 @@ export class Access {
 
   constructor(private readonly order: EventOrder) {}
 
-  noteAsked({ request, at }: Asked): void {
+  asked({ request, at }: Asked): void {
     if (request.operation === 'revoke' && !this.revocations.has(request.keyId))
       this.revocations.set(request.keyId, { askedAt: at });
   }
@@ -313,7 +313,7 @@ export class Suspensions {
     },
   };
 
-  noteAsked({ request }: Asked): void {
+  asked({ request }: Asked): void {
     if (request.operation === 'suspend' || request.operation === 'resume')
       this.requested.add(`${request.operation} ${request.accountId}`);
   }

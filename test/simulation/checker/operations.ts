@@ -1,14 +1,14 @@
 import type { Entry } from '../../../core/credits/account.js';
 import { checkShortage } from '../../history/ledger.js';
 import { type Answer, type Asked, type Request, violation } from '../observed.js';
-import type { Books } from './books.js';
+import type { Books, BooksListener } from './books.js';
 import { demandNone, type EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 
 /** Invariant 1: credits are added and removed only at operators' request, once per operation id. */
-export class Operations {
-  private readonly asked = new Map<string, Operation[]>();
+export class Operations implements BooksListener {
+  private readonly requested = new Map<string, Operation[]>();
   private readonly done = new Map<string, Entry>();
   /** Before any request, accounts are set up with their initial credits. */
   private isSettingUp = true;
@@ -16,15 +16,13 @@ export class Operations {
   constructor(
     private readonly books: Books,
     private readonly order: EventOrder,
-  ) {
-    books.listen({ operated: (entry) => this.operated(entry) });
-  }
+  ) {}
 
-  noteAsked({ request }: Asked): void {
+  asked({ request }: Asked): void {
     this.isSettingUp = false;
     if (request.operation !== 'grant' && request.operation !== 'adjust') return;
     const name = nameOf(request.accountId, request.operationId);
-    this.asked.set(name, [...(this.asked.get(name) ?? []), request]);
+    this.requested.set(name, [...(this.requested.get(name) ?? []), request]);
   }
 
   /** An operation that was reported as done is in the ledger, and one that was reported as impossible was so. */
@@ -44,12 +42,12 @@ export class Operations {
     }
   }
 
-  private operated(entry: Entry): void {
+  operated(entry: Entry): void {
     const { accountId, operationId = '' } = entry;
     const name = nameOf(accountId, operationId);
     if (this.done.has(name))
       throw violation`1: operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`;
-    const isAsked = this.isSettingUp || (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
+    const isAsked = this.isSettingUp || (this.requested.get(name) ?? []).some((request) => isOf(entry, request));
     if (!isAsked)
       throw violation`1: entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`;
     this.done.set(name, entry);

@@ -135,30 +135,31 @@ export class Uploads implements GenerationListener {
     throw violation`16: generation ${next.generationId} was given up for a missing reference, and none is`;
   }
 
-  noteAsked({ request }: Asked): void {
+  asked({ request }: Asked): void {
     if (request.operation === 'delete-upload') this.wantedGone.add(request.uploadId.toLowerCase());
   }
 
-  /** Its bytes are gone by the time of the answer. */
-  async servedDeletion({ request, number }: Asked, answer: Answer): Promise<void> {
-    if (request.operation !== 'delete-upload' || answer.outcome !== 'success') return;
-    const record = this.records.get(request.uploadId.toLowerCase());
-    if (record?.kind === 'upload' && record.status !== 'removing')
-      throw violation`26: request ${number} was told that upload ${request.uploadId} is deleted, and it stands`;
-    const key = record?.kind === 'upload' ? record.objectKey : undefined;
-    const isThere = key !== undefined && (await this.objects.isThere(key));
-    if (isThere)
-      throw violation`26: upload ${request.uploadId} was deleted, and ${key} outlived the answer to ${number}`;
-  }
-
-  /** The rule about foreign ids checks that it belongs to the party that completed it. */
-  served({ request, party, number }: Asked, answer: Answer): void {
-    if (request.operation !== 'complete' || answer.outcome !== 'success' || !party) return;
+  async served(asked: Asked, answer: Answer): Promise<void> {
+    if (answer.outcome !== 'success') return;
+    const { request, party, number } = asked;
+    if (request.operation === 'delete-upload') await this.requireGone(request.uploadId, number);
+    if (request.operation !== 'complete' || !party) return;
+    // The rule about foreign ids checks that it belongs to the party that completed it.
     const uploadId = request.uploadId.toLowerCase();
     const record = this.records.get(uploadId);
     const declared = request.body['sha256'];
     const completion = { told: `request ${number}`, uploadId, declared, data: answer.data };
     demandNone(checkCompletion(completion, record?.kind === 'expired' ? 'retired' : asUpload(record)));
+  }
+
+  /** Its bytes are gone by the time of the answer. */
+  private async requireGone(uploadId: string, number: number): Promise<void> {
+    const record = this.records.get(uploadId.toLowerCase());
+    if (record?.kind === 'upload' && record.status !== 'removing')
+      throw violation`26: request ${number} was told that upload ${uploadId} is deleted, and it stands`;
+    const key = record?.kind === 'upload' ? record.objectKey : undefined;
+    if (key !== undefined && (await this.objects.isThere(key)))
+      throw violation`26: upload ${uploadId} was deleted, and ${key} outlived the answer to ${number}`;
   }
 
   private async replaced({

@@ -175,7 +175,7 @@ export class Rest {
     this.quietAt = at;
   }
 
-  async check(): Promise<void> {
+  async atRest(): Promise<void> {
     const { books, generations, objects, accepted } = this.known;
     await books.compareAll();
     for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, this.standing(id)));
@@ -276,7 +276,7 @@ export class EventStreams {
   }
 
   /** All followers have received every end, except of generations that were deleted or whose retention is over. */
-  checkAtRest(): void {
+  atRest(): void {
     // A clock that leaps may mark a stream as complete up to a time in the future.
     if (this.clocks.spreadMs > MAX_SKEW_MS) return;
     for (const [name, { appId, since, ended }] of this.followers)

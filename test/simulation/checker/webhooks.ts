@@ -19,11 +19,12 @@ export class Webhooks implements GenerationListener {
   /** Deliveries by endpoint and generation. */
   private readonly deliveries = new Map<string, Delivery>();
   /** Accepted messages, as endpoint, generation and event. */
-  private readonly taken = new Set<string>();
+  private readonly delivered = new Set<string>();
   private readonly messageIds = new Map<string, string>();
   private readonly named = new Map<string, string>();
   /** The last notification of each generation to each endpoint. */
   private readonly newest = new Map<string, string>();
+  private quietAt: number | undefined;
 
   constructor(
     private readonly generations: Pick<Generations, 'lives'>,
@@ -83,15 +84,19 @@ export class Webhooks implements GenerationListener {
     const named = this.named.get(messageId) ?? name;
     if (named !== name) throw violation`27: ${messageId} names ${named} and ${name}`;
     this.named.set(messageId, name);
-    if (isTaken) this.taken.add(name);
+    if (isTaken) this.delivered.add(name);
+  }
+
+  quiet(at: number): void {
+    this.quietAt = at;
   }
 
   /** No delivery waits for ever: an open one is tried soon after its time. */
-  checkAtRest(at: number, quietAt: number | undefined): void {
+  atRest(at: number): void {
     for (const delivery of this.deliveries.values()) {
       const { nextAttemptAt } = delivery;
       if (nextAttemptAt === undefined) continue;
-      const latest = Math.max(nextAttemptAt, quietAt ?? at) + OVERDUE_MS;
+      const latest = Math.max(nextAttemptAt, this.quietAt ?? at) + OVERDUE_MS;
       if (at > latest)
         throw violation`27: at rest delivery ${placeOf(delivery)} waits since ${nextAttemptAt}, at ${at}`;
     }
@@ -104,7 +109,7 @@ export class Webhooks implements GenerationListener {
       throw violation`27: delivery ${place} went from version ${before?.version} to ${next.version}`;
     if (before !== undefined && before.event !== 'generation.running' && next.event !== before.event)
       throw violation`27: delivery ${place} tells ${next.event} after ${before?.event}`;
-    if (next.state === 'delivered' && !this.taken.has(`${place} ${next.event}`))
+    if (next.state === 'delivered' && !this.delivered.has(`${place} ${next.event}`))
       throw violation`27: delivery ${place} of ${next.event} counts as delivered, and nobody has taken it`;
     this.deliveries.set(place, next);
   }

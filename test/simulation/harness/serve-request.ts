@@ -1,5 +1,7 @@
 import { requireScope } from '../../../core/access/authenticate.js';
+import type { Caller } from '../../../core/access/credential.js';
 import { renameAccount, resumeAccount, revokeKey, suspendAccount } from '../../../core/access/manage.js';
+import type { Context } from '../../../core/context.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
@@ -23,7 +25,7 @@ export async function serve(process: SimulatedProcess, request: Request, secret:
 }
 
 type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' | 'suspend' | 'resume' | 'rename' }>;
-type ClientRequest = Exclude<Request, OperatorRequest>;
+export type ClientRequest = Exclude<Request, OperatorRequest>;
 
 const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['operation']>([
   'grant',
@@ -80,10 +82,14 @@ async function answer(
   request: ClientRequest,
   secret: string | undefined,
 ): Promise<Answer> {
-  const route = routeOf(OPERATION_IDS[request.operation]);
   const caller = await authenticator.authenticate(secret);
-  requireScope(caller, route.scope);
-  const answered = await callRest(route, {
+  requireScope(caller, routeOf(OPERATION_IDS[request.operation]).scope);
+  return answerTo(context, caller, request);
+}
+
+/** Answers a client that is known. Throws the error of a refusal. */
+export async function answerTo(context: Context, caller: Caller, request: ClientRequest): Promise<Answer> {
+  const answered = await callRest(routeOf(OPERATION_IDS[request.operation]), {
     context,
     caller,
     params: paramsOf(request),
