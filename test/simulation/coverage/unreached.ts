@@ -48,10 +48,10 @@ core/generation/create-generation.ts
   no client of a run has an address told of one generation
     : { webhookUrl: request.webhookUrl
   no client of a run has an address told of one generation
-    : await webhookUrlRefusal( | return refusedUrl; | : { ...read, webhookUrl }
+    : await webhookUrlRefusal( | throw refusedUrl; | : { ...read, webhookUrl }
     : { content: request.content, webhookUrl }
   tasks are kept for longer than answers are replayed
-    return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
+    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
   a price that is no amount
     return new ServiceError('INTERNAL_ERROR')
   needs twelve lost races in a row
@@ -140,7 +140,7 @@ core/generation/run/submit-attempt.ts
     throw new Error(\`The bytes of upload
 core/generation/settle-generation.ts
   needs ten lost races in a row
-    return changedTooOften() | function changedTooOften() | throw changed;
+    throw changedTooOften() | function changedTooOften()
 core/generation/uncharged-sums.ts
   needs ten thousand accounts in one process
     this.sums.delete(oldest)
@@ -195,10 +195,8 @@ core/waiting.ts
   recovery catches what fails within it
     catch { // Reported by the task
 core/uploads/complete-upload.ts
-  no client of a run sends a faulty body with a completion
-    return request;
   uploads are kept for longer than answers are replayed
-    return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
+    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
 core/uploads/manage-uploads.ts
   an upload removed while it is marked
     return undefined;
@@ -208,9 +206,9 @@ core/uploads/manage-uploads.ts
     : undefined | ? null | throw new ServiceError('SERVICE_UNAVAILABLE'
 core/uploads/prepare-upload.ts
   uploads are kept for longer than answers are replayed
-    return new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
+    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
   a refusal by the catalog whose key was taken over meanwhile: scenarios have it for create and complete, and tested in core
-    return takenOver()
+    throw takenOver()
 core/uploads/upload.ts
   the bounds are out of reach, and a property of its own holds them (at most 4)
     { return full(' | function full(
