@@ -55,7 +55,13 @@ export async function callRest(
   };
   const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
   const rawHeaders = idempotencyKey === undefined ? [] : ['Idempotency-Key', idempotencyKey];
-  const ctx = { req: requestOf(bytes, rawHeaders), params, state, method: 'POST' } as unknown as ApiContext;
+  const ctx = {
+    req: requestOf(bytes, rawHeaders),
+    res: { setHeader: () => undefined },
+    params,
+    state,
+    method: 'POST',
+  } as unknown as ApiContext;
   const answer = await operation.answer(state, ctx);
   if (answer === undefined) throw new Error(`${operation.operationId} sent no envelope.`);
   const text = typeof answer.data === 'string' ? answer.data : JSON.stringify(answer.data);
