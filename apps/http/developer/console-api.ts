@@ -1,7 +1,7 @@
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { callerOfPerson, lookAtSession, requireNotSuspended } from '../../../core/people/sessions.js';
-import { type Access, type CredentialRates, CredentialWatch } from '../host/authenticate.js';
+import { type Access, CredentialWatch } from '../host/authenticate.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
@@ -11,28 +11,24 @@ import { ROUTES } from './routes.js';
 /** The base path of the API's endpoints for the account page, with an App of its account. */
 const CONSOLE_BASE = '/console/api/apps/:app_id';
 
-export interface ConsoleApiOptions {
-  readonly context: Context;
+export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'bodyTimeoutMs'> {
   readonly sessions: BrowserSessions;
-  readonly rates: CredentialRates;
   readonly publicUrl: () => string;
-  /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
-  readonly bodyTimeoutMs: number;
 }
 
 /**
  * The endpoints of the API for the account page: the same operations, called by the person of the session instead of a
  * credential. They count against the same rates, under the person's id.
  */
-export function consoleApi({ context, sessions, rates, publicUrl, bodyTimeoutMs }: ConsoleApiOptions): HttpFront {
-  const access = sessionAccess(context, sessions);
-  return ({ isStopping, onStopping }) => {
-    const api: Api = { context, access, rates, isStopping, onStopping, bodyTimeoutMs };
+export function consoleApi(options: ConsoleApiOptions): HttpFront {
+  const access = sessionAccess(options.context, options.sessions);
+  return (shared) => {
+    const api: Api = { ...options, ...shared, access };
     const routes = ROUTES.filter((route): route is ProtectedRoute => route.scope !== undefined).map(
       (route): HttpRoute => ({
         method: route.method,
         path: route.path,
-        serve: fromPage(route, serveProtected(route, api), publicUrl),
+        serve: fromPage(route, serveProtected(route, api), options.publicUrl),
       }),
     );
     return [createRouter(routes, CONSOLE_BASE)];

@@ -26,7 +26,6 @@ import { headerText } from '../host/request.js';
 import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, TASK_TEXTS } from '../render/generation.js';
 import { NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema } from '../render/schema-parts.js';
 import {
-  type ApiContext,
   answerOrWait,
   BEAT_MS,
   CREATED_BETWEEN,
@@ -200,7 +199,7 @@ export const GENERATION_ROUTES: readonly Route[] = [
     responseHeaders: ['Preference-Applied', 'Darkroom-Progress'],
     async answer({ context, caller }, ctx) {
       return answerOrWait(ctx, async (wait = NO_WAIT) => {
-        const generation = await waitForGeneration(context, caller, idOf(ctx), wait);
+        const generation = await waitForGeneration(context, caller, ctx.params.generation_id, wait);
         return {
           data: TASK_TEXTS.of(await viewGeneration(context, generation)),
           headers: await progressHeader(context, generation, wait),
@@ -217,7 +216,7 @@ export const GENERATION_ROUTES: readonly Route[] = [
     data: removedSchema('DeletedGeneration', 'generation_id'),
     errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
-      const id = idOf(ctx);
+      const id = ctx.params.generation_id;
       await deleteGeneration(context, caller, id);
       return { data: { generation_id: id.toLowerCase() } };
     },
@@ -233,7 +232,7 @@ export const GENERATION_ROUTES: readonly Route[] = [
     errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
     headers: ['LastEventId'],
     async answer({ context, caller }, ctx) {
-      const id = idOf(ctx);
+      const id = ctx.params.generation_id;
       const after = headerText(ctx.req, 'last-event-id');
       await getGeneration(context, caller, id);
       if (isLastEvent(after)) {
@@ -274,7 +273,7 @@ export const GENERATION_ROUTES: readonly Route[] = [
     data: TASK_SCHEMA,
     errors: ['TASK_NOT_FOUND'],
     async answer({ context, caller }, ctx) {
-      const generation = await cancelGeneration(context, caller, idOf(ctx));
+      const generation = await cancelGeneration(context, caller, ctx.params.generation_id);
       return { data: renderTask(await viewGeneration(context, generation)) };
     },
   }),
@@ -296,10 +295,6 @@ async function progressHeader(
   }
   if (progress === undefined || isTerminal(status)) return {};
   return { 'Darkroom-Progress': String(Math.floor(progress * 1_000) / 1_000) };
-}
-
-function idOf({ params }: ApiContext): string {
-  return params['generation_id'] ?? '';
 }
 
 /** The delay before clients reconnect, in milliseconds. */

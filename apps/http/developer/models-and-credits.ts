@@ -73,7 +73,7 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route[] = [
     data: MODEL_SCHEMA,
     errors: ['NOT_FOUND'],
     async answer({ context }, ctx) {
-      const model = getModel(context, ctx.params['model_key'] ?? '');
+      const model = getModel(context, ctx.params.model_key);
       return snapshotOf(ctx, model, () => renderModel(model));
     },
   }),

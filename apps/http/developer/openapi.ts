@@ -380,7 +380,7 @@ export function docsRoutes(settings: Settings): readonly HttpRoute[] {
       content,
     );
   const packaged = (file: string, mediaType: string): HttpRoute =>
-    servePackagedFile(`/docs/${file}`, { package: 'swagger-ui-dist', file, mediaType });
+    servePackagedFile(`/docs/${file}`, 'swagger-ui-dist', file, mediaType);
   return [
     text('/openapi.json', 'application/json', JSON.stringify(openApiDocument(ROUTES, settings))),
     text('/docs', 'text/html', PAGE),

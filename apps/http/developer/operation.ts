@@ -16,7 +16,7 @@ import {
   readAdmittedBody,
   requireOwnApp,
 } from '../host/authenticate.js';
-import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
+import { type HttpContext, type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
 import {
   declaredBytes,
   headerValues,
@@ -29,7 +29,7 @@ import {
   readWhole,
 } from '../host/request.js';
 import { type Answer, sendAnswer, sendStream } from '../host/send.js';
-import type { HttpHandler, HttpShared, RoutedContext } from '../host/server.js';
+import type { HttpHandler, HttpShared } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
 import { type TitledSchema, UUID } from '../render/schema-parts.js';
 
@@ -83,7 +83,7 @@ export interface RequestBody {
  * Its use case, with the state of the request, whose checks have passed. Returns what the envelope of a success has, or
  * nothing if it has answered by itself.
  */
-type Answering<C extends RoutedContext> = (state: C['state'], ctx: C) => Promise<Answer | undefined | void>;
+type Answering<C extends HttpContext> = (state: C['state'], ctx: C) => Promise<Answer | undefined | void>;
 
 export interface ProtectedOperation extends Description {
   readonly answer: Answering<ApiContext>;
@@ -132,6 +132,7 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
   readonly access: Access;
   readonly rates: CredentialRates;
+  /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
 }
 
@@ -146,9 +147,13 @@ export interface ApiState extends HttpState {
   query: Readonly<Record<string, string>>;
 }
 
-export type ApiContext = RoutedContext & { readonly state: ApiState };
+/** The parameters in the paths of routes. A use case reads those of its own path, which are there. */
+type PathParameter = 'model_key' | 'generation_id' | 'upload_id' | 'webhook_id' | 'delivery_id';
+type PathParameters = { readonly params: Readonly<Record<PathParameter, string>> };
+
+export type ApiContext = HttpContext & PathParameters & { readonly state: ApiState };
 /** Of a request that has no sender. */
-export type PublicContext = RoutedContext & { readonly state: HttpState & Pick<ApiState, 'context'> };
+export type PublicContext = HttpContext & PathParameters & { readonly state: HttpState & Pick<ApiState, 'context'> };
 
 /** The checks of a protected route, in the order in which their errors take precedence, and then its use case. */
 export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: Api): HttpHandler {
@@ -167,7 +172,7 @@ export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: 
     state.admission = admission;
     state.operation = operation;
     state.query = parameters === undefined ? NO_QUERY : readQuery(state.target.query, parameters);
-    if (operation.body === undefined) await readEmptyBody(ctx);
+    if (operation.body === undefined && declaredBytes(req) !== 0) await readEmptyBody(ctx);
     const answer = await operation.answer(state, ctx);
     if (answer !== undefined) await sendAnswer(ctx, operation.status, answer);
   };
@@ -193,7 +198,6 @@ export function readJson(ctx: ApiContext, required = true): Promise<Json> {
 
 /** Reads the body of a request that takes none. Throws as `readNoBody` of the host does. */
 async function readEmptyBody(ctx: ApiContext): Promise<void> {
-  if (declaredBytes(ctx.req) === 0) return;
   const { api, admission } = ctx.state;
   const rules = { timeoutMs: api.bodyTimeoutMs };
   await readAdmittedBody(ctx, admission, (arrived) => readNoBody(ctx.req, { ...rules, arrived }));
@@ -212,7 +216,7 @@ export async function answerOrWait(
   ctx: ApiContext,
   answer: (wait: Waiting | undefined) => Promise<Answer>,
 ): Promise<Answer | void> {
-  const seconds = preferredWait(ctx.req);
+  const seconds = ctx.req.headers['prefer'] === undefined ? undefined : preferredWait(ctx.req);
   if (seconds === undefined) return answer(undefined);
   ctx.state.later = duringRequest(ctx, async (until) => {
     const answered = await answer({ waitMs: seconds * 1_000, until });

@@ -15,7 +15,7 @@ import {
   renderUpload,
   UPLOAD_SCHEMA,
 } from '../render/upload.js';
-import { type ApiContext, read, readJson, readKey, removedSchema, type Route, write } from './operation.js';
+import { read, readJson, readKey, removedSchema, type Route, write } from './operation.js';
 
 /** A PNG of 64 by 64 pixels of one colour. */
 const EXAMPLE_UPLOAD = {
@@ -66,7 +66,9 @@ export const UPLOAD_ROUTES: readonly Route[] = [
     status: 200,
     data: UPLOAD_SCHEMA,
     errors: ['NOT_FOUND'],
-    answer: async ({ context, caller }, ctx) => ({ data: renderUpload(await getUpload(context, caller, idOf(ctx))) }),
+    answer: async ({ context, caller }, ctx) => ({
+      data: renderUpload(await getUpload(context, caller, ctx.params.upload_id)),
+    }),
   }),
   write('DELETE', '/uploads/:upload_id', 'uploads:write', {
     operationId: 'deleteUpload',
@@ -77,7 +79,7 @@ export const UPLOAD_ROUTES: readonly Route[] = [
     data: removedSchema('DeletedUpload', 'upload_id'),
     errors: ['NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
-      const { uploadId } = await deleteUpload(context, caller, idOf(ctx));
+      const { uploadId } = await deleteUpload(context, caller, ctx.params.upload_id);
       return { data: { upload_id: uploadId } };
     },
   }),
@@ -104,12 +106,8 @@ export const UPLOAD_ROUTES: readonly Route[] = [
     responseHeaders: ['Idempotency-Replayed'],
     async answer({ context, caller }, ctx) {
       const key = readKey(ctx);
-      const completed = await completeUpload(context, caller, key, idOf(ctx), await readJson(ctx, false));
+      const completed = await completeUpload(context, caller, key, ctx.params.upload_id, await readJson(ctx, false));
       return { data: renderCompleted(completed), replayed: completed.replayed };
     },
   }),
 ];
-
-function idOf({ params }: ApiContext): string {
-  return params['upload_id'] ?? '';
-}

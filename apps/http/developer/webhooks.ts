@@ -26,7 +26,6 @@ import {
   WEBHOOK_SECRET_SCHEMA,
 } from '../render/webhook.js';
 import {
-  type ApiContext,
   CREATED_BETWEEN,
   EXAMPLE_TIME,
   PAGE_PARAMETERS,
@@ -117,7 +116,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     data: WEBHOOK_SCHEMA,
     errors: ['NOT_FOUND'],
     async answer({ context, caller }, ctx) {
-      const endpoint = await getEndpoint(context, caller, idOf(ctx));
+      const endpoint = await getEndpoint(context, caller, ctx.params.webhook_id);
       return { data: renderWebhook(endpoint, context.clock.now()) };
     },
   }),
@@ -136,7 +135,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     },
     errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
-      const endpoint = await updateEndpoint(context, caller, idOf(ctx), await readJson(ctx));
+      const endpoint = await updateEndpoint(context, caller, ctx.params.webhook_id, await readJson(ctx));
       return { data: renderWebhook(endpoint, context.clock.now()) };
     },
   }),
@@ -148,7 +147,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     data: removedSchema('DeletedWebhook', 'webhook_id'),
     errors: ['NOT_FOUND'],
     async answer({ context, caller }, ctx) {
-      const id = idOf(ctx);
+      const id = ctx.params.webhook_id;
       await deleteEndpoint(context, caller, id);
       return { data: { webhook_id: id.toLowerCase() } };
     },
@@ -162,7 +161,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     data: WEBHOOK_SECRET_SCHEMA,
     errors: ['NOT_FOUND'],
     async answer({ context, caller }, ctx) {
-      const secret = await rotateSecret(context, caller, idOf(ctx));
+      const secret = await rotateSecret(context, caller, ctx.params.webhook_id);
       return { data: renderSecret(secret, context.clock.now()) };
     },
   }),
@@ -181,7 +180,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     },
     errors: ['FIELD_INVALID', 'NOT_FOUND'],
     async answer({ context, caller, query }, ctx) {
-      const id = idOf(ctx);
+      const id = ctx.params.webhook_id;
       const filter = { state: readDeliveryState(query['state']), ...readCreatedBetween(query) };
       const { items, nextCursor } = await pageByToken(
         readPage(query),
@@ -201,7 +200,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     data: DELIVERY_SCHEMA,
     errors: ['NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
-      const delivery = await replayDelivery(context, caller, idOf(ctx), ctx.params['delivery_id'] ?? '');
+      const delivery = await replayDelivery(context, caller, ctx.params.webhook_id, ctx.params.delivery_id);
       return { data: renderDelivery(delivery) };
     },
   }),
@@ -229,7 +228,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     },
     errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
-      const id = idOf(ctx);
+      const id = ctx.params.webhook_id;
       const sent = await readJson(ctx);
       const { cursor, ...range }: ReplayRequest = readBody<ReplayRequest>(context, REPLAY_REQUEST_SCHEMA, sent);
       const filter = {
@@ -257,7 +256,3 @@ function documentedReplaySchema(): JsonObject {
 }
 
 type ReplayRequest = Partial<Record<keyof (typeof REPLAY_REQUEST_SCHEMA)['properties'], string>>;
-
-function idOf({ params }: ApiContext): string {
-  return params['webhook_id'] ?? '';
-}

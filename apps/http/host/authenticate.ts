@@ -18,12 +18,12 @@ export interface Access {
 
 export interface CredentialAccessParts extends Pick<HttpShared, 'addresses' | 'refusals'> {
   readonly authenticator: Authenticator;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly context: { readonly clock: Pick<Clock, 'after'> };
   readonly audience: Audience;
   /** Throws SERVICE_UNAVAILABLE if the stores are known to be unavailable and the request would use them. */
-  readonly requireStores: (wouldUse: () => boolean) => void;
-  /** The URL of the metadata of the protected resource (RFC 9728); undefined where no tokens are issued. */
-  readonly resourceMetadata: () => string | undefined;
+  readonly requireStores?: (wouldUse: () => boolean) => void;
+  /** The URL of the metadata of the protected resource (RFC 9728); absent where no tokens are issued. */
+  readonly resourceMetadata?: () => string | undefined;
 }
 
 /** Authentication by an API key or an access token. */
@@ -31,17 +31,23 @@ export class CredentialAccess implements Access {
   private readonly watch: CredentialWatch;
 
   constructor(private readonly parts: CredentialAccessParts) {
-    this.watch = new CredentialWatch(parts.authenticator, parts.clock, parts.audience);
+    this.watch = new CredentialWatch(parts.authenticator, parts.context.clock, parts.audience);
   }
 
-  /** A failure is counted for the address of the client; a success never is. */
-  async authenticate(ctx: HttpContext): Promise<Caller> {
-    const { req, state } = ctx;
-    const { authenticator, audience, addresses, refusals, resourceMetadata } = this.parts;
-    state.resourceMetadata = resourceMetadata;
+  /**
+   * A failure is counted for the address of the client; a success never is. A malformed key is refused without the
+   * stores, whether they are available or not.
+   */
+  async authenticate({ req, state }: HttpContext): Promise<Caller> {
+    const { authenticator, audience, addresses, refusals, requireStores, resourceMetadata } = this.parts;
+    if (resourceMetadata) state.resourceMetadata = resourceMetadata;
     try {
       const credential = readCredential(req);
-      this.requireStores(ctx, credential);
+      // The log lines of an outage count the requests that are refused for it: a line for each would let
+      // unauthenticated clients fill the log.
+      state.isLeftOut = true;
+      requireStores?.(() => isCredentialShaped(credential ?? ''));
+      state.isLeftOut = false;
       return await authenticator.authenticate(credential, audience);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
@@ -52,19 +58,6 @@ export class CredentialAccess implements Access {
 
   follow({ req }: HttpContext, onRefused: () => void): () => void {
     return this.watch.follow(readCredential(req) ?? '', onRefused);
-  }
-
-  /**
-   * A malformed key is refused without the stores, whether they are available or not. The log lines of the outage count
-   * the requests that were refused for it: a line for each would let unauthenticated clients fill the log.
-   */
-  private requireStores({ state }: HttpContext, credential: string | undefined): void {
-    try {
-      this.parts.requireStores(() => isCredentialShaped(credential ?? ''));
-    } catch (error) {
-      state.isLeftOut = true;
-      throw error;
-    }
   }
 }
 
@@ -113,7 +106,7 @@ export async function readAdmittedBody<T>(
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT if X-App-Id names another App than that of the credential. */
 export function requireOwnApp(req: IncomingMessage, caller: Caller): void {
-  if (!isOwnApp(caller, headerText(req, 'x-app-id')))
+  if (req.headers['x-app-id'] !== undefined && !isOwnApp(caller, headerText(req, 'x-app-id')))
     throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
 }
 

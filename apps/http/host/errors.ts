@@ -69,10 +69,7 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
   }
   const { renderError = inEnvelope, requestId, resourceMetadata } = ctx.state;
   if ((status === 401 || status === 403) && renderError === inEnvelope)
-    res.setHeader(
-      'WWW-Authenticate',
-      bearerChallenge({ code, scope: details.scope, resourceMetadata: resourceMetadata?.() }),
-    );
+    res.setHeader('WWW-Authenticate', bearerChallenge(code, details.scope, resourceMetadata?.()));
   // Closes the connection, because the rest of the request is not awaited.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs, availableCredits, pointer } = details;
@@ -101,26 +98,20 @@ export function notedRefusal(error: unknown, state: HttpState, logger: Logger): 
   return refusal;
 }
 
-export interface ChallengeOf {
-  readonly code: ErrorCode;
-  /** The scope that the credential lacks, if that is why. */
-  readonly scope?: string | undefined;
-  /** The address of the resource's metadata (RFC 9728), where tokens are given out. */
-  readonly resourceMetadata?: string | undefined;
-}
-
-const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Codes of a credential that is not valid. A missing one is not, and costs nothing to refuse. */
+export const INVALID_CREDENTIAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DEVELOPER_TOKEN_INVALID',
   'DEVELOPER_TOKEN_EXPIRED',
   'DEVELOPER_TOKEN_REVOKED',
 ]);
 
 /**
- * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3). A refusal that another scope would not change names no
- * error: clients would ask for the scope again and again.
+ * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3), with the scope that the credential lacks, if that is
+ * why, and the address of the resource's metadata (RFC 9728), where tokens are given out. A refusal that another scope
+ * would not change names no error: clients would ask for the scope again and again.
  */
-function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
-  const error = INVALID.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
+function bearerChallenge(code: ErrorCode, scope: string | undefined, resourceMetadata: string | undefined): string {
+  const error = INVALID_CREDENTIAL.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
   const parameters = [
     ...(error === undefined ? [] : [`error="${error}"`]),
     ...(scope === undefined ? [] : [`scope="${scope}"`]),

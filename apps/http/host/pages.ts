@@ -4,7 +4,11 @@ import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
 import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
 import { JSON_TYPE, sendAnswer } from './send.js';
-import { createRouter, type HttpFront, type HttpRoute } from './server.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from './server.js';
+
+function get(path: string, serve: HttpHandler): HttpRoute {
+  return { method: 'GET', path, serve };
+}
 
 export interface StaticFile {
   readonly file: string | URL;
@@ -14,39 +18,24 @@ export interface StaticFile {
 /** Serves a file that does not change, read at the first request. */
 export function serveStaticFile(path: string, { file, mediaType }: StaticFile): HttpRoute {
   const read = loadOnce(() => readFile(file));
-  return {
-    method: 'GET',
-    path,
-    async serve(ctx) {
-      ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' });
-      ctx.body = await read();
-    },
-  };
+  return get(path, async (ctx) => {
+    ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' });
+    ctx.body = await read();
+  });
 }
 
-export interface PackagedFile {
-  readonly package: string;
-  /** Its path within the package. */
-  readonly file: string;
-  readonly mediaType: string;
-}
-
-/** Serves a file of an installed package. */
-export function servePackagedFile(path: string, { package: name, file, mediaType }: PackagedFile): HttpRoute {
+/** Serves a file of an installed package, by its path within that. */
+export function servePackagedFile(path: string, name: string, file: string, mediaType: string): HttpRoute {
   const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   return serveStaticFile(path, { file: join(folder, file), mediaType });
 }
 
 /** Serves a text that does not change. */
 export function serveText(path: string, headers: Readonly<Record<string, string>>, text: string): HttpRoute {
-  return {
-    method: 'GET',
-    path,
-    async serve(ctx) {
-      ctx.set(headers);
-      ctx.body = text;
-    },
-  };
+  return get(path, async (ctx) => {
+    ctx.set(headers);
+    ctx.body = text;
+  });
 }
 
 /** Serves a public JSON document, which pages of any origin may read: it is the same for everybody. */
@@ -55,14 +44,10 @@ export function serveDocument(
   read: () => object,
   headers: Readonly<Record<string, string>> = { 'Content-Type': JSON_TYPE },
 ): HttpRoute {
-  return {
-    method: 'GET',
-    path,
-    async serve(ctx) {
-      ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300', ...headers });
-      ctx.body = JSON.stringify(read());
-    },
-  };
+  return get(path, async (ctx) => {
+    ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300', ...headers });
+    ctx.body = JSON.stringify(read());
+  });
 }
 
 /** Loads something at the first call and keeps it. A failed load is tried again at the next call. */
@@ -79,18 +64,11 @@ export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
 
 /** The base address in a browser leads to a page of this server. */
 export function startPage(path: string): HttpFront {
-  return () => [
-    createRouter([
-      {
-        method: 'GET',
-        path: '/',
-        async serve(ctx) {
-          ctx.status = 302;
-          ctx.set({ 'Location': path, 'Cache-Control': 'no-store' });
-        },
-      },
-    ]),
-  ];
+  const redirect = get('/', async (ctx) => {
+    ctx.status = 302;
+    ctx.set({ 'Location': path, 'Cache-Control': 'no-store' });
+  });
+  return () => [createRouter([redirect])];
 }
 
 /**
@@ -101,18 +79,14 @@ export function probes(readiness: ReadinessParts['readiness']): HttpFront {
     const isReady = readyWhile({ readiness, isStopping });
     return [
       createRouter([
-        { method: 'GET', path: '/healthz', serve: (ctx) => sendAnswer(ctx, 200, { data: UP }) },
-        {
-          method: 'GET',
-          path: '/readyz',
-          serve: async (ctx) => {
-            if (!(await isReady()))
-              throw new ServiceError('SERVICE_UNAVAILABLE', 'This process cannot take requests right now.', {
-                retryAfterMs: 1_000,
-              });
-            await sendAnswer(ctx, 200, { data: READY });
-          },
-        },
+        get('/healthz', (ctx) => sendAnswer(ctx, 200, { data: UP })),
+        get('/readyz', async (ctx) => {
+          if (!(await isReady()))
+            throw new ServiceError('SERVICE_UNAVAILABLE', 'This process cannot take requests right now.', {
+              retryAfterMs: 1_000,
+            });
+          await sendAnswer(ctx, 200, { data: READY });
+        }),
       ]),
     ];
   };

@@ -192,7 +192,6 @@ const PREFERENCE = /^wait[ \t]*=[ \t]*(?:(\d{1,9})|"(\d{1,9})")[ \t]*(?:;.*)?$/i
  * first of several counts.
  */
 export function preferredWait(req: IncomingMessage): number | undefined {
-  if (req.headers['prefer'] === undefined) return undefined;
   const preferences = headerValues(req, 'prefer').flatMap((value) => value.split(','));
   const wait = preferences.map((one) => one.trim()).find((one) => /^wait[ \t]*(?:[=;]|$)/i.test(one));
   const [, plain, quoted] = PREFERENCE.exec(wait ?? '') ?? [];

@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { createServer, METHODS, type Server, type ServerResponse } from 'node:http';
+import { createServer, METHODS, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../../core/errors.js';
@@ -56,15 +56,7 @@ export interface HttpShared {
 /** One front over the host: its routes. */
 export type HttpFront = (shared: HttpShared) => readonly HttpRouter[];
 
-export interface HttpHost {
-  /** Port 0 selects any free port; returns the selected one. */
-  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /**
-   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
-   * `graceMs`.
-   */
-  close(graceMs: number): Promise<void>;
-}
+export type HttpHost = Pick<Listening, 'listen' | 'close'>;
 
 /** The HTTP server of one process with the fronts it serves. Nothing is listening before `listen`. */
 export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFront[]): HttpHost {
@@ -83,8 +75,11 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
       return () => told.delete(tell);
     },
   };
-  const app = createApp({ ...options, logger }, shared, fronts);
-  const listening = new Listening(createHttpServer(app, options, shared.addresses), 'rest');
+  const serve = createApp({ ...options, logger }, shared, fronts).callback();
+  const listening = new Listening(
+    createHttpServer((req, res) => void serve(req, res), options, shared.addresses),
+    'rest',
+  );
   return {
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
@@ -95,26 +90,23 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
   };
 }
 
-function createApp(
-  { ids, logger, observer, lingerMs = LINGER_MS }: HttpHostOptions,
-  shared: HttpShared,
-  fronts: readonly HttpFront[],
-): Koa<HttpState> {
+function createApp(options: HttpHostOptions, shared: HttpShared, fronts: readonly HttpFront[]): Koa<HttpState> {
   const app = new Koa<HttpState>();
   routeByTarget(app);
-  app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids, logger, ...shared, observer, lingerMs }));
+  app.on('error', (error: unknown) => options.logger.debug({ err: error }, 'answer not delivered'));
+  app.use(handleRequest({ ...options, ...shared }));
   for (const router of fronts.flatMap((front) => front(shared))) app.use(router.routes());
-  app.use(refuseRoute);
+  app.use(() => {
+    throw new ServiceError('ROUTE_NOT_FOUND');
+  });
   return app;
 }
 
 function createHttpServer(
-  app: Koa<HttpState>,
+  serve: RequestListener,
   { limits, ids, observer }: HttpHostOptions,
   addresses: ClientAddresses,
 ): Server {
-  const serve = app.callback();
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -126,7 +118,7 @@ function createHttpServer(
       // Ours refuses it too, with an envelope.
       requireHostHeader: false,
     },
-    inTurn((req, res) => void serve(req, res)),
+    inTurn(serve),
   );
   server.maxConnections = limits.maxConnections;
   limitConnections(server, {
@@ -149,16 +141,7 @@ const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['Referrer-Policy', 'no-referrer'],
 ];
 
-export interface HandlingParts {
-  readonly ids: Pick<Ids, 'uuid'>;
-  readonly logger: Logger;
-  readonly addresses: ClientAddresses;
-  readonly refusals: UnauthenticatedRefusals;
-  readonly isStopping: () => boolean;
-  readonly observer?: HttpObserver | undefined;
-  /** How long a client may continue sending a body after the response, in milliseconds. */
-  readonly lingerMs: number;
-}
+type HandlingParts = HttpHostOptions & HttpShared;
 
 /** Wraps every request: its id, the headers of every response, the one error handler, one line in the log. */
 function handleRequest(parts: HandlingParts): HttpMiddleware {
@@ -189,7 +172,7 @@ function handleRequest(parts: HandlingParts): HttpMiddleware {
 
 /** Counts and logs a request once its response is ready, and sends the response. */
 function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
-  const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
+  const { logger, addresses, refusals, isStopping, observer, lingerMs = LINGER_MS } = parts;
   const { req, res, state } = ctx;
   if (!req.complete) cutLateBody(ctx, lingerMs);
   if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
@@ -288,10 +271,6 @@ function routeByTarget(app: Koa<HttpState>): void {
     },
   });
 }
-
-const refuseRoute: HttpMiddleware = () => {
-  throw new ServiceError('ROUTE_NOT_FOUND');
-};
 
 /** The port of one HTTP server, and its connections from the first to the last. */
 export class Listening {

@@ -1,13 +1,8 @@
 import type { Logger } from 'pino';
-import { type ErrorCode, ServiceError } from '../../../core/errors.js';
+import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/machine.js';
+import { INVALID_CREDENTIAL } from './errors.js';
 
-/** Codes that may be guesses of a credential. A missing credential is not a guess, and costs nothing to refuse. */
-const COUNTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'DEVELOPER_TOKEN_INVALID',
-  'DEVELOPER_TOKEN_EXPIRED',
-  'DEVELOPER_TOKEN_REVOKED',
-]);
 const WINDOW_MS = 60_000;
 /** Beyond this number, the clients of a window are counted as one. */
 const MAX_ADDRESSES = 10_000;
@@ -48,7 +43,7 @@ export class UnauthenticatedRefusals {
 
   /** Counts an error of authentication, and returns the error to throw: RATE_LIMITED once there were too many. */
   countFailure(address: string, error: ServiceError): ServiceError {
-    if (!COUNTED.has(error.code)) return error;
+    if (!INVALID_CREDENTIAL.has(error.code)) return error;
     const window = this.current();
     const counts = countsOf(window, address);
     counts.failures += 1;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Cancellation, Waits } from '../../../core/cancellation.js';
+import type { Cancellation } from '../../../core/cancellation.js';
 import type { HttpContext } from './http-context.js';
 import type { HttpShared } from './server.js';
 
@@ -9,53 +9,6 @@ type Follow = (onRefused: () => void) => () => void;
 
 /** How long a stream that is over may take to end: its client may not read it. */
 const END_MS = 500;
-
-/** The wait of a request for its response, or for the end of its stream. Over as a `ServedWait` is. */
-export class RequestWait implements Waits {
-  private readonly wait: ServedWait;
-  private readonly idleMs: number;
-  private stopListening: (() => void) | undefined;
-
-  constructor(
-    private readonly ctx: HttpContext,
-    host: StopHooks,
-    follow: Follow,
-  ) {
-    const { req, res } = ctx;
-    this.wait = new ServedWait(new Disconnect(res), host, follow);
-    // A client that waits sends nothing, and is not idle.
-    this.idleMs = req.socket.timeout ?? 0;
-    req.socket.setTimeout(0);
-  }
-
-  get isOver(): boolean {
-    return this.wait.isOver;
-  }
-
-  onOver(tell: () => void): () => void {
-    return this.wait.onOver(tell);
-  }
-
-  /**
-   * The response is a stream on which something is sent at least this often: a client that takes nothing for three times
-   * as long is gone, and one that does not read the end is disconnected.
-   */
-  streams(beatMs: number): void {
-    const { req, res } = this.ctx;
-    if (this.idleMs > 0) req.socket.setTimeout(Math.max(this.idleMs, 3 * beatMs));
-    this.stopListening = this.onOver(() => {
-      setTimeout(() => {
-        if (!res.writableFinished) res.destroy();
-      }, END_MS).unref();
-    });
-  }
-
-  /** Ends the wait, which its request must do. */
-  end(): void {
-    this.stopListening?.();
-    this.ctx.req.socket.setTimeout(this.idleMs);
-  }
-}
 
 /** Over when the client has gone, when its credential is no longer valid, and when this process is to stop. */
 export class ServedWait implements Cancellation {
@@ -120,4 +73,42 @@ export class Disconnect implements Cancellation {
   private readonly tellAll = (): void => {
     for (const tell of Array.from(this.listeners)) tell();
   };
+}
+
+/** The wait of a request for its response, or for the end of its stream. */
+export class RequestWait extends ServedWait {
+  private readonly idleMs: number;
+  private stopListening: (() => void) | undefined;
+
+  constructor(
+    private readonly ctx: HttpContext,
+    host: StopHooks,
+    follow: Follow,
+  ) {
+    super(new Disconnect(ctx.res), host, follow);
+    const { socket } = ctx.req;
+    // A client that waits sends nothing, and is not idle.
+    this.idleMs = socket.timeout ?? 0;
+    socket.setTimeout(0);
+  }
+
+  /**
+   * The response is a stream on which something is sent at least this often: a client that takes nothing for three times
+   * as long is gone, and one that does not read the end is disconnected.
+   */
+  streams(beatMs: number): void {
+    const { req, res } = this.ctx;
+    if (this.idleMs > 0) req.socket.setTimeout(Math.max(this.idleMs, 3 * beatMs));
+    this.stopListening = this.onOver(() => {
+      setTimeout(() => {
+        if (!res.writableFinished) res.destroy();
+      }, END_MS).unref();
+    });
+  }
+
+  /** Ends the wait, which its request must do. */
+  end(): void {
+    this.stopListening?.();
+    this.ctx.req.socket.setTimeout(this.idleMs);
+  }
 }

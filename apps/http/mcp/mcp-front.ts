@@ -30,41 +30,22 @@ import { findTool } from './tools.js';
 
 export interface McpOptions
   extends
-    Pick<CredentialAccessParts, 'authenticator'>,
-    Partial<Pick<CredentialAccessParts, 'resourceMetadata' | 'requireStores'>>,
-    Pick<McpServingParts, 'context' | 'rates' | 'bodyTimeoutMs' | 'publicUrl'> {
+    Pick<CredentialAccessParts, 'authenticator' | 'requireStores'>,
+    Omit<McpServingParts, keyof HttpShared | 'access' | 'requests' | 'handle'> {
   readonly logger: Logger;
   /** Credits that a call may spend without being confirmed by a person. */
   readonly confirmAboveCredits: number;
 }
 
 /** The MCP server, and the public documents by which it is found. */
-export function mcp({
-  logger,
-  confirmAboveCredits,
-  authenticator,
-  resourceMetadata = () => undefined,
-  requireStores = () => undefined,
-  ...options
-}: McpOptions): HttpFront {
+export function mcp(options: McpOptions): HttpFront {
   return (shared) => {
     const requests = new ClientRequests(options.context);
-    const access = new CredentialAccess({
-      authenticator,
-      clock: options.context.clock,
-      audience: 'mcp',
-      resourceMetadata,
-      requireStores,
-      addresses: shared.addresses,
-      refusals: shared.refusals,
-    });
     // The library takes a fifth of a second to load, so the first message loads it.
-    const protocol = loadOnce(async () => {
-      const { mcpProtocol } = await import('./mcp-server.js');
-      return mcpProtocol({ logger, requests, confirmAboveCredits });
-    });
+    const protocol = loadOnce(async () => (await import('./mcp-server.js')).mcpProtocol({ ...options, requests }));
     const handle: HandleMessage = async (...message) => (await protocol())(...message);
-    const serve = serveMcp({ ...options, ...shared, access, resourceMetadata, requests, handle });
+    const access = new CredentialAccess({ ...options, ...shared, audience: 'mcp' });
+    const serve = serveMcp({ ...options, ...shared, access, requests, handle });
     return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
   };
 }
@@ -89,7 +70,7 @@ const LISTEN = 'subscriptions/listen';
 export function serveMcp(parts: McpServingParts): HttpHandler {
   return async (ctx) => {
     const { req, res, state } = ctx;
-    state.resourceMetadata = parts.resourceMetadata;
+    if (parts.resourceMetadata) state.resourceMetadata = parts.resourceMetadata;
     requireKnownOrigin(req, parts.publicUrl(), parts.addresses);
     const { caller, body } = await readMessage(ctx, parts);
     const message = asMessage(body);

@@ -12,20 +12,6 @@ import { alertIf, type Html, numberText, readForm, redirectTo, requireSameOrigin
 import { ownerOf } from './registration.js';
 import { audienceOf, resourceUrl } from './metadata.js';
 
-export interface ConsentView {
-  readonly action: string;
-  readonly clientName: string;
-  /** The target of the answer: a host, a scheme of an installed program, or this machine. */
-  readonly leadsTo: string;
-  readonly email: string;
-  readonly accountName: string;
-  /** The available balance of the account. */
-  readonly balance: string;
-  readonly audience: Audience;
-  readonly scopes: readonly Scope[];
-  readonly fault?: string | undefined;
-}
-
 /** Each scope in words; what spends credits says so. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'credits:read': 'See the balance of the account',
@@ -40,8 +26,13 @@ const AUDIENCES: Readonly<Record<Audience, string>> = {
   mcp: 'the tools of this service (MCP)',
 };
 
-function consentForm(view: ConsentView): Html {
-  const { action, clientName, leadsTo, email, accountName, balance, audience, scopes, fault } = view;
+/** `balance` is what the account has available. */
+function consentForm(
+  action: string,
+  { clientName, redirectUri, audience, scopes }: Request,
+  account: { readonly email: string; readonly name: string; readonly balance: string },
+  fault: string | undefined,
+): Html {
   return html`${alertIf(fault)}
     <p>
       A program that calls itself <strong>${clientName}</strong> wants to use ${AUDIENCES[audience]} for you. Nobody has
@@ -49,13 +40,13 @@ function consentForm(view: ConsentView): Html {
     </p>
     <dl class="facts">
       <dt>Answer goes to</dt>
-      <dd>${leadsTo}</dd>
+      <dd>${redirectUri === undefined ? 'the device that shows the code' : ownerOf(redirectUri)}</dd>
       <dt>Signed in as</dt>
-      <dd>${email}</dd>
+      <dd>${account.email}</dd>
       <dt>Account</dt>
-      <dd>${accountName}</dd>
+      <dd>${account.name}</dd>
       <dt>Available</dt>
-      <dd>${balance}</dd>
+      <dd>${account.balance}</dd>
     </dl>
     <form method="post" action="${action}">
       <fieldset>
@@ -143,29 +134,16 @@ export class ConsentPage {
     }
   }
 
-  private async showForm(
-    ctx: HttpContext,
-    { clientName, redirectUri, audience, scopes }: Request,
-    { person }: SignedIn,
-    fault?: string,
-  ): Promise<void> {
+  private async showForm(ctx: HttpContext, request: Request, { person }: SignedIn, fault?: string): Promise<void> {
     const account = await this.parts.context.accounts.read(person.accountId, undefined, 'totals');
     if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
+    const balance = `${numberText(ctx, account.available)} ${account.currency}`;
+    const shown = { email: person.email, name: account.name, balance };
     await sendPage(ctx, {
       title: 'Connect a program',
       status: fault === undefined ? 200 : 422,
       redirectsAway: true,
-      content: consentForm({
-        action: ctx.state.target.path,
-        clientName,
-        leadsTo: redirectUri === undefined ? 'the device that shows the code' : ownerOf(redirectUri),
-        email: person.email,
-        accountName: account.name,
-        balance: `${numberText(ctx, account.available)} ${account.currency}`,
-        audience,
-        scopes,
-        fault,
-      }),
+      content: consentForm(ctx.state.target.path, request, shown, fault),
     });
   }
 

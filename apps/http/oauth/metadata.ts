@@ -50,7 +50,7 @@ export interface MetadataOptions {
   /** The resources that tokens are given out for. */
   readonly audiences: readonly Audience[];
   readonly hasRegistration: boolean;
-  readonly hasClientDocuments: boolean;
+  readonly fetchClientDocument?: object | undefined;
 }
 
 /** The public documents: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
@@ -64,7 +64,7 @@ export function metadataRouter(options: MetadataOptions): HttpRouter {
   ]);
 }
 
-function serverMetadata({ publicUrl, hasRegistration, hasClientDocuments }: MetadataOptions): object {
+function serverMetadata({ publicUrl, hasRegistration, fetchClientDocument }: MetadataOptions): object {
   const issuer = publicUrl();
   const { registration, ...endpoints } = ENDPOINTS;
   return {
@@ -79,7 +79,7 @@ function serverMetadata({ publicUrl, hasRegistration, hasClientDocuments }: Meta
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: hasClientDocuments,
+    client_id_metadata_document_supported: fetchClientDocument !== undefined,
     service_documentation: `${issuer}/docs`,
   };
 }

@@ -21,15 +21,9 @@ export interface OAuthOptions extends ConsentParts {
 /** The OAuth server, its consent and device pages, and its public documents. */
 export function oauth(options: OAuthOptions): HttpFront {
   return ({ addresses }) => {
-    const { publicUrl, audiences, fetchClientDocument, hasRegistration } = options;
+    const { publicUrl, hasRegistration } = options;
     const server = new LazyServer({ ...options, addressOf: (req) => addresses.ofRequest(req) });
     const rates = new RequestRates(addresses);
-    const metadata = metadataRouter({
-      publicUrl,
-      audiences,
-      hasRegistration,
-      hasClientDocuments: fetchClientDocument !== undefined,
-    });
     const toLibrary = (path: string, take: (ctx: HttpContext) => Promise<void>): HttpRoute => ({
       method: 'any',
       path,
@@ -57,7 +51,7 @@ export function oauth(options: OAuthOptions): HttpFront {
         await serve(ctx);
       });
     return [
-      metadata,
+      metadataRouter(options),
       createRouter([
         page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx), begun),
         page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),

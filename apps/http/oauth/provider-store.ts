@@ -30,6 +30,8 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Kept as an artefact of its own while a grant lives: its authorization code was exchanged for tokens. */
 const REDEEMED = 'redeemed-code';
 
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+
 /**
  * Stores the library's records as artefacts, with a digest of each secret and never the secret. The library decides by the
  * result of `find`; rules among several processes are decided by the store: `consume` succeeds for one caller, and nothing
@@ -81,9 +83,9 @@ export class ProviderStore implements Adapter {
   }
 
   /** The library asks for it where sessions end tokens, which ours do not. */
-  findByUid(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
+  readonly findByUid = nothing;
+  /** The library destroys the grant as well, which ends everything of its group at once. */
+  readonly revokeByGrantId = nothing;
 
   async consume(id: string): Promise<void> {
     const key = { kind: this.kind, id: this.digestOf(id) };
@@ -96,11 +98,6 @@ export class ProviderStore implements Adapter {
 
   async destroy(id: string): Promise<void> {
     await this.ports.artefacts.end({ kind: this.kind, id: this.digestOf(id) }, this.ports.clock.now());
-  }
-
-  /** The library destroys the grant as well, which ends everything of its group at once. */
-  revokeByGrantId(): Promise<void> {
-    return Promise.resolve();
   }
 
   private async payloadOf(id: string, artefact: Artefact): Promise<AdapterPayload | undefined> {
@@ -198,21 +195,10 @@ export class GrantView implements Adapter {
     return Promise.reject(new Error('Grants are made by core.'));
   }
 
-  findByUserCode(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  findByUid(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  consume(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  revokeByGrantId(): Promise<void> {
-    return Promise.resolve();
-  }
+  readonly findByUserCode = nothing;
+  readonly findByUid = nothing;
+  readonly consume = nothing;
+  readonly revokeByGrantId = nothing;
 }
 
 /** Marks the code of a grant as exchanged: using it again now ends the grant. Called before the tokens are sent. */

@@ -85,7 +85,7 @@ export function pageAssets(): HttpFront {
   return () => [
     createRouter(
       [
-        servePackagedFile('/pico.css', { package: '@picocss/pico', file: 'css/pico.min.css', mediaType: CSS_TYPE }),
+        servePackagedFile('/pico.css', '@picocss/pico', 'css/pico.min.css', CSS_TYPE),
         serveText('/pages.css', { 'Content-Type': CSS_TYPE, ...CACHED }, PAGE_STYLES),
         serveText('/icon.svg', { 'Content-Type': 'image/svg+xml', ...CACHED }, PAGE_ICON),
       ],
