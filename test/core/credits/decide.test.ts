@@ -39,6 +39,29 @@ function emptyAccount(changes: Partial<Omit<Account, 'capUses'>> = {}): OwnedAcc
   };
 }
 
+/** Ten issued credits, of which seven are held. */
+const HELD = {
+  issued: 10,
+  available: 3,
+  reserved: 7,
+  holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]),
+};
+
+/** Five credits to spend, and a hold of none. */
+const FULL_QUEUE = { issued: 5, available: 5, holds: new Map([['a', { generationId: 'a', credits: 0, heldAt: 1 }]]) };
+
+function hold(generationId: string, credits: number, maxOpenHolds = 9): AccountCommand {
+  return { kind: 'hold', generationId, credits, maxOpenHolds, attribution: ATTRIBUTION };
+}
+
+function grant(credits: number): Extract<AccountCommand, { kind: 'grant' }> {
+  return { kind: 'grant', operationId: 'x', credits, reason: '' };
+}
+
+function expectDecided(account: AccountView, command: AccountCommand, decision: object, message?: string): void {
+  expect(decideAccount(account, command, 9), message).to.deep.equal(decision);
+}
+
 /** Folds one batch as a writer does. `operations` is what a store would return about operations done before. */
 function foldBatch(
   account: OwnedAccount,
@@ -85,20 +108,9 @@ describe('decideAccount and AccountDraft', () => {
   });
 
   it('answer a repeated hold or settle alike, and move nothing', () => {
-    const account = emptyAccount({
-      issued: 10,
-      available: 3,
-      reserved: 7,
-      holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]),
-    });
-    expect(
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'a', credits: 7, maxOpenHolds: 1, attribution: ATTRIBUTION },
-        9,
-      ),
-    ).to.deep.equal({ done: true });
-    expect(decideAccount(account, { kind: 'settle', generationId: 'b', charge: 0 }, 9)).to.deep.equal({ done: true });
+    const account = emptyAccount(HELD);
+    expectDecided(account, hold('a', 7, 1), { done: true });
+    expectDecided(account, { kind: 'settle', generationId: 'b', charge: 0 }, { done: true });
   });
 
   it('answer a repeated operation alike, and refuse another one under its id', () => {
@@ -107,17 +119,15 @@ describe('decideAccount and AccountDraft', () => {
       operations: new Map([['x', { kind: 'grant', credits: 10 }]]),
     };
     const operation = { operationId: 'x', reason: 'another' } as const;
-    expect(decideAccount(account, { ...operation, kind: 'grant', credits: 10 }, 9)).to.deep.equal({ done: true });
-    expect(decideAccount(account, { ...operation, kind: 'grant', credits: 11 }, 9)).to.deep.equal({
-      refused: 'OPERATION_DIFFERS',
-    });
-    expect(decideAccount(account, { ...operation, kind: 'adjust', credits: 10 }, 9)).to.deep.equal({
-      refused: 'OPERATION_DIFFERS',
-    });
-    expect(
-      decideAccount(account, { ...operation, kind: 'grant', credits: 0.5 }, 9),
+    expectDecided(account, { ...operation, kind: 'grant', credits: 10 }, { done: true });
+    expectDecided(account, { ...operation, kind: 'grant', credits: 11 }, { refused: 'OPERATION_DIFFERS' });
+    expectDecided(account, { ...operation, kind: 'adjust', credits: 10 }, { refused: 'OPERATION_DIFFERS' });
+    expectDecided(
+      account,
+      { ...operation, kind: 'grant', credits: 0.5 },
+      { refused: 'OPERATION_DIFFERS' },
       'before its amount is looked at',
-    ).to.deep.equal({ refused: 'OPERATION_DIFFERS' });
+    );
   });
 
   it('move signed credits whose postings add up to zero, into entries without a sign', () => {
@@ -163,64 +173,31 @@ describe('decideAccount and AccountDraft', () => {
   });
 
   it('stop rather than book a charge outside its hold, or a hold of another amount', () => {
-    const account = emptyAccount({
-      issued: 10,
-      available: 3,
-      reserved: 7,
-      holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]),
-    });
+    const account = emptyAccount(HELD);
     for (const charge of [8, -1, 0.5, Number.NaN]) {
       expect(() => decideAccount(account, { kind: 'settle', generationId: 'a', charge }, 9), String(charge)).to.throw(
         'Broken invariant',
       );
     }
-    expect(() =>
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'a', credits: 6, maxOpenHolds: 9, attribution: ATTRIBUTION },
-        9,
-      ),
-    ).to.throw('Broken invariant');
+    expect(() => decideAccount(account, hold('a', 6), 9)).to.throw('Broken invariant');
   });
 
   it('refuse amounts that are not whole credits', () => {
     const account: AccountView = emptyAccount({ issued: 10, available: 10 });
-    for (const credits of [0, 0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
-      expect(
-        decideAccount(account, { kind: 'grant', operationId: 'x', credits, reason: '' }, 1),
-        `grant ${credits}`,
-      ).to.deep.equal({ refused: 'AMOUNT_INVALID' });
-    }
-    for (const credits of [0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
-      expect(
-        decideAccount(
-          account,
-          { kind: 'hold', generationId: 'x', credits, maxOpenHolds: 9, attribution: ATTRIBUTION },
-          1,
-        ),
-        `hold ${credits}`,
-      ).to.deep.equal({ refused: 'AMOUNT_INVALID' });
-    }
+    for (const credits of [0, 0.5, Number.NaN, Infinity, EDGE + 1, -1])
+      expectDecided(account, grant(credits), { refused: 'AMOUNT_INVALID' }, `grant ${credits}`);
+    for (const credits of [0.5, Number.NaN, Infinity, EDGE + 1, -1])
+      expectDecided(account, hold('x', credits), { refused: 'AMOUNT_INVALID' }, `hold ${credits}`);
   });
 
   it('accept up to 2^53 - 1 issued credits and not one more', () => {
     const full = emptyAccount({ issued: EDGE, available: EDGE });
-    const grant = (credits: number) => ({ kind: 'grant' as const, operationId: 'x', credits, reason: '' });
-    expect(decideAccount(full, grant(1), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
-    expect(
-      decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(1), 1),
-    ).to.have.property('moves');
-    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(2), 1)).to.deep.equal(
-      { refused: 'AMOUNT_INVALID' },
-    );
+    expectDecided(full, grant(1), { refused: 'AMOUNT_INVALID' });
+    const nearlyFull = emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 });
+    expect(decideAccount(nearlyFull, grant(1), 9)).to.have.property('moves');
+    expectDecided(nearlyFull, grant(2), { refused: 'AMOUNT_INVALID' });
     const held = new AccountDraft(full);
-    const command = {
-      kind: 'hold' as const,
-      generationId: 'a',
-      credits: EDGE,
-      maxOpenHolds: 1,
-      attribution: ATTRIBUTION,
-    };
+    const command = hold('a', EDGE);
     const decision = decideAccount(held, command, 1);
     if (!('moves' in decision)) expect.fail('the whole balance can be held');
     held.add(command, decision, 1);
@@ -228,45 +205,26 @@ describe('decideAccount and AccountDraft', () => {
   });
 
   it('refuse a new hold on a suspended account before they check its credits, and allow everything else', () => {
-    const hold = { generationId: 'a', credits: 0, heldAt: 1 };
-    const account = emptyAccount({ issued: 5, available: 5, suspendedAt: 3, holds: new Map([['a', hold]]) });
-    expect(
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION },
-        9,
-      ),
-    ).to.deep.equal({ refused: 'ACCOUNT_SUSPENDED' });
-    expect(
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'a', credits: 0, maxOpenHolds: 1, attribution: ATTRIBUTION },
-        9,
-      ),
-    ).to.deep.equal({ done: true });
+    const account = emptyAccount({ ...FULL_QUEUE, suspendedAt: 3 });
+    expectDecided(account, hold('b', 6, 1), { refused: 'ACCOUNT_SUSPENDED' });
+    expectDecided(account, hold('a', 0, 1), { done: true });
     expect(decideAccount(account, { kind: 'settle', generationId: 'a', charge: 0 }, 9)).to.have.property('closes', 'a');
-    expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits: 1, reason: '' }, 9)).to.have.property(
-      'moves',
-    );
-    expect(decideAccount(account, { kind: 'adjust', operationId: 'x', credits: -1, reason: '' }, 9)).to.have.property(
-      'moves',
-    );
+    for (const command of [grant(1), { ...grant(-1), kind: 'adjust' }] as const)
+      expect(decideAccount(account, command, 9)).to.have.property('moves');
   });
 
   it('suspend once and keep the first time, resume without a trace, and rename without touching a suspension', () => {
     const suspended = emptyAccount({ suspendedAt: 3 });
-    expect(decideAccount(emptyAccount(), { kind: 'suspend' }, 9)).to.deep.equal({
-      moves: [],
-      profile: { name: 'Test', suspendedAt: 9 },
-    });
-    expect(decideAccount(suspended, { kind: 'suspend' }, 9)).to.deep.equal({ done: true });
-    expect(decideAccount(suspended, { kind: 'resume' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Test' } });
-    expect(decideAccount(emptyAccount(), { kind: 'resume' }, 9)).to.deep.equal({ done: true });
-    expect(decideAccount(suspended, { kind: 'rename', name: 'Other' }, 9)).to.deep.equal({
-      moves: [],
-      profile: { name: 'Other', suspendedAt: 3 },
-    });
-    expect(decideAccount(suspended, { kind: 'rename', name: 'Test' }, 9)).to.deep.equal({ done: true });
+    expectDecided(emptyAccount(), { kind: 'suspend' }, { moves: [], profile: { name: 'Test', suspendedAt: 9 } });
+    expectDecided(suspended, { kind: 'suspend' }, { done: true });
+    expectDecided(suspended, { kind: 'resume' }, { moves: [], profile: { name: 'Test' } });
+    expectDecided(emptyAccount(), { kind: 'resume' }, { done: true });
+    expectDecided(
+      suspended,
+      { kind: 'rename', name: 'Other' },
+      { moves: [], profile: { name: 'Other', suspendedAt: 3 } },
+    );
+    expectDecided(suspended, { kind: 'rename', name: 'Test' }, { done: true });
   });
 
   it('write a change of the profile that moves no credits, and count it as a version', () => {
@@ -285,24 +243,8 @@ describe('decideAccount and AccountDraft', () => {
   });
 
   it('refuse for insufficient credits before they refuse for a full queue', () => {
-    const account = emptyAccount({
-      issued: 5,
-      available: 5,
-      holds: new Map([['a', { generationId: 'a', credits: 0, heldAt: 1 }]]),
-    });
-    expect(
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION },
-        1,
-      ),
-    ).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
-    expect(
-      decideAccount(
-        account,
-        { kind: 'hold', generationId: 'b', credits: 5, maxOpenHolds: 1, attribution: ATTRIBUTION },
-        1,
-      ),
-    ).to.deep.equal({ refused: 'QUEUE_FULL' });
+    const account = emptyAccount(FULL_QUEUE);
+    expectDecided(account, hold('b', 6, 1), { refused: 'CREDITS_INSUFFICIENT' });
+    expectDecided(account, hold('b', 5, 1), { refused: 'QUEUE_FULL' });
   });
 });

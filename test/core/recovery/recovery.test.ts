@@ -32,6 +32,12 @@ import { prepareBody } from '../uploads/upload-steps.js';
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };
 
+async function created(harness: CoreHarness, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) ids.push((await harness.create()).generationId);
+  return ids;
+}
+
 interface Killed {
   readonly harness: CoreHarness;
   readonly ids: readonly string[];
@@ -48,20 +54,21 @@ async function killed(running: number, { boot = FIRST, hangs = false, settings =
   if (hangs) harness.provider.submitScript = Array.from({ length: running }, () => 'hang' as const);
   const life = new Life();
   const first = await CoreWorker.start(harness, 'first', life.interceptor, boot);
-  const ids: string[] = [];
-  for (let made = 0; made < running; made += 1) ids.push((await harness.create()).generationId);
+  const ids = await created(harness, running);
   await harness.clock.advance(1_000);
   await first.context.wakeUps.stop();
   life.isDead = true;
   return { harness, ids };
 }
 
-async function startWorker(harness: CoreHarness, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
-  const worker = new Worker(harness.process(interceptor, {}, boot), {
-    workerId: 'second',
-    recoveryIntervalMs: 15_000,
-    stopGraceMs: 1_000,
-  });
+function newWorker(harness: CoreHarness, boot: Boot, interceptor?: Interceptor): Worker {
+  const context = harness.process(interceptor, {}, boot);
+  return new Worker(context, { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+}
+
+async function startWorker(...of: Parameters<typeof newWorker>): Promise<Worker> {
+  const [harness] = of;
+  const worker = newWorker(...of);
   await harness.clock.run(worker.start());
   await harness.clock.advance(0);
   return worker;
@@ -85,8 +92,7 @@ describe('a start on stores that are exclusive', () => {
 
   it('reads what is due in pages, once, and takes over first what was leased, then what was queued', async () => {
     const { harness, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
-    const queuedIds: string[] = [];
-    for (let made = 0; made < 9; made += 1) queuedIds.push((await harness.create()).generationId);
+    const queuedIds = await created(harness, 9);
     const pages: number[] = [];
     const taken: string[] = [];
     const context = harness.process(
@@ -131,12 +137,12 @@ describe('a start on stores that are exclusive', () => {
     harness.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
     const first = await CoreWorker.start(harness, 'first', life.interceptor, FIRST);
-    const ids = [(await harness.create()).generationId, (await harness.create()).generationId];
+    const ids = await created(harness, 2);
     await harness.clock.advance(1_000);
     await first.context.wakeUps.stop();
     life.isDead = true;
     const cut = new Set(ids);
-    for (let made = 0; made < 20; made += 1) ids.push((await harness.create()).generationId);
+    ids.push(...(await created(harness, 20)));
     let reads = 0;
     await startWorker(harness, SECOND, async (call) => {
       if (call.name === 'wakeUps.schedule') await pause(harness.clock, 40);
@@ -164,17 +170,10 @@ describe('a start on stores that are exclusive', () => {
   it('takes nothing when it is stopped before it has started', async () => {
     const { harness, ids } = await killed(2);
     const gate = new Gate();
-    const worker = new Worker(
-      harness.process(
-        async (call) => {
-          if (call.name === 'generations.due') await gate.wait();
-          return call.proceed();
-        },
-        {},
-        SECOND,
-      ),
-      { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 },
-    );
+    const worker = newWorker(harness, SECOND, async (call) => {
+      if (call.name === 'generations.due') await gate.wait();
+      return call.proceed();
+    });
     const started = worker.start();
     expect(await harness.clock.run(worker.stop())).to.equal(true);
     gate.open();
@@ -287,8 +286,7 @@ function counting(calls: Map<string, number>, fails: (name: string) => boolean =
 
 async function withEnded(harness: CoreHarness, count: number): Promise<string[]> {
   const worker = await CoreWorker.start(harness);
-  const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push((await harness.create()).generationId);
+  const ids = await created(harness, count);
   for (const id of ids) await untilSettled(harness, id);
   await worker.dispatcher.stop(0);
   return ids;
@@ -364,7 +362,7 @@ describe('recovery while the object store is unavailable', () => {
 describe('recovery in a process that stops', () => {
   it('completes its current item, examines nothing more, and does nothing afterwards', async () => {
     const harness = await CoreHarness.open({ credits: 10_000 });
-    for (let made = 0; made < 5; made += 1) await harness.create();
+    await created(harness, 5);
     harness.clock.jump(700_000);
     const names: string[] = [];
     const recovery = new Recovery(
@@ -383,6 +381,8 @@ describe('recovery in a process that stops', () => {
   });
 });
 
+const SLOW_STOP = { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 };
+
 describe('a worker whose recovery hangs', () => {
   it('starts all the same, runs one pass at a time, and stops within its grace', async () => {
     const harness = await CoreHarness.open();
@@ -396,7 +396,7 @@ describe('a worker whose recovery hangs', () => {
         }
         return call.proceed();
       }),
-      { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 },
+      SLOW_STOP,
     );
     await worker.start();
     await harness.clock.advance(10_000);
@@ -422,7 +422,7 @@ describe('a worker whose recovery hangs', () => {
         if (call.name === 'generations.due') await gate.wait();
         return call.proceed();
       }),
-      { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 },
+      SLOW_STOP,
     );
     await worker.start();
     let hasStopped = false;
@@ -447,8 +447,7 @@ const OVERTAKEN = 10;
 const always = (): boolean => true;
 
 async function queued(harness: CoreHarness, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push((await harness.create()).generationId);
+  const ids = await created(harness, count);
   harness.clock.jump(harness.settings.recoveryGraceMs + 1);
   return ids;
 }

@@ -10,7 +10,7 @@ import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
-import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
+import { complete, prepare, prepareAndSend, send, smuggle, storedBytes } from './upload-steps.js';
 
 // Goal: an upload is ready only when the stored bytes match the declaration exactly and can no longer change; a caller
 // that does not own it learns nothing of it.
@@ -75,8 +75,7 @@ describe('completeUpload', () => {
   });
 
   it('never changes a ready upload, for any bytes sent to the target afterwards', async () => {
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const completed = await complete(harness, prepared.upload.uploadId);
     expect(send(harness, prepared, OTHER)).to.equal(200);
     await expectReady(harness, completed, BYTES);
@@ -92,8 +91,7 @@ describe('completeUpload', () => {
     it(`never answers ready for unchecked bytes, whenever they are replaced by ${what}`, async () => {
       let isReached = true;
       for (let index = 0; isReached; index += 1) {
-        const prepared = await prepare(harness, BYTES);
-        send(harness, prepared, BYTES);
+        const prepared = await prepareAndSend(harness, BYTES);
         let calls = 0;
         const racing = harness.process(async (call) => {
           calls += 1;
@@ -124,8 +122,7 @@ describe('completeUpload', () => {
   });
 
   it('replays its answer, and refuses the key for another upload or another body', async () => {
-    const [one, two] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
-    for (const prepared of [one, two]) send(harness, prepared, BYTES);
+    const [one, two] = [await prepareAndSend(harness, BYTES), await prepareAndSend(harness, BYTES)];
     const first = await complete(harness, one.upload.uploadId, {}, 'k');
     const again = await complete(harness, one.upload.uploadId.toUpperCase(), {}, 'k');
     expect([first.replayed, again.replayed, again.upload]).to.deep.equal([false, true, first.upload]);
@@ -138,8 +135,7 @@ describe('completeUpload', () => {
   });
 
   it('refuses once the target has expired, and not before', async () => {
-    const [early, late] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
-    for (const prepared of [early, late]) send(harness, prepared, BYTES);
+    const [early, late] = [await prepareAndSend(harness, BYTES), await prepareAndSend(harness, BYTES)];
     harness.clock.jump(harness.settings.uploadTargetMs);
     await expectCode('OK', complete(harness, early.upload.uploadId));
     harness.clock.jump(1);
@@ -148,8 +144,7 @@ describe('completeUpload', () => {
   });
 
   it('answers alike for a foreign, a random and a malformed id', async () => {
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const other = await harness.newCaller(0);
     const refusals: unknown[] = [];
     for (const [caller, id] of [
@@ -169,8 +164,7 @@ describe('completeUpload', () => {
   });
 
   it('has one outcome for many concurrent completions under different keys', async () => {
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 4 }, () => complete(harness, prepared.upload.uploadId)),
     );
@@ -185,8 +179,7 @@ describe('completeUpload', () => {
     let cuts = 0;
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < 14; index += 1) {
-        const prepared = await prepare(harness, BYTES);
-        send(harness, prepared, BYTES);
+        const prepared = await prepareAndSend(harness, BYTES);
         let calls = 0;
         const copies: string[] = [];
         const broken = harness.process(async (call) => {
@@ -270,8 +263,7 @@ describe('uploads past retention', () => {
 
   it('leave nothing of a copy that appeared after it was abandoned', async () => {
     const harness = await CoreHarness.open();
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const late: (() => Promise<unknown>)[] = [];
     const cut = harness.process(async (call) => {
       if (call.name !== 'objects.copy') return call.proceed();
@@ -470,8 +462,7 @@ describe('two completions of one upload under different keys', () => {
   /** The first pauses, then the second; the first resumes, then the second. Returns the calls they paused at. */
   async function interleaved(firstAt: number, secondAt: number): Promise<[string | undefined, string | undefined]> {
     const harness = await CoreHarness.open();
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const copies = new Set<string>();
     const gates = [new Gate(), new Gate()] as const;
     const names: [string[], string[]] = [[], []];

@@ -8,7 +8,7 @@ import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
-import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
+import { complete, prepare, prepareAndSend, send, smuggle, storedBytes } from './upload-steps.js';
 
 // Goal: a deleted upload leaves no bytes, wherever the deletion is cut; of a deletion and a create one wins, never both.
 // Method: the store fails before and after each write; a create and a completion pause at each of their calls meanwhile.
@@ -24,8 +24,7 @@ interface Completed {
 
 async function completed(): Promise<Completed> {
   const harness = await CoreHarness.open();
-  const prepared = await prepare(harness, BYTES, {}, 'p');
-  send(harness, prepared, BYTES);
+  const prepared = await prepareAndSend(harness, BYTES, 'p');
   const { upload } = await complete(harness, prepared.upload.uploadId);
   return { harness, uploadId: upload.uploadId, objectKey: upload.objectKey ?? '', stagingKey: upload.stagingKey };
 }
@@ -123,8 +122,7 @@ describe('the deletion of an upload', () => {
   it('leaves no bytes of a completion, wherever that pauses', async () => {
     for (let at = 0; ; at += 1) {
       const harness = await CoreHarness.open();
-      const prepared = await prepare(harness, BYTES);
-      send(harness, prepared, BYTES);
+      const prepared = await prepareAndSend(harness, BYTES);
       const { uploadId, stagingKey } = prepared.upload;
       const { gate, interceptor } = pausedAt(at);
       const copies: string[] = [];
@@ -187,8 +185,7 @@ describe('a target that has expired', () => {
   });
 
   it('is swept once no completion can be running, and not before', async () => {
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const { uploadId, stagingKey } = prepared.upload;
     harness.clock.jump(sweepMs(harness) - 1);
     await pass(harness);
@@ -213,8 +210,7 @@ describe('a target that has expired', () => {
 
   it('removes bytes sent again after the completion, used or not, and keeps the completed ones', async () => {
     for (const isUsed of [false, true]) {
-      const prepared = await prepare(harness, BYTES);
-      send(harness, prepared, BYTES);
+      const prepared = await prepareAndSend(harness, BYTES);
       const { upload } = await complete(harness, prepared.upload.uploadId);
       expect(send(harness, prepared, BYTES), 'the store does not know that it was completed').to.equal(200);
       if (isUsed) await harness.post('k', harness.body({}, { reference_upload_ids: [upload.uploadId] }));
@@ -231,8 +227,7 @@ describe('a target that has expired', () => {
   });
 
   it('leaves nothing of a copy whose completion was interrupted', async () => {
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const { uploadId } = prepared.upload;
     void completeUpload(
       harness.process(async (call) => {
@@ -255,8 +250,7 @@ describe('a target that has expired', () => {
   it('never leaves a ready upload without its bytes, wherever a completion pauses during the sweep', async () => {
     for (let at = 0; ; at += 1) {
       harness = await CoreHarness.open();
-      const prepared = await prepare(harness, BYTES);
-      send(harness, prepared, BYTES);
+      const prepared = await prepareAndSend(harness, BYTES);
       const { uploadId } = prepared.upload;
       harness.clock.jump(harness.settings.uploadTargetMs);
       const gate = new Gate();
@@ -329,8 +323,7 @@ describe('takesBytes', () => {
 
   it('does not keep a generation that refers to the upload from marking it as used, when both happen at once', async () => {
     const harness = await CoreHarness.open();
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     const { uploadId } = prepared.upload;
     await complete(harness, uploadId);
     harness.clock.jump(harness.settings.uploadRetentionMs - 1_000);

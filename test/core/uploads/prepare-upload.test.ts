@@ -11,7 +11,7 @@ import { imageModel } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { CoreHarness, cutting, expectCode } from '../../harness/core-harness.js';
-import { complete, prepare, prepareBody, send } from './upload-steps.js';
+import { complete, prepare, prepareBody, send, prepareAndSend } from './upload-steps.js';
 
 // Goal: a prepared upload has one target for exactly the declared file, once per key; invalid requests are refused in
 // order.
@@ -202,8 +202,7 @@ describe('the bounds of uploads', () => {
 
   it('count the bytes of completed uploads until their retention is over', async () => {
     const harness = await open({ maxStoredUploadBytesPerApp: BYTES.byteLength });
-    const prepared = await prepare(harness, BYTES);
-    send(harness, prepared, BYTES);
+    const prepared = await prepareAndSend(harness, BYTES);
     await complete(harness, prepared.upload.uploadId);
     await afterTargets(harness);
     await expectCode('QUEUE_FULL', prepare(harness, BYTES, { byte_size: 1 }));

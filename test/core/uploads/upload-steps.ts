@@ -29,6 +29,13 @@ export function send(harness: CoreHarness, { target }: Prepared, bytes: Uint8Arr
     .status;
 }
 
+/** Prepares an upload and sends its bytes. */
+export async function prepareAndSend(harness: CoreHarness, bytes: Uint8Array, key?: string): Promise<Prepared> {
+  const prepared = await prepare(harness, bytes, {}, key);
+  send(harness, prepared, bytes);
+  return prepared;
+}
+
 /** Puts bytes where the target leads although no signature would let them through. */
 export async function smuggle(harness: CoreHarness, { upload }: Prepared, bytes: Uint8Array): Promise<void> {
   await harness.ports.objects.write(upload.stagingKey, streamOf(bytes), {
