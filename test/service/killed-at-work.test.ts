@@ -39,32 +39,6 @@ describe('a service killed while generations run', () => {
     );
   }
 
-  it('returns their places to them before it starts what was queued', async () => {
-    const client = service.client(tenant.secret);
-    for (let made = 0; made < 5 * RUNNING; made += 1)
-      await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 60_000, size: '128x128' });
-    const running = (all: readonly Generation[]) => all.filter(({ attempt }) => attempt?.phase === 'submitted');
-    let before = await stored();
-    for (; running(before).length < RUNNING; before = await stored()) await sleep(50);
-    await service.server.end('SIGKILL');
-    const left = await stored();
-    expect(
-      left.filter(({ fence }) => fence > 0),
-      'all places are taken',
-    ).to.have.length(RUNNING);
-
-    await service.server.start();
-    const leasedAnew = (all: readonly Generation[]) =>
-      all.filter(
-        ({ generationId, fence }) => fence > (left.find((one) => one.generationId === generationId)?.fence ?? 0),
-      );
-    let after = await stored();
-    for (; leasedAnew(after).length < RUNNING; after = await stored()) await sleep(50);
-    expect(new Set(leasedAnew(after).map(({ generationId }) => generationId))).to.deep.equal(
-      new Set(running(before).map(({ generationId }) => generationId)),
-    );
-  });
-
   it('continues them at its next start, and ends them as usual', async () => {
     const client = service.client(tenant.secret);
     const ids: string[] = [];
