@@ -16,6 +16,7 @@ import { type IssuedToken, issueToken, newPerson } from '../../fixtures/access-t
 import { until } from '../../fixtures/clocks.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
+import { keptLog } from '../../harness/kept-log.js';
 
 // Goal: a program that a person has connected calls over gRPC as over REST: for the account and App of its token, with the
 // token's scopes, rate and cap, until the token is over; and never as an operator.
@@ -298,15 +299,7 @@ describe('a file of callers that is watched', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-callers-'));
     path = join(folder, 'callers.yaml');
-    warnings = [];
-    logger = pino(
-      { level: 'warn' },
-      {
-        write: (line: string) => {
-          warnings.push(line);
-        },
-      },
-    );
+    ({ texts: warnings, logger } = keptLog('warn'));
   });
   afterEach(() => {
     callers?.close();

@@ -5,7 +5,6 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import {
@@ -30,6 +29,7 @@ import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/memory-stores.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, LIMITED, PICTURE, SERVICES } from './grpc-harness.js';
+import { keptLog } from '../../harness/kept-log.js';
 
 describe('calls over gRPC', () => {
   let grpc: GrpcHarness;
@@ -119,17 +119,8 @@ describe('calls over gRPC', () => {
   });
 
   it('are logged with the service that made them, and the code they were refused with', async () => {
-    const lines: Record<string, unknown>[] = [];
-    const logged = await GrpcHarness.open({
-      logger: pino(
-        { level: 'debug' },
-        {
-          write: (line: string) => {
-            lines.push(JSON.parse(line) as Record<string, unknown>);
-          },
-        },
-      ),
-    });
+    const { lines, logger } = keptLog('debug');
+    const logged = await GrpcHarness.open({ logger });
     await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
     await errorOf(
@@ -155,17 +146,8 @@ describe('calls over gRPC', () => {
   });
 
   it('are logged at info once for each create and each refusal, with their field and ids', async () => {
-    const lines: Record<string, unknown>[] = [];
-    const logged = await GrpcHarness.open({
-      logger: pino(
-        { level: 'info' },
-        {
-          write: (line: string) => {
-            lines.push(JSON.parse(line) as Record<string, unknown>);
-          },
-        },
-      ),
-    });
+    const { lines, logger } = keptLog('info');
+    const logged = await GrpcHarness.open({ logger });
     const { accountId } = logged.owner;
     const generationId = await logged.picture('k');
     await logged.picture('k');

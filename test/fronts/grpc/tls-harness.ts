@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions } from 'node:tls';
-import { pino } from 'pino';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { openGrpc } from '../../../apps/grpc/open-grpc.js';
@@ -13,6 +12,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { refusal, unary } from './grpc-client.js';
+import { keptLog } from '../../harness/kept-log.js';
 
 export interface TlsStageOptions {
   readonly callers: readonly JsonObject[];
@@ -47,24 +47,17 @@ export class TlsStage {
         tlsKeyFile: keyFile,
         ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}),
       };
-      const log: Record<string, unknown>[] = [];
+      const { lines, logger } = keptLog();
       const harness = await openServiceHarness();
       const server = openGrpc(
         { host: '127.0.0.1', port: 0, plaintext: false, ...files },
         {
           context: harness.context,
-          logger: pino(
-            { level: 'info' },
-            {
-              write: (line: string) => {
-                log.push(JSON.parse(line) as Record<string, unknown>);
-              },
-            },
-          ),
+          logger,
           observer: undefined,
         },
       );
-      return new TlsStage(log, folder, authority, harness, server, await server.listen('127.0.0.1', 0));
+      return new TlsStage(lines, folder, authority, harness, server, await server.listen('127.0.0.1', 0));
     } catch (error) {
       rmSync(folder, { recursive: true });
       throw error;

@@ -1,6 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { pino } from 'pino';
 import type { JsonObject } from '../../../core/json.js';
 import { image } from '../../fixtures/images.js';
 import { sha256Of } from '../../fixtures/sha256.js';
@@ -16,6 +15,7 @@ import {
   textOf,
   type ToolAnswer,
 } from './mcp-harness.js';
+import { keptLog } from '../../harness/kept-log.js';
 
 /*
  * Goal: the tools are what their list says, answer the data of REST exactly, and refuse in the words of REST.
@@ -234,11 +234,7 @@ for (const revision of REVISIONS)
 
 describe('the log of the MCP server', () => {
   it('has a line for what was created and for what was refused, with the tool, and none for reads', async () => {
-    const lines: JsonObject[] = [];
-    const logger = pino(
-      { level: 'info' },
-      { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) },
-    );
+    const { lines, logger } = keptLog('info');
     const mcp = await McpHarness.open({ logger });
     try {
       const client = await mcp.connect('2026-07-28', await mcp.key());
@@ -267,11 +263,7 @@ describe('the log of the MCP server', () => {
 
 describe('an unexpected failure of a tool', () => {
   it('is one plain sentence for the client, and whole in the log', async () => {
-    const lines: JsonObject[] = [];
-    const logger = pino(
-      { level: 'info' },
-      { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) },
-    );
+    const { lines, logger } = keptLog('info');
     const mcp = await McpHarness.open(
       { logger },
       {

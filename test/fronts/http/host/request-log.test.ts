@@ -2,13 +2,13 @@
 // the code, the field and the ids that it concerns, and none for reads.
 // Method: one server with a log kept in memory; whole lines are compared, except for times and request ids.
 import { expect } from 'chai';
-import { pino } from 'pino';
 import type { JsonObject } from '../../../../core/json.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import { BASE, type RunningServer, sendHttp, serve } from './rest-client.js';
+import { keptLog } from '../../../harness/kept-log.js';
 
 const NOBODYS = '0198C0DE-0000-7000-8000-000000000000';
 
@@ -19,19 +19,11 @@ describe('the log of the REST front', () => {
   let lines: JsonObject[];
 
   beforeEach(async () => {
-    lines = [];
+    const kept = keptLog();
+    ({ lines } = kept);
     harness = await openServiceHarness();
     fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, {
-      logger: pino(
-        { level: 'info' },
-        {
-          write: (line: string) => {
-            lines.push(JSON.parse(line) as JsonObject);
-          },
-        },
-      ),
-    });
+    running = await serve(harness, { logger: kept.logger });
   });
   afterEach(async () => {
     await running.server.close(100);

@@ -12,6 +12,7 @@ import { ServiceError } from '../../../../core/errors.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { type RunningServer, serve } from './rest-client.js';
+import { keptLog } from '../../../harness/kept-log.js';
 
 /**
  * Goal: a front's routes are served by exact path and any method; what matches none is refused with the right code; an
@@ -311,22 +312,15 @@ const WORDS = [
 describe('REST reads the target of a request', () => {
   let harness: ServiceHarness;
   let running: RunningServer;
-  const reports: string[] = [];
+  const kept = keptLog('trace');
+  const reports = kept.texts;
   const take = (warning: Error): void => {
     reports.push(String(warning));
   };
 
   before(async () => {
     harness = await openServiceHarness();
-    const logger = pino(
-      { level: 'trace' },
-      {
-        write: (line: string) => {
-          reports.push(line);
-        },
-      },
-    );
-    running = await serve(harness, { logger });
+    running = await serve(harness, { logger: kept.logger });
     process.on('warning', take);
   });
   after(async () => {

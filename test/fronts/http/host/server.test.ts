@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { pino } from 'pino';
 import { Listening } from '../../../../apps/http/host/server.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -13,6 +12,7 @@ import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '..
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
+import { keptLog } from '../../../harness/kept-log.js';
 
 // Goal: the server around the operations: health, readiness, stopping, rate limits, internal errors, caching, slow
 // clients, and a log without secrets.
@@ -196,15 +196,7 @@ describe('the REST server', () => {
     let failure: Error = new StoreUnavailable('mongodb://user:secret@host timed out');
     const generations = new Proxy({} as GenerationStore, { get: () => () => Promise.reject(failure) });
     const { harness } = await set();
-    const lines: string[] = [];
-    const logger = pino(
-      { level: 'debug' },
-      {
-        write: (line: string) => {
-          lines.push(line);
-        },
-      },
-    );
+    const { texts: lines, logger } = keptLog('debug');
     const broken = await serve({ ...harness, context: { ...harness.context, generations } }, { logger });
     const credential = (open[0] as Setting).credential;
     const ask = () =>
@@ -319,15 +311,7 @@ describe('the REST server', () => {
   });
 
   it('keeps credentials, keys and bodies out of its log, at any level', async () => {
-    const lines: string[] = [];
-    const logger = pino(
-      { level: 'trace' },
-      {
-        write: (line: string) => {
-          lines.push(line);
-        },
-      },
-    );
+    const { texts: lines, logger } = keptLog('trace');
     const { origin, credential } = await set({ logger });
     await sendHttp(origin, {
       operation: 'createGeneration',

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { type Logger, pino } from 'pino';
 import { ClientAddresses } from '../../../../apps/http/host/client-addresses.js';
 import { type ConnectionRefusal, MAX_BODY_BYTES } from '../../../../apps/http/host/http-context.js';
 import { UnauthenticatedRefusals } from '../../../../apps/http/host/unauthenticated-refusals.js';
@@ -16,6 +15,7 @@ import { openServiceHarness, type ServiceHarness } from '../../../harness/servic
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, type RunningServer, serve } from './rest-client.js';
+import { type KeptLog, keptLog } from '../../../harness/kept-log.js';
 
 // Goal: no client can continue guessing credentials from one address, no valid credential is ever refused for its
 // address, and a flood fills neither the log nor the memory: refused requests without a known caller share one sample
@@ -24,26 +24,6 @@ import { BASE, type RunningServer, serve } from './rest-client.js';
 // that the proxy's header names is compared with an independent reading of it. Lines and answers are counted.
 
 const INVALID = new ServiceError('DEVELOPER_TOKEN_INVALID');
-
-interface Kept {
-  readonly lines: JsonObject[];
-  readonly logger: Logger;
-}
-
-function keptLog(level = 'info'): Kept {
-  const lines: JsonObject[] = [];
-  return {
-    lines,
-    logger: pino(
-      { level },
-      {
-        write: (line: string) => {
-          lines.push(JSON.parse(line) as JsonObject);
-        },
-      },
-    ),
-  };
-}
 
 describe('refused unauthenticated requests', () => {
   const open = (perMinute: number) => {
@@ -193,7 +173,7 @@ describe('REST limits failed authentications', () => {
   let harness: ServiceHarness;
   let fixture: RequestFixture;
   let running: RunningServer;
-  let kept: Kept;
+  let kept: KeptLog;
 
   beforeEach(async () => {
     harness = await openServiceHarness();
