@@ -9,13 +9,12 @@ import { CallersFile, CallersInvalid, digestOf, WatchedCallers } from '../../../
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { type Scope, SCOPES } from '../../../core/access/credential.js';
 import { suspendAccount } from '../../../core/access/manage.js';
 import { type IssuedToken, issueToken, newPerson } from '../../fixtures/access-tokens.js';
 import { until } from '../../fixtures/clocks.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
+import { errorOf, GrpcHarness, PICTURE, refusalOf } from './grpc-harness.js';
 import { keptLog } from '../../harness/kept-log.js';
 
 // Goal: a program that a person has connected calls over gRPC as over REST: for the account and App of its token, with the
@@ -41,10 +40,10 @@ describe('OAuth tokens over gRPC', () => {
     for (const [name, value] of Object.entries(more)) metadata.set(name, value);
     return metadata;
   };
-  const balance = (metadata: Metadata) => unary(grpc.client, Credits.method.getBalance, {}, metadata);
+  const balance = (metadata: Metadata) => grpc.call(Credits.method.getBalance, {}, metadata);
   const reasonOf = async (call: Promise<unknown>) => {
     const error = await errorOf(call);
-    return [error.code, detail(error, ErrorInfoSchema)?.reason];
+    return refusalOf(error);
   };
 
   it('act for their account and App, which the metadata need not name', async () => {

@@ -28,7 +28,7 @@ import { until } from '../../fixtures/clocks.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/memory-stores.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, GrpcHarness, LIMITED, PICTURE, SERVICES } from './grpc-harness.js';
+import { detail, errorOf, GrpcHarness, LIMITED, PICTURE, SERVICES, refusalOf } from './grpc-harness.js';
 import { keptLog } from '../../harness/kept-log.js';
 
 describe('calls over gRPC', () => {
@@ -65,16 +65,12 @@ describe('calls over gRPC', () => {
   });
 
   it('are counted if the operator limits them per minute, reads and writes separately, and for each service alone', async () => {
-    const read = (service: string) => unary(grpc.client, Credits.method.getBalance, {}, grpc.as(service));
+    const read = (service: string) => grpc.call(Credits.method.getBalance, {}, service);
     for (let times = 0; times < 2; times += 1) await read('limited');
     const error = await errorOf(read('limited'));
-    expect([error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([
-      Status.RESOURCE_EXHAUSTED,
-      'RATE_LIMITED',
-    ]);
+    expect(refusalOf(error)).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'RATE_LIMITED']);
     expect(Number(detail(error, RetryInfoSchema)?.retryDelay?.seconds)).to.be.within(1, 60);
-    const write = () =>
-      unary(grpc.client, Generations.method.estimateGeneration, { input: PICTURE }, grpc.as('limited'));
+    const write = () => grpc.call(Generations.method.estimateGeneration, { input: PICTURE }, 'limited');
     await write();
     expect((await errorOf(write())).details).to.equal(
       'limited may send 1 writes a minute; wait for the time in RetryInfo.',
@@ -90,7 +86,7 @@ describe('calls over gRPC', () => {
 
   it('take more of a rate the larger their requests are, and a single one never more than the whole', async () => {
     const write = (service: string, prompt: string) =>
-      unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, grpc.as(service));
+      grpc.call(Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, service);
     const [small, large] = ['x', 'x'.repeat(40 * 1024)];
     SERVICES['by-size'] = { ...LIMITED, name: 'by-size', ratesPerMinute: { writes: 5 } };
     expect((await errorOf(write('by-size', large))).details, 'three of five').to.include('prompt');
@@ -108,7 +104,7 @@ describe('calls over gRPC', () => {
     metadata.set('x-request-id', 'mine-1');
     const input = { ...PICTURE, referenceUploadIds: ['nothing'] };
     const error = await errorOf(
-      unary(grpc.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata),
+      grpc.call(Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata),
     );
     expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({
       field: 'input.reference_upload_ids[0]',
@@ -121,17 +117,10 @@ describe('calls over gRPC', () => {
   it('are logged with the service that made them, and the code they were refused with', async () => {
     const { lines, logger } = keptLog('debug');
     const logged = await GrpcHarness.open({ logger });
-    await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
-    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
-    await errorOf(
-      unary(
-        logged.client,
-        Credits.method.getBalance,
-        {},
-        logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456'),
-      ),
-    );
-    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('revoked')));
+    await logged.call(Credits.method.getBalance, {});
+    await errorOf(logged.call(Credits.method.getBalance, {}, 'reader'));
+    await errorOf(logged.call(Credits.method.getBalance, {}, 'svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456'));
+    await errorOf(logged.call(Credits.method.getBalance, {}, 'revoked'));
     expect(
       lines
         .filter(({ msg }) => msg === 'request')
@@ -151,23 +140,18 @@ describe('calls over gRPC', () => {
     const { accountId } = logged.owner;
     const generationId = await logged.picture('k');
     await logged.picture('k');
-    const get = (id: string) =>
-      unary(logged.client, Generations.method.getGeneration, { generationId: id }, logged.as('all'));
+    const get = (id: string) => logged.call(Generations.method.getGeneration, { generationId: id });
     await get(generationId);
     const nobodys = '0198C0DE-0000-7000-8000-000000000000';
     await errorOf(get(nobodys));
     await errorOf(get('no-id'));
     await errorOf(
-      unary(
-        logged.client,
-        Generations.method.createGeneration,
-        { input: { ...PICTURE, referenceUploadIds: ['x'] }, idempotencyKey: 'other' },
-        logged.as('all'),
-      ),
+      logged.call(Generations.method.createGeneration, {
+        input: { ...PICTURE, referenceUploadIds: ['x'] },
+        idempotencyKey: 'other',
+      }),
     );
-    await errorOf(
-      unary(logged.client, Uploads.method.completeUpload, { uploadId: nobodys, idempotencyKey: 'c' }, logged.as('all')),
-    );
+    await errorOf(logged.call(Uploads.method.completeUpload, { uploadId: nobodys, idempotencyKey: 'c' }));
     const told = lines
       .filter(({ msg }) => msg === 'request')
       .map((line) => [
@@ -191,12 +175,9 @@ describe('calls over gRPC', () => {
   it('are refused as over REST if parameters are nested too deep', async () => {
     const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
     const reasonOf = async (levels: number) => {
-      const asked = unary(
-        grpc.client,
-        Generations.method.estimateGeneration,
-        { input: { ...PICTURE, parameters: nested(levels) } },
-        grpc.as('all'),
-      );
+      const asked = grpc.call(Generations.method.estimateGeneration, {
+        input: { ...PICTURE, parameters: nested(levels) },
+      });
       return detail(await errorOf(asked), ErrorInfoSchema)?.reason;
     };
     expect([await reasonOf(30), await reasonOf(31), await reasonOf(60)]).to.deep.equal([
@@ -210,8 +191,7 @@ describe('calls over gRPC', () => {
     const ids: string[] = [];
     for (const key of ['a', 'b', 'c']) ids.unshift(await grpc.picture(key));
     const list = (pageSize: number, pageToken: string, metadata = grpc.as('reader')) =>
-      unary(
-        grpc.client,
+      grpc.call(
         Generations.method.listGenerations,
         { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } },
         metadata,
@@ -224,11 +204,10 @@ describe('calls over gRPC', () => {
     const other = await newOwner(grpc.harness.context, 'other', 0);
     for (const asked of [list(2, first.nextPageToken, grpc.as('reader', other)), list(2, 'nonsense'), list(-1, '')])
       expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
-    const mask = unary(
-      grpc.client,
+    const mask = grpc.call(
       Generations.method.getGeneration,
       { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } },
-      grpc.as('reader'),
+      'reader',
     );
     expect((await errorOf(mask)).details).to.include('"secret"');
   });
@@ -353,9 +332,9 @@ describe('metrics of the gRPC front', () => {
     const grpc = await GrpcHarness.open({ observer: metrics.grpc });
     await grpc.picture('one');
     const generationId = await grpc.picture('two');
-    await unary(grpc.client, Generations.method.getGeneration, { generationId }, grpc.as('reader'));
-    await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: 'none' }, grpc.as('reader')));
-    await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId }, grpc.as('nobody')));
+    await grpc.call(Generations.method.getGeneration, { generationId }, 'reader');
+    await errorOf(grpc.call(Generations.method.getGeneration, { generationId: 'none' }, 'reader'));
+    await errorOf(grpc.call(Generations.method.getGeneration, { generationId }, 'nobody'));
     const families = parseExposition(await metrics.text());
     const calls = (method: string, code: string) =>
       valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });

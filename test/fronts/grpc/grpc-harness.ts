@@ -1,4 +1,11 @@
-import { create, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
@@ -12,6 +19,7 @@ import {
   type WatchGenerationResponse,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';
@@ -91,6 +99,16 @@ export class GrpcHarness {
     return metadata;
   }
 
+  /** One call by a service, or with these metadata. */
+  call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    as: string | Metadata | undefined = 'all',
+    of?: Partial<Owner>,
+  ): Promise<MessageShape<O>> {
+    return unary(this.client, method, request, as instanceof Metadata ? as : this.as(as, of));
+  }
+
   /** The messages of a watched generation, as they come. */
   watch(generationId: string, metadata: Metadata): AsyncIterable<WatchGenerationResponse> {
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
@@ -108,12 +126,10 @@ export class GrpcHarness {
   }
 
   async picture(key: string): Promise<string> {
-    const { generation } = await unary(
-      this.client,
-      Generations.method.createGeneration,
-      { input: PICTURE, idempotencyKey: key },
-      this.as('all'),
-    );
+    const { generation } = await this.call(Generations.method.createGeneration, {
+      input: PICTURE,
+      idempotencyKey: key,
+    });
     return generation?.generationId ?? '';
   }
 
@@ -131,6 +147,9 @@ export const errorOf = (asked: Promise<unknown>): Promise<ServiceError> =>
     },
     (error: ServiceError) => error,
   );
+
+/** The status and the code of a refusal. */
+export const refusalOf = (error: ServiceError) => [error.code, detail(error, ErrorInfoSchema)?.reason];
 
 export function detail<Desc extends DescMessage>(
   { metadata }: ServiceError,

@@ -84,12 +84,7 @@ export const LIST: Fields = {
   created_before: ['createdBefore', moment],
 };
 
-const USAGE: typeof INPUT = {
-  ...LIST,
-  by: ['by', word(UsageBy)],
-  from: ['from', text],
-  to: ['to', text],
-};
+const USAGE: typeof INPUT = { ...LIST, by: ['by', word(UsageBy)], from: ['from', text], to: ['to', text] };
 
 export const usageRequestOf = (query: JsonObject) =>
   messageOf(USAGE, query) as Omit<GetUsageRequest, '$typeName' | '$unknown'>;

@@ -31,7 +31,6 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { newOwner } from '../../fixtures/memory-stores.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
-import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
 import { frame, openSession, RawCall } from './raw-call.js';
 
@@ -49,7 +48,7 @@ describe('a gRPC server', () => {
       }),
     });
     const error = await errorOf(
-      unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')),
+      grpc.call(Generations.method.getGeneration, { generationId: grpc.owner.appId }, 'reader'),
     );
     expect([
       error.code,
@@ -79,9 +78,7 @@ describe('a gRPC server', () => {
         }),
       }),
     });
-    const asked = errorOf(
-      unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')),
-    );
+    const asked = errorOf(grpc.call(Generations.method.getGeneration, { generationId: grpc.owner.appId }, 'reader'));
     await isReached;
     const closed = grpc.server.close(60_000);
     release();
@@ -122,12 +119,12 @@ describe('a gRPC server', () => {
     const grpc = await GrpcHarness.open();
     for (const name of ['n'.repeat(100_000), '\u{1f3a8}'.repeat(20_000)]) {
       const input = { ...PICTURE, parameters: { [name]: 1, other: '\0' } };
-      const refused = errorOf(unary(grpc.client, Generations.method.estimateGeneration, { input }, grpc.as('all')));
-      const beside = unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
+      const refused = errorOf(grpc.call(Generations.method.estimateGeneration, { input }));
+      const beside = grpc.call(Credits.method.getBalance, {});
       expect(detail(await refused, ErrorInfoSchema)?.reason).to.equal('FIELD_INVALID');
       expect((await beside).availableCredits).to.equal(1_000n);
     }
-    expect((await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'))).currency).to.equal('credits');
+    expect((await grpc.call(Credits.method.getBalance, {})).currency).to.equal('credits');
     await grpc.close();
   });
 
@@ -135,8 +132,7 @@ describe('a gRPC server', () => {
     const grpc = await GrpcHarness.open();
     const metadata = grpc.as('all', {});
     const key = (seconds: bigint, nanos = 0) =>
-      unary(
-        grpc.client,
+      grpc.call(
         Access.method.createApiKey,
         { appId: grpc.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } },
         metadata,
@@ -145,8 +141,7 @@ describe('a gRPC server', () => {
       expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
     expect((await key(253_402_300_799n)).apiKey?.expireTime?.seconds).to.equal(253_402_300_799n);
     const grant = (operationId: string, reason: string) =>
-      unary(
-        grpc.client,
+      grpc.call(
         Credits.method.grantCredits,
         { accountId: grpc.owner.accountId, operationId, credits: 1n, reason },
         metadata,
@@ -182,12 +177,7 @@ describe('a gRPC server', () => {
   it('refuses a message that is too large, whatever its content', async () => {
     const grpc = await GrpcHarness.open();
     const error = await errorOf(
-      unary(
-        grpc.client,
-        Generations.method.createGeneration,
-        { input: { prompt: 'x'.repeat(1 << 20) } },
-        grpc.as('all'),
-      ),
+      grpc.call(Generations.method.createGeneration, { input: { prompt: 'x'.repeat(1 << 20) } }),
     );
     expect(error.code).to.equal(Status.RESOURCE_EXHAUSTED);
     await grpc.close();

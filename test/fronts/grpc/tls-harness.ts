@@ -51,11 +51,7 @@ export class TlsStage {
       const harness = await openServiceHarness();
       const server = openGrpc(
         { host: '127.0.0.1', port: 0, plaintext: false, ...files },
-        {
-          context: harness.context,
-          logger,
-          observer: undefined,
-        },
+        { context: harness.context, logger, observer: undefined },
       );
       return new TlsStage(lines, folder, authority, harness, server, await server.listen('127.0.0.1', 0));
     } catch (error) {
