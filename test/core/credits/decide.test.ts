@@ -99,7 +99,7 @@ describe('decideAccount and AccountDraft', () => {
           expect(BigInt(account.spent)).to.equal(model.spent);
           expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
           expect(
-            [...account.holds.values()].map((hold) => [hold.generationId, BigInt(hold.credits)]),
+            [...account.holds.values()].map(({ generationId, credits }) => [generationId, BigInt(credits)]),
           ).to.have.deep.members([...model.holds]);
         }
       }),

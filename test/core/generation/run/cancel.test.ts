@@ -40,11 +40,7 @@ describe('cancel', () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
     const g = await harness.cancel(generationId);
-    expect([g.status, g.completedAt, g.settledAt]).to.deep.equal([
-      'cancelled',
-      harness.clock.now(),
-      harness.clock.now(),
-    ]);
+    expect(g).to.include({ status: 'cancelled', completedAt: harness.clock.now(), settledAt: harness.clock.now() });
     await CoreWorker.start(harness);
     await harness.clock.advance(100_000);
     expect(harness.provider.submissions).to.have.length(0);

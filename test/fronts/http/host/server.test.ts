@@ -205,11 +205,7 @@ describe('the REST server', () => {
     expect([away.status, away.code, away.headers.get('retry-after')]).to.deep.equal([503, 'SERVICE_UNAVAILABLE', '2']);
     failure = new TypeError('x is undefined');
     const fault = await ask();
-    expect([fault.status, fault.code, fault.message]).to.deep.equal([
-      500,
-      'INTERNAL_ERROR',
-      'Something went wrong on our side.',
-    ]);
+    expect(fault).to.include({ status: 500, code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' });
     expect(JSON.stringify([away.envelope, fault.envelope])).to.not.match(/secret|undefined|mongodb/);
     expect(
       lines.filter((line) => line.includes('x is undefined')),
