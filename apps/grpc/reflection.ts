@@ -1,5 +1,15 @@
-import { type DescFile, type DescService, toBinary } from '@bufbuild/protobuf';
-import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import {
+  type DescriptorProto,
+  type FieldDescriptorProto,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  file_google_protobuf_any,
+  file_google_protobuf_duration,
+  file_google_protobuf_field_mask,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+} from '@bufbuild/protobuf/wkt';
 import type {
   handleBidiStreamingCall,
   Server,
@@ -7,24 +17,34 @@ import type {
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
-import { file_google_rpc_error_details } from './generated/google/rpc/error_details_pb.js';
-import { file_google_rpc_status } from './generated/google/rpc/status_pb.js';
-import { file_grpc_health_v1_health } from './generated/grpc/health/v1/health_pb.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
+const WELL_KNOWN = [
+  file_google_protobuf_any,
+  file_google_protobuf_duration,
+  file_google_protobuf_field_mask,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+];
 
 type Reflection = readonly { readonly service: ServiceDefinition; readonly methods: UntypedServiceImplementation }[];
 
 /**
- * Serves the reflection protocol, by which tools learn the services and their messages without the proto files. Their
- * descriptors are made with the first request: that takes longer than to start the rest of the front.
+ * Serves the reflection protocol, by which tools learn the services and their messages without the proto files. They are
+ * loaded with the first request: to load them takes longer than to start the rest of the front.
  */
-export function addReflection(server: Server, services: readonly DescService[]): void {
+export function addReflection(server: Server): void {
   let reflection: Reflection | undefined;
   reflectionOf([]).forEach(({ service, methods }, index) => {
     const loading = Object.keys(methods).map((name) => [
       name,
       (call: ServerDuplexStream<unknown, unknown>): void => {
-        reflection ??= reflectionOf(descriptorsOf(services));
+        reflection ??= reflectionOf(loadDescriptors());
         const serve = reflection[index]?.methods[name] as handleBidiStreamingCall<unknown, unknown> | undefined;
         serve?.(call);
         boundResponses(call);
@@ -60,16 +80,88 @@ function reflectionOf(files: readonly FileDescriptorProto[]): Reflection {
 }
 
 /**
- * The files of these services, of the health service and of the details of refusals, and what they import.
+ * A descriptor of each file in `proto/`, and of the well-known files that they import. The loader describes one file for
+ * each package, and leaves out what its own clients do not need: Go tools refuse such descriptors. So its messages, enums
+ * and services are put back into their files, and completed as protoc does. Options of files are left out.
  */
-export function descriptorsOf(services: readonly DescService[]): readonly FileDescriptorProto[] {
-  const files = new Set<DescFile>([
-    ...services.map(({ file }) => file),
-    file_grpc_health_v1_health,
-    file_google_rpc_error_details,
-    file_google_rpc_status,
-  ]);
-  // A set also visits what is added meanwhile.
-  for (const { dependencies } of files) for (const file of dependencies) files.add(file);
-  return [...files].map(({ proto }) => proto);
+export function loadDescriptors(): readonly FileDescriptorProto[] {
+  const names = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.proto'));
+  const definitions = Object.values(loadSync([...names], { includeDirs: [FOLDER], keepCase: true }));
+  const [loaded] = definitions.flatMap(({ fileDescriptorProtos }) =>
+    Array.isArray(fileDescriptorProtos) ? [fileDescriptorProtos] : [],
+  );
+  const packages = (loaded ?? []).map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  const types = new Set(packages.flatMap((one) => namesIn(one.package, one.messageType, one.enumType)));
+  for (const one of packages)
+    for (const message of one.messageType) complete(message, `${one.package}.${message.name}`, types);
+  const own = names.map((name) => fileOf(name, packages));
+  return [...own, ...WELL_KNOWN.map(({ proto }) => proto)];
+}
+
+/** The part of a package that a file declares. */
+function fileOf(name: string, packages: readonly FileDescriptorProto[]): FileDescriptorProto {
+  const text = readFileSync(join(FOLDER, name), 'utf8');
+  const whole = packages.find((one) => one.package === /^package (.+);$/m.exec(text)?.[1]);
+  if (whole === undefined) throw new Error(`${name} has no package that was loaded.`);
+  const declared = [...text.matchAll(/^(?:message|enum|service) (\w+)/gm)].map((match) => match[1]);
+  const isOwn = ({ name: type }: { readonly name: string }): boolean => declared.includes(type);
+  return {
+    ...whole,
+    name,
+    dependency: [...text.matchAll(/^import "(.+)";$/gm)].map((match) => match[1] ?? ''),
+    messageType: whole.messageType.filter(isOwn),
+    enumType: whole.enumType.filter(isOwn),
+    service: whole.service.filter(isOwn),
+    options: undefined,
+  };
+}
+
+interface Named {
+  readonly name: string;
+}
+
+function namesIn(scope: string, messages: readonly DescriptorProto[], enums: readonly Named[]): string[] {
+  return [
+    ...enums.map(({ name }) => `${scope}.${name}`),
+    ...messages.flatMap((message) => {
+      const name = `${scope}.${message.name}`;
+      return [name, ...namesIn(name, message.nestedType, message.enumType)];
+    }),
+  ];
+}
+
+function complete(message: DescriptorProto, scope: string, types: Set<string>): void {
+  for (const field of message.field) {
+    const entry = message.nestedType.find(({ name, options }) => options?.mapEntry && name === field.typeName);
+    if (entry !== undefined) {
+      entry.name = `${pascalCase(field.name)}Entry`;
+      field.typeName = entry.name;
+      types.add(`${scope}.${entry.name}`);
+    }
+  }
+  for (const nested of message.nestedType) complete(nested, `${scope}.${nested.name}`, types);
+  for (const field of message.field) {
+    if (field.typeName !== '') field.typeName = fullName(field.typeName, scope, types);
+    if (isSynthetic(message, field)) field.proto3Optional = true;
+    const { name } = field;
+    field.jsonName = name.replace(/_+([a-z0-9]?)/g, (_, letter: string) => letter.toUpperCase());
+    field.options = undefined;
+  }
+}
+
+/** Whether the field is `optional`, which descriptors write as a oneof of its own. */
+function isSynthetic(message: DescriptorProto, field: FieldDescriptorProto): boolean {
+  return message.oneofDecl[field.oneofIndex]?.name === `_${field.name}`;
+}
+
+function pascalCase(name: string): string {
+  return name.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A name as it is used within a scope, as protoc resolves it: the innermost scope that has it. */
+function fullName(name: string, scope: string, types: ReadonlySet<string>): string {
+  if (name.startsWith('.')) return name;
+  for (let outer = scope; outer !== ''; outer = outer.slice(0, Math.max(0, outer.lastIndexOf('.'))))
+    if (types.has(`${outer}.${name}`)) return `.${outer}.${name}`;
+  return `.${name}`;
 }

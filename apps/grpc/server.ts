@@ -75,8 +75,6 @@ const METHODS = [
   ...OPERATIONS_METHODS,
 ] as unknown as readonly ServedMethod[];
 const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
-/** The services of the proto files. */
-export const SERVICES: readonly DescService[] = [...new Set(METHODS.map(({ method }) => method.parent))];
 /** The same limit as over REST. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -129,11 +127,13 @@ export function createGrpcServer({
     ...LIMITS,
     interceptors: [guardCalls({ ...PATHS, callers, clock: context.clock, requestTimeoutMs })],
   });
-  for (const service of SERVICES) server.addService(serviceDefinition(service), implementation(service, parts));
-  const health = new Health(SERVICES.map(({ typeName }) => typeName));
+  const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
+  for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
+  const names = [...services].map(({ typeName }) => typeName);
+  const health = new Health(names);
   health.addTo(server);
   if (isReady !== undefined) health.follow(isReady);
-  addReflection(server, SERVICES);
+  addReflection(server);
   return {
     async listen(host, port) {
       const bound = await listen(server, credentials, host, port);
