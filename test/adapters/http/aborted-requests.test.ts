@@ -1,18 +1,16 @@
 import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { FakeServer, type Fault } from '../../providers/fakes/fake-server.js';
+import { closedAfterEach, deferred, folderForSuite, listening, untilClosed } from '../../fixtures/opened.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
-import { onceReceived, RawServer } from './raw-server.js';
+import { onceReceived, RawServer, turns } from './raw-server.js';
 
 /*
  * Goal: once a call is aborted, nothing more of its request reaches the server, and its connection is closed: also what the operating
@@ -33,12 +31,8 @@ interface WaitingServer {
 }
 
 describe('a request that is aborted', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'darkroom-aborted-'));
-  const opened: { close(): Promise<unknown> }[] = [];
-  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
-    opened.push(one);
-    return one;
-  };
+  const folder = folderForSuite('aborted');
+  const kept = closedAfterEach();
   let authority: Authority;
   let pair: Pair;
   let client: HttpClient;
@@ -51,40 +45,26 @@ describe('a request that is aborted', () => {
     abort = new AbortController();
     client = kept(localClient({ extraCa: [authority.cert.toString()] }));
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
-  after(() => rmSync(folder, { recursive: true }));
 
   const send = (url: string, request: Partial<HttpRequest>) =>
     errorOf(client.request({ method: 'POST', url, signal: abort.signal, ...request }));
 
   async function waitingServer(kind: 'plain' | 'TLS'): Promise<WaitingServer> {
-    let socketOf: (socket: Socket) => void = () => undefined;
-    const accepts = new Promise<Socket>((resolve) => {
-      socketOf = resolve;
-    });
-    const take = (socket: Socket) => {
-      socket.on('error', () => undefined);
-      socketOf(socket.pause());
-    };
+    const accepted = deferred<Socket>();
+    const take = (socket: Socket) => accepted.resolve(socket.on('error', () => undefined).pause());
     const server = kind === 'TLS' ? createTlsServer({ ...pair }, take) : createServer({ pauseOnConnect: true }, take);
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    kept({ close: async () => void server.close() });
+    const { port } = kept(await listening(server));
     return {
-      port: (server.address() as AddressInfo).port,
-      accepted: accepts.then(() => undefined),
+      port,
+      accepted: accepted.promise.then(() => undefined),
       readToEnd: async () => {
-        const socket = await accepts;
+        const socket = await accepted.promise;
         let byteLength = 0;
         socket.on('data', (piece: Buffer) => {
           byteLength += piece.byteLength;
         });
-        const closed = new Promise((resolve) => {
-          socket.once('close', resolve);
-        });
         socket.resume();
-        await closed;
+        await untilClosed(socket);
         return byteLength;
       },
     };
@@ -92,36 +72,27 @@ describe('a request that is aborted', () => {
 
   /** Waits while something still changes within many turns of the event loop. */
   async function settled(look: () => number): Promise<void> {
-    for (let [before, turns] = [-1, 0]; turns < 200; turns += 1) {
-      if (look() !== before) [before, turns] = [look(), 0];
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    for (let [before, unchanged] = [-1, 0]; unchanged < 200; unchanged += 1) {
+      if (look() !== before) [before, unchanged] = [look(), 0];
+      await turns(1);
     }
   }
 
   for (const method of ['POST', 'PUT'] as const) {
     it(`sends nothing of a body of ${method} that was held back until then`, async () => {
       const server = kept(await RawServer.open(() => undefined));
-      let release: () => void = () => undefined;
-      const held = new Promise<void>((resolve) => {
-        release = resolve;
-      });
+      const held = deferred();
       async function* body() {
         yield Buffer.from('first half, ');
-        await held;
+        await held.promise;
         yield Buffer.from('second half');
       }
       const ended = send(server.url, { method, body: { stream: body(), byteSize: 23 } });
       await settled(() => server.received.length);
-      const [connection] = server.connections;
-      const closed = new Promise((resolve) => {
-        connection?.socket.once('close', resolve);
-      });
       abort.abort();
       expect(await ended).to.include({ kind: 'aborted', requestSent: true });
-      release();
-      await closed;
+      held.resolve();
+      await untilClosed(server.connections[0]?.socket);
       await settled(() => server.connections.length);
       expect(server.received).to.include('first half').and.not.include('second');
       expect(server.received.split(`${method} /`)).to.have.length(2);
@@ -197,21 +168,15 @@ describe('a request that is aborted', () => {
       socket.on('data', (piece: Buffer) => requests.push(String(piece)));
       socket.on('error', () => undefined);
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    kept({ close: async () => void server.close() });
+    const { port } = kept(await listening(server));
     // The relay lets the handshake continue once the call has been aborted.
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const held = deferred();
     const relay = kept(
       await RawServer.open(({ socket }) => {
-        const onwards = connect((server.address() as AddressInfo).port, '127.0.0.1');
+        const onwards = connect(port, '127.0.0.1');
         onwards.on('error', () => undefined);
         socket.once('close', () => onwards.destroy());
-        void held.then(() => {
+        void held.promise.then(() => {
           onwards.pipe(socket);
           socket.pipe(onwards);
         });
@@ -220,31 +185,24 @@ describe('a request that is aborted', () => {
     const ended = send(`https://127.0.0.1:${relay.port}/`, { body: 's3cret' });
     await settled(() => relay.received.length);
     expect(relay.received.length, 'the handshake began').to.be.above(0);
-    const [connection] = relay.connections;
-    const closed = new Promise((resolve) => {
-      connection?.socket.once('close', resolve);
-    });
     abort.abort();
     expect(await ended).to.include({ kind: 'aborted', requestSent: false });
-    await closed;
-    release();
+    await untilClosed(relay.connections[0]?.socket);
+    held.resolve();
     await settled(() => requests.length);
     expect([requests, relay.connections.length]).to.deep.equal([[], 1]);
   });
 
   it('reports an aborted request as sent unless none of it can have arrived', async () => {
-    for (let turns = 0; turns < 30; turns += 1) {
+    for (let count = 0; count < 30; count += 1) {
       const server = kept(await RawServer.open(() => undefined));
       abort = new AbortController();
       const ended = send(server.url, { body: 'x'.repeat(100) });
-      for (let turn = 0; turn < turns; turn += 1)
-        await new Promise((resolve) => {
-          setImmediate(resolve);
-        });
+      await turns(count);
       abort.abort();
       const { requestSent } = await ended;
       await settled(() => server.received.length);
-      if (!requestSent) expect(server.received, String(turns)).to.equal('');
+      if (!requestSent) expect(server.received, String(count)).to.equal('');
       for (const { socket } of server.connections) expect(socket.destroyed || socket.readableEnded).to.equal(true);
     }
   });

@@ -7,6 +7,7 @@ import { ListedHosts } from '../../../adapters/http/allow-list.js';
 import { answerAddress, type HttpAnswer } from '../../../adapters/http/http-answer.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
+import { untilClosed } from '../../fixtures/opened.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, localClient, post } from './client.js';
 import { RawServer, turns } from './raw-server.js';
@@ -44,43 +45,22 @@ describe('an address out of an answer', () => {
   });
 
   it('may be https at a listed host', () => {
-    for (const url of [
-      'https://a.example.com/x',
-      'https://b.a.EXAMPLE.com./x',
-      'https://cdn.example.net/x?signature=1',
-      'https://media.example.org:8443/x',
-    ])
+    const below = ['https://a.example.com/x', 'https://b.a.EXAMPLE.com./x', 'https://cdn.example.net/x?signature=1'];
+    for (const url of [...below, 'https://media.example.org:8443/x'])
       expect(answerAddress(url, RULES)).to.include({ isOwnOrigin: false });
   });
 
   it('is refused otherwise, without being repeated', () => {
-    for (const address of [
-      'https://evilexample.com/s3cret',
-      'https://example.com/s3cret',
-      'https://example.com.evil.net/s3cret',
-      'https://a.example.com:8443/s3cret',
-      'https://media.example.org/s3cret',
-      'http://a.example.com/s3cret',
-      'https://10.0.0.5:8188/s3cret',
-      'http://10.0.0.5/s3cret',
-      'http://10.0.0.5:8189/s3cret',
-      '//evil.net/s3cret',
-      '\\\\evil.net\\s3cret',
-      'https:evil.net/s3cret',
-      'http://s3cret@10.0.0.5:8188/',
-      'https://s3cret:s3cret@a.example.com/',
-      'file:///s3cret',
-      'data:text/plain,s3cret',
-      'ftp://a.example.com/s3cret',
+    const others = [
+      'https://evilexample.com/s3cret https://example.com/s3cret https://example.com.evil.net/s3cret',
+      'https://a.example.com:8443/s3cret https://media.example.org/s3cret http://a.example.com/s3cret',
+      'https://10.0.0.5:8188/s3cret http://10.0.0.5/s3cret http://10.0.0.5:8189/s3cret //evil.net/s3cret',
+      '\\\\evil.net\\s3cret https:evil.net/s3cret http://s3cret@10.0.0.5:8188/ https://[s3cret/',
+      'https://s3cret:s3cret@a.example.com/ file:///s3cret data:text/plain,s3cret ftp://a.example.com/s3cret',
       'https://[::1]/s3cret',
-      'https://[s3cret/',
-      `https://a.example.com/${'s3cret'.repeat(2_000)}`,
-      '',
-      null,
-      undefined,
-      7,
-      { url: 's3cret' },
-    ]) {
+    ].flatMap((addresses) => addresses.split(' '));
+    const long = `https://a.example.com/${'s3cret'.repeat(2_000)}`;
+    for (const address of [...others, long, '', null, undefined, 7, { url: 's3cret' }]) {
       const error = refusalOf(address);
       expect([error.kind, error.requestSent], JSON.stringify(address)).to.deep.equal(['bad-answer', true]);
       expect(error.message).to.not.include('s3cret');
@@ -100,19 +80,8 @@ describe('an address out of an answer', () => {
   });
 
   it('needs a list whose entries can be read', () => {
-    for (const entry of [
-      '',
-      '.',
-      '..example.com',
-      '*.example.com',
-      'https://example.com',
-      'example.com/x',
-      'a b',
-      'example.com:0',
-      'example.com:65536',
-      '.127.0.0.1',
-      'u@example.com',
-    ])
+    const names = '. ..example.com *.example.com https://example.com example.com/x example.com:0 example.com:65536';
+    for (const entry of ['', 'a b', ...`${names} .127.0.0.1 u@example.com`.split(' ')])
       expect(() => new ListedHosts([entry]), entry).to.throw(RangeError);
   });
 });
@@ -126,15 +95,9 @@ describe('an address out of an answer', () => {
 describe('an answer that is left', () => {
   let server: RawServer;
   let client: HttpClient;
-  let closed: Promise<unknown>[];
+  const closed = () => Promise.all(server.connections.map(({ socket }) => untilClosed(socket)));
   beforeEach(async () => {
-    closed = [];
     server = await RawServer.open(({ socket }) => {
-      closed.push(
-        new Promise((resolve) => {
-          socket.once('close', resolve);
-        }),
-      );
       socket.once('data', () => Readable.from(endless()).pipe(socket));
     });
     client = localClient({ limits: { maxBodyBytes: 100_000_000 } });
@@ -147,7 +110,7 @@ describe('an answer that is left', () => {
       await reading.next();
       await stalled(server);
       await reading.return?.();
-      await Promise.all(closed);
+      await closed();
     });
 
     it(`closes ${how} when the call is aborted, and breaks off`, async () => {
@@ -157,7 +120,7 @@ describe('an answer that is left', () => {
       await reading.next();
       await stalled(server);
       abort.abort();
-      await Promise.all(closed);
+      await closed();
       expect(await errorOf(rest(reading))).to.have.property('kind', 'aborted');
     });
   }
@@ -179,9 +142,7 @@ async function stalled(server: RawServer): Promise<void> {
   while (unchanged < 100) {
     unchanged = socket.bytesWritten === before && socket.writableLength > 0 ? unchanged + 1 : 0;
     before = socket.bytesWritten;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await turns(1);
   }
 }
 
@@ -412,10 +373,7 @@ async function readLate(send: typeof get, parts: readonly (string | Buffer)[]): 
   try {
     const answer = await send(client, server.url);
     const { socket } = server.connections.at(-1)!;
-    for (let turn = 0; turn < 200 || !socket.writableFinished; turn += 1)
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    for (await turns(200); !socket.writableFinished;) await turns(1);
     let byteLength = 0;
     for await (const piece of answer.body()) byteLength += piece.byteLength;
     return byteLength;

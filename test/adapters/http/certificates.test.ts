@@ -4,17 +4,19 @@
  */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Authority } from '../../fixtures/authority.js';
+import { listening } from '../../fixtures/opened.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, post } from './client.js';
 import { answering, RawServer } from './raw-server.js';
 import { ok, TlsServers } from './tls-servers.js';
 
+const NOT_CONNECTED = { kind: 'not-connected', requestSent: false } as const;
 const TRUSTING_PROGRAM = fileURLToPath(new URL('trusting.js', import.meta.url));
 
 describe('the certificates of outgoing requests', () => {
@@ -39,40 +41,26 @@ describe('the certificates of outgoing requests', () => {
       });
     });
     server.on('connection', (socket: Socket) => sockets.push(socket));
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    tls.keep({ close: async () => void server.close() });
-    return { port: (server.address() as AddressInfo).port, handshakes: () => handshakes };
+    return { port: tls.keep(await listening(server)).port, handshakes: () => handshakes };
   }
 
   it('of a listed authority are trusted, for the names they have', async () => {
     const server = await tls.serving(ok);
     expect(String(await (await get(tls.client(), `https://one.example:${server.port}/`)).bytes())).to.equal('ok');
     expect(String(await (await get(tls.client(), `https://TWO.example.:${server.port}/`)).bytes())).to.equal('ok');
-    expect(await errorOf(post(tls.client(), `https://three.example:${server.port}/`))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
-    });
+    const error = await errorOf(post(tls.client(), `https://three.example:${server.port}/`));
+    expect(error).to.include({ ...NOT_CONNECTED, code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     expect(server.asked).to.have.length(2);
   });
 
   it('of an unknown authority, or out of date, are refused before anything is sent', async () => {
     const server = await tls.serving(ok);
-    expect(await errorOf(post(tls.client({ extraCa: [] }), `https://one.example:${server.port}/`))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-    });
-    const old = await tls.serving(
-      ok,
-      tls.authority.issue({ names: ['DNS:one.example'], usage: 'serverAuth', days: -1 }),
-    );
-    expect(await errorOf(post(tls.client(), `https://one.example:${old.port}/`))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-      code: 'CERT_HAS_EXPIRED',
-    });
+    const distrusting = tls.client({ extraCa: [] });
+    expect(await errorOf(post(distrusting, `https://one.example:${server.port}/`))).to.include(NOT_CONNECTED);
+    const expired = tls.authority.issue({ names: ['DNS:one.example'], usage: 'serverAuth', days: -1 });
+    const old = await tls.serving(ok, expired);
+    const error = await errorOf(post(tls.client(), `https://one.example:${old.port}/`));
+    expect(error).to.include({ ...NOT_CONNECTED, code: 'CERT_HAS_EXPIRED' });
     expect([server.asked, old.asked]).to.deep.equal([[], []]);
   });
 
@@ -84,7 +72,7 @@ describe('the certificates of outgoing requests', () => {
       const error = await errorOf(
         post(tls.client({ extraCa: [], allow: ['one.example'] }), `https://one.example:${server.port}/`),
       );
-      expect(error).to.include({ kind: 'not-connected', requestSent: false });
+      expect(error).to.include(NOT_CONNECTED);
     } finally {
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
@@ -113,7 +101,7 @@ describe('the certificates of outgoing requests', () => {
   it('are not blamed when the connection is reset after the handshake', async () => {
     const server = await resettingAfterHandshake();
     const error = await errorOf(post(tls.client(), `https://one.example:${server.port}/`));
-    expect(error).to.include({ kind: 'not-connected', requestSent: false, code: 'ECONNRESET' });
+    expect(error).to.include({ ...NOT_CONNECTED, code: 'ECONNRESET' });
     expect(server.handshakes()).to.equal(1);
   });
 
@@ -133,10 +121,8 @@ describe('the certificates of outgoing requests', () => {
     expect(await outcomes(tls.authority.certFile, added.certFile)).to.deep.equal([200, 200]);
     expect(await outcomes('', added.certFile)).to.deep.equal(['not-connected', 200]);
     expect(await outcomes(tls.authority.certFile, '')).to.deep.equal([200, 'not-connected']);
-    expect(await outcomes(tls.authority.certFile, join(tls.folder, 'missing.pem'))).to.deep.equal([
-      200,
-      'not-connected',
-    ]);
+    const missing = join(tls.folder, 'missing.pem');
+    expect(await outcomes(tls.authority.certFile, missing)).to.deep.equal([200, 'not-connected']);
   });
 
   it('are verified without any proxy that the environment names', async () => {

@@ -5,6 +5,7 @@ import type { Resolver } from '../../../adapters/http/connections.js';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import { type HttpClient, HttpClient as Client } from '../../../adapters/http/http-client.js';
 import { until } from '../../fixtures/clocks.js';
+import { untilClosed } from '../../fixtures/opened.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
 import { LimitTimers } from './limit-timers.js';
 import { answering, BodyServers, RawServer } from './raw-server.js';
@@ -31,14 +32,12 @@ describe('the limits of an answer', () => {
   openForEachTest();
 
   it('accept a body of exactly the allowed size, and refuse one byte more', async () => {
-    const [fits, exceeds] = [
-      await servers.serving(Buffer.alloc(1_000, 'x')),
-      await servers.serving(Buffer.alloc(1_001, 'x')),
-    ];
+    const fits = await servers.serving(Buffer.alloc(1_000, 'x'));
     expect(await bodyOf(fits.url)).to.have.length(1_000);
-    expect(await errorOf(bodyOf(exceeds.url))).to.include({ kind: 'too-large', requestSent: true });
-    const [chunked] = [await servers.serving(Buffer.alloc(1_001, 'x'), { 'transfer-encoding': 'chunked' })];
-    expect(await errorOf(bodyOf(chunked.url))).to.include({ kind: 'too-large', requestSent: true });
+    for (const headers of [undefined, { 'transfer-encoding': 'chunked' }]) {
+      const { url } = await servers.serving(Buffer.alloc(1_001, 'x'), headers);
+      expect(await errorOf(bodyOf(url))).to.include({ kind: 'too-large', requestSent: true });
+    }
   });
 
   it('end an endless answer', async () => {
@@ -134,18 +133,9 @@ describe('the limits of an answer', () => {
       ['content-length: 500\r\n', async (answer) => answer.discard()],
     ];
     for (const [header, end] of endings) {
-      let closed: () => void = () => undefined;
-      const closes = new Promise<void>((resolve) => {
-        closed = resolve;
-      });
-      const server = servers.keep(
-        await RawServer.open((connection) => {
-          connection.socket.once('close', closed);
-          answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)(connection);
-        }),
-      );
+      const server = servers.keep(await RawServer.open(answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)));
       await end(await get(client, server.url));
-      await closes;
+      await untilClosed(server.connections[0]?.socket);
     }
   });
 
@@ -170,11 +160,7 @@ describe('the limits of an answer', () => {
     expect(taken).to.deep.equal(['x'.repeat(500)]);
     expect(hasLeft, 'it was left before 50 other calls ended').to.equal(true);
     await leaving;
-    const [connection] = server.connections;
-    if (connection?.socket.closed === false)
-      await new Promise<void>((resolve) => {
-        connection.socket.once('close', () => resolve());
-      });
+    await untilClosed(server.connections[0]?.socket);
   });
 
   it('refuse headers that are too large', async () => {
@@ -183,10 +169,8 @@ describe('the limits of an answer', () => {
       const server = servers.keep(
         await RawServer.open(answering(`HTTP/1.1 200 OK\r\n${headers}content-length: 0\r\n\r\n`)),
       );
-      expect(await errorOf(get(large, server.url)), headers.slice(0, 4)).to.include({
-        kind: 'too-large',
-        requestSent: true,
-      });
+      const error = await errorOf(get(large, server.url));
+      expect(error, headers.slice(0, 4)).to.include({ kind: 'too-large', requestSent: true });
     }
   });
 
@@ -204,42 +188,35 @@ describe('the limits of an answer', () => {
   });
 
   it('read JSON whatever type it declares, and with what servers write around it', async () => {
-    for (const type of [
+    const types = [
       'application/x-ndjson',
       'application/octet-stream',
       'text/plain; charset=utf-8',
       'text/html',
       'json',
-    ])
+    ];
+    const python = '{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN -Infinity \\" NaN"}';
+    for (const type of types)
       for (const [body, expected] of [
         ['{"id":"a"}\n', { id: 'a' }],
         ['\ufeff{"id":"a"}', { id: 'a' }],
         [' \r\n\t {"id":"a"} ', { id: 'a' }],
         [' \n\ufeff{"id":"a"}', { id: 'a' }],
         ['[null,{"a":1}]', [null, { a: 1 }]],
-        [
-          '{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN -Infinity \\" NaN"}',
-          { a: null, b: [null, null], c: 'NaN -Infinity " NaN' },
-        ],
+        [python, { a: null, b: [null, null], c: 'NaN -Infinity " NaN' }],
         ['NaN', null],
       ] as const) {
-        const server = await servers.serving(Buffer.from(body), { 'content-type': type });
-        expect(await (await get(client, server.url)).json(), `${type}: ${body}`).to.deep.equal(expected);
-        const again = await get(client, (await servers.serving(Buffer.from(body), { 'content-type': type })).url);
-        expect(await again.requiredShortJson(1_000), `${type}: ${body}`).to.deep.equal(expected);
+        const { url } = await servers.serving(Buffer.from(body), { 'content-type': type });
+        expect(await (await get(client, url)).json(), `${type}: ${body}`).to.deep.equal(expected);
+        const short = await (await get(client, url)).requiredShortJson(1_000);
+        expect(short, `${type}: ${body}`).to.deep.equal(expected);
       }
   });
 
   it('refuse what is not JSON under any type, and repeat none of it', async () => {
+    const texts = ['<html>s3cret</html>', '  <p>s3cret', 's3cret'];
     for (const type of ['application/json', 'text/html', 'application/octet-stream'])
-      for (const body of [
-        '<html>s3cret</html>',
-        '  <p>s3cret',
-        's3cret',
-        '{"s3cret":nan}',
-        '{"s3cret":NaNs}',
-        '{"a":1}{"s3cret":1}',
-      ]) {
+      for (const body of [...texts, '{"s3cret":nan}', '{"s3cret":NaNs}', '{"a":1}{"s3cret":1}']) {
         const server = await servers.serving(Buffer.from(body), { 'content-type': type });
         const error = await errorOf((await get(client, server.url)).json());
         expect(error, body).to.include({ kind: 'bad-answer', requestSent: true });
@@ -267,12 +244,8 @@ describe('the limits of an answer', () => {
   });
 
   it('must be numbers above zero', () => {
-    for (const limits of [
-      { maxBodyBytes: 0 },
-      { totalTimeoutMs: -1 },
-      { idleTimeoutMs: Number.NaN },
-      { connectTimeoutMs: 2 ** 31 },
-    ])
+    const notNumbers = [{ idleTimeoutMs: Number.NaN }, { connectTimeoutMs: 2 ** 31 }];
+    for (const limits of [{ maxBodyBytes: 0 }, { totalTimeoutMs: -1 }, ...notNumbers])
       expect(() => new Client({ limits })).to.throw(RangeError);
   });
 });
@@ -312,6 +285,17 @@ class Received {
 describe('the time limits of a call', () => {
   openForEachTest();
 
+  let timers: LimitTimers | undefined;
+  afterEach(() => timers?.restore());
+
+  /** A server that counts what it receives, while the time of the limits passes only as the test says. */
+  async function timed() {
+    const [received, own] = [new Received(), LimitTimers.replace(LIMIT_MS)];
+    timers = own;
+    const url = await servers.listening(createServer((request, response) => received.all(request, response)));
+    return { url, received, timers: own, limits: { headersTimeoutMs: LIMIT_MS } };
+  }
+
   it('end the wait for a name, with nothing sent', async () => {
     const named = servers.keep(localClient({ resolve: never }));
     const error = await errorOf(post(named, 'https://some.name/', { limits: { connectTimeoutMs: 20 } }));
@@ -341,11 +325,8 @@ describe('the time limits of a call', () => {
     const only = servers.keep(localClient({ maxConnectionsPerOrigin: 1 }));
     const server = servers.keep(await RawServer.open(() => undefined));
     const first = errorOf(post(only, server.url, { limits: { headersTimeoutMs: 500 } }));
-    expect(await errorOf(post(only, server.url, { limits: { connectTimeoutMs: 20 } }))).to.include({
-      kind: 'timed-out',
-      phase: 'connect',
-      requestSent: false,
-    });
+    const waiting = await errorOf(post(only, server.url, { limits: { connectTimeoutMs: 20 } }));
+    expect(waiting).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
     expect(await first).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
     expect(server.received.split('POST /').length - 1, 'the one that waited never came').to.equal(1);
   });
@@ -378,71 +359,46 @@ describe('the time limits of a call', () => {
   });
 
   it('do not count the time that a long body is on its way, while it moves', async () => {
-    const timers = LimitTimers.replace(LIMIT_MS);
-    try {
-      const received = new Received();
-      const url = await servers.listening(createServer((request, response) => received.all(request, response)));
-      async function* slow(): AsyncGenerator<Uint8Array> {
-        for (let count = 1; count <= 20; count += 1) {
-          yield Buffer.alloc(1_000, 'x');
-          await received.until(count * 1_000);
-          timers.advance(0.75 * LIMIT_MS);
-        }
+    const { url, received, timers: own, limits } = await timed();
+    async function* slow(): AsyncGenerator<Uint8Array> {
+      for (let count = 1; count <= 20; count += 1) {
+        yield Buffer.alloc(1_000, 'x');
+        await received.until(count * 1_000);
+        own.advance(0.75 * LIMIT_MS);
       }
-      const body = { stream: slow(), byteSize: 20_000 };
-      const answer = await post(client, url, { body, limits: { headersTimeoutMs: LIMIT_MS } });
-      expect(String(await answer.bytes())).to.equal('ok');
-      expect(timers.nowMs, 'the body took far longer').to.equal(15 * LIMIT_MS);
-    } finally {
-      timers.restore();
     }
+    const answer = await post(client, url, { body: { stream: slow(), byteSize: 20_000 }, limits });
+    expect(String(await answer.bytes())).to.equal('ok');
+    expect(own.nowMs, 'the body took far longer').to.equal(15 * LIMIT_MS);
   });
 
   it('count the time in which a long body does not move', async () => {
-    const timers = LimitTimers.replace(LIMIT_MS);
-    try {
-      const received = new Received();
-      const url = await servers.listening(createServer((request, response) => received.all(request, response)));
-      async function* stopping(): AsyncGenerator<Uint8Array> {
+    const { url, received, timers: own, limits } = await timed();
+    async function* stopping(): AsyncGenerator<Uint8Array> {
+      for (const count of [1, 2]) {
         yield Buffer.alloc(1_000, 'x');
-        await received.until(1_000);
-        timers.advance(0.75 * LIMIT_MS);
-        yield Buffer.alloc(1_000, 'x');
-        await received.until(2_000);
-        timers.advance(0.75 * LIMIT_MS);
-        timers.advance(0.25 * LIMIT_MS);
-        await never();
+        await received.until(count * 1_000);
+        own.advance(0.75 * LIMIT_MS);
       }
-      const body = { stream: stopping(), byteSize: 20_000 };
-      const error = await errorOf(post(client, url, { body, limits: { headersTimeoutMs: LIMIT_MS } }));
-      expect(error).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
-    } finally {
-      timers.restore();
+      own.advance(0.25 * LIMIT_MS);
+      await never();
     }
+    const error = await errorOf(post(client, url, { body: { stream: stopping(), byteSize: 20_000 }, limits }));
+    expect(error).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
   });
 
   it('begin anew with each piece of a body that is in memory', async () => {
-    const timers = LimitTimers.replace(LIMIT_MS);
-    try {
-      const received = new Received();
-      const url = await servers.listening(createServer((request, response) => received.all(request, response)));
-      const body = Buffer.alloc(8 * MIB, 'x');
-      const answer = await post(client, url, { body, limits: { headersTimeoutMs: LIMIT_MS } });
-      expect(String(await answer.bytes())).to.equal('ok');
-      const pieces = body.byteLength / (64 * 1024);
-      expect(timers.begun, 'once for the request, and for each piece').to.equal(1 + pieces);
-    } finally {
-      timers.restore();
-    }
+    const { url, timers: own, limits } = await timed();
+    const body = Buffer.alloc(8 * MIB, 'x');
+    const answer = await post(client, url, { body, limits });
+    expect(String(await answer.bytes())).to.equal('ok');
+    const pieces = body.byteLength / (64 * 1024);
+    expect(own.begun, 'once for the request, and for each piece').to.equal(1 + pieces);
   });
 
   it('end the wait for an answer', async () => {
-    for (const begin of [
-      '',
-      'HTTP/1.1 200',
-      'HTTP/1.1 103 Early Hints\r\n\r\n',
-      'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n',
-    ]) {
+    const early = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+    for (const begin of ['', 'HTTP/1.1 200', early, 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n']) {
       const server = servers.keep(
         await RawServer.open(({ socket }) => void socket.once('data', () => socket.write(begin))),
       );

@@ -8,6 +8,7 @@ import {
   outcomeOfFailure,
   type SubmissionContract,
 } from '../../../adapters/http/submission-outcome.js';
+import { closedAfterEach, deferred, untilClosed } from '../../fixtures/opened.js';
 import { errorOf, get, localClient, post } from './client.js';
 import { answering, type Connection, onceReceived, RawServer } from './raw-server.js';
 
@@ -21,107 +22,62 @@ import { answering, type Connection, onceReceived, RawServer } from './raw-serve
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 const BODY = '{"prompt":"a lighthouse"}';
 
-interface Break {
-  readonly name: string;
-  readonly on: (connection: Connection) => void;
-  readonly kind: HttpErrorKind;
-  /** Whether the failure comes with the body: the headers came. */
-  readonly inBody?: boolean;
-}
-
 const reset = ({ socket }: Connection) => void socket.resetAndDestroy();
 const answerThen = (answer: string, then: (connection: Connection) => void) => (connection: Connection) =>
   onceReceived(connection, BODY, () => {
     connection.socket.write(answer, () => then(connection));
   });
 
-/** Ways in which a server can break a connection once a request is on its way. */
-const BREAKS: readonly Break[] = [
-  {
-    name: 'resets as soon as the headers have come',
-    on: (c) => onceReceived(c, '\r\n\r\n', () => reset(c)),
-    kind: 'unknown-outcome',
-  },
-  { name: 'resets after the whole request', on: (c) => onceReceived(c, BODY, () => reset(c)), kind: 'unknown-outcome' },
-  {
-    name: 'closes after the whole request',
-    on: (c) => onceReceived(c, BODY, () => c.socket.end()),
-    kind: 'unknown-outcome',
-  },
-  { name: 'resets within the status line', on: answerThen('HTTP/1.1 20', reset), kind: 'unknown-outcome' },
-  {
-    name: 'closes within the headers',
-    on: answerThen('HTTP/1.1 200 OK\r\ncontent-le', ({ socket }) => socket.end()),
-    kind: 'unknown-outcome',
-  },
-  {
-    name: 'closes after an answer of 103 alone',
-    on: answerThen('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ({ socket }) => socket.end()),
-    kind: 'unknown-outcome',
-  },
-  {
-    name: 'closes after an answer of 100 alone',
-    on: answerThen('HTTP/1.1 100 Continue\r\n\r\n', ({ socket }) => socket.end()),
-    kind: 'unknown-outcome',
-  },
-  {
-    name: 'closes within a body of known length',
-    on: answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) => socket.end()),
-    kind: 'unknown-outcome',
-    inBody: true,
-  },
-  {
-    name: 'closes within a body of known length, after which it would have closed',
-    on: answerThen('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) =>
-      socket.end(),
-    ),
-    kind: 'unknown-outcome',
-    inBody: true,
-  },
-  {
-    name: 'closes within a chunk',
-    on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\na\r\n12345', ({ socket }) => socket.end()),
-    kind: 'unknown-outcome',
-    inBody: true,
-  },
-  {
-    name: 'closes before the last chunk',
-    on: answerThen(
-      'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n12345\r\n',
-      ({ socket }) => socket.end(),
-    ),
-    kind: 'unknown-outcome',
-    inBody: true,
-  },
-  {
-    name: 'answers something else than HTTP',
-    on: answerThen('SSH-2.0-OpenSSH_9.2\r\n\r\n', () => undefined),
-    kind: 'bad-answer',
-  },
-  {
-    name: 'answers with a broken chunk',
-    on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', () => undefined),
-    kind: 'bad-answer',
-    inBody: true,
-  },
+const end = ({ socket }: Connection) => void socket.end();
+const nothing = () => undefined;
+const HTTP_OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = 'transfer-encoding: chunked\r\n\r\n';
+
+/** What a server does once a request is on its way. */
+type Behaviours = Readonly<Record<string, (connection: Connection) => void>>;
+
+/** Ways in which a server can break a connection. */
+const BREAKS: Behaviours = {
+  'resets as soon as the headers have come': (c) => onceReceived(c, '\r\n\r\n', () => reset(c)),
+  'resets after the whole request': (c) => onceReceived(c, BODY, () => reset(c)),
+  'closes after the whole request': (c) => onceReceived(c, BODY, () => end(c)),
+  'resets within the status line': answerThen('HTTP/1.1 20', reset),
+  'closes within the headers': answerThen(`${HTTP_OK}content-le`, end),
+  'closes after an answer of 103 alone': answerThen('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', end),
+  'closes after an answer of 100 alone': answerThen('HTTP/1.1 100 Continue\r\n\r\n', end),
+};
+
+/** The same after the headers of an answer, which come. */
+const BREAKS_IN_BODY: Behaviours = {
+  'closes within a body of known length': answerThen(`${HTTP_OK}content-length: 10\r\n\r\n12345`, end),
+  'closes within a body of known length, after which it would have closed': answerThen(
+    `${HTTP_OK}connection: close\r\ncontent-length: 10\r\n\r\n12345`,
+    end,
+  ),
+  'closes within a chunk': answerThen(`${HTTP_OK}${CHUNKED}a\r\n12345`, end),
+  'closes before the last chunk': answerThen(`${HTTP_OK}connection: close\r\n${CHUNKED}5\r\n12345\r\n`, end),
+};
+
+const ENDS: readonly (readonly [on: Behaviours, kind: HttpErrorKind, inBody: boolean])[] = [
+  [BREAKS, 'unknown-outcome', false],
+  [BREAKS_IN_BODY, 'unknown-outcome', true],
+  [{ 'answers something else than HTTP': answerThen('SSH-2.0-OpenSSH_9.2\r\n\r\n', nothing) }, 'bad-answer', false],
+  [{ 'answers with a broken chunk': answerThen(`${HTTP_OK}${CHUNKED}xyz\r\n`, nothing) }, 'bad-answer', true],
 ];
 
 describe('the outcome of a request', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
-    opened.push(one);
-    return one;
-  };
+  const kept = closedAfterEach();
   let client: HttpClient;
   beforeEach(() => {
     client = kept(localClient());
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
   const failed = async (work: ReturnType<typeof post>): Promise<HttpError> =>
     errorOf(work.then((answer) => answer.bytes()));
 
-  for (const { name, on, kind, inBody = false } of BREAKS) {
+  for (const [name, on, kind, inBody] of ENDS.flatMap(([behaviours, ...about]) =>
+    Object.entries(behaviours).map(([name, on]) => [name, on, ...about] as const),
+  )) {
     it(`is ${kind} when the server ${name}`, async () => {
       const server = kept(await RawServer.open(on));
       const answer = post(client, server.url);
@@ -183,45 +139,30 @@ describe('the outcome of a request', () => {
     expect(error.message).to.not.include('s3cret');
   });
 
+  const NOT_CONNECTED = { kind: 'not-connected', requestSent: false } as const;
+
   it('is not-connected when nothing listens', async () => {
     const server = await RawServer.open(() => undefined);
     const { url } = server;
     await server.close();
-    expect(await failed(post(client, url))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-      code: 'ECONNREFUSED',
-    });
-    expect(await failed(post(client, url, { onOwnConnection: false }))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-    });
+    expect(await failed(post(client, url))).to.include({ ...NOT_CONNECTED, code: 'ECONNREFUSED' });
+    expect(await failed(post(client, url, { onOwnConnection: false }))).to.include(NOT_CONNECTED);
   });
 
   it('is not-connected when the name has no address', async () => {
+    const unanswered = Object.assign(new Error('no answer from dns'), { code: 'EAI_AGAIN' });
     for (const [code, resolve] of [
       ['ENOTFOUND', async () => []],
-      [
-        'EAI_AGAIN',
-        async () => {
-          throw Object.assign(new Error('no answer from dns'), { code: 'EAI_AGAIN' });
-        },
-      ],
+      ['EAI_AGAIN', () => Promise.reject(unanswered)],
     ] as const) {
       const named = kept(localClient({ resolve }));
-      expect(await failed(post(named, 'https://nothing.example/'))).to.include({
-        kind: 'not-connected',
-        requestSent: false,
-        code,
-      });
+      const error = await failed(post(named, 'https://nothing.example/'));
+      expect(error).to.include({ ...NOT_CONNECTED, code });
     }
   });
 
   it('is not-connected when the system resolves no such name', async () => {
-    expect(await failed(post(client, 'https://nothing.invalid/'))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-    });
+    expect(await failed(post(client, 'https://nothing.invalid/'))).to.include(NOT_CONNECTED);
   });
 
   it('is not-connected for a request that waits while the connection it waits for breaks', async () => {
@@ -240,25 +181,16 @@ describe('the outcome of a request', () => {
 
   it('is aborted, and not sent, when the call is aborted before', async () => {
     const server = kept(await RawServer.open(answering(OK)));
-    expect(await failed(post(client, server.url, { signal: AbortSignal.abort() }))).to.include({
-      kind: 'aborted',
-      requestSent: false,
-    });
-    let found: (value: { address: string; family: number }[]) => void = () => undefined;
-    const named = kept(
-      localClient({
-        resolve: () =>
-          new Promise((resolve) => {
-            found = resolve;
-          }),
-      }),
-    );
+    const notSent = { kind: 'aborted', requestSent: false };
+    expect(await failed(post(client, server.url, { signal: AbortSignal.abort() }))).to.include(notSent);
+    const found = deferred<{ address: string; family: number }[]>();
+    const named = kept(localClient({ resolve: () => found.promise }));
     const abort = new AbortController();
     const answer = failed(post(named, `http://some.name:${server.port}/`, { signal: abort.signal }));
     await Promise.resolve();
     abort.abort();
-    expect(await answer).to.include({ kind: 'aborted', requestSent: false });
-    found([{ address: '127.0.0.1', family: 4 }]);
+    expect(await answer).to.include(notSent);
+    found.resolve([{ address: '127.0.0.1', family: 4 }]);
     await (await get(client, server.url)).bytes();
     expect(server.received, 'the aborted request never came').to.not.include('POST');
   });
@@ -266,23 +198,14 @@ describe('the outcome of a request', () => {
   it('is aborted, and sent, when the call is aborted while it is answered', async () => {
     const abort = new AbortController();
     const server = kept(await RawServer.open((connection) => onceReceived(connection, BODY, () => abort.abort())));
-    expect(await failed(post(client, server.url, { signal: abort.signal }))).to.include({
-      kind: 'aborted',
-      requestSent: true,
-    });
+    const error = await failed(post(client, server.url, { signal: abort.signal }));
+    expect(error).to.include({ kind: 'aborted', requestSent: true });
   });
 
   it("is aborted, and sent, when the call is aborted within the answer's body, and the connection is closed", async () => {
     const abort = new AbortController();
-    let closed: () => void = () => undefined;
-    const closes = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
     const server = kept(
-      await RawServer.open((connection) => {
-        connection.socket.once('close', closed);
-        answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', () => undefined)(connection);
-      }),
+      await RawServer.open(answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', nothing)),
     );
     const answer = await post(client, server.url, { signal: abort.signal });
     const pieces: string[] = [];
@@ -295,7 +218,7 @@ describe('the outcome of a request', () => {
       })(),
     );
     expect([error.kind, error.requestSent, pieces]).to.deep.equal(['aborted', true, ['12345']]);
-    await closes;
+    await untilClosed(server.connections[0]?.socket);
   });
 
   it('is aborted when the client is closed, and what comes after is not sent', async () => {
@@ -408,36 +331,26 @@ describe('the outcome of a submission', () => {
 
   it('is a lack of capacity for 429, with the wait that the server asks for', () => {
     const waitOf = (retryAfter: string, date?: string) => {
-      const outcome = outcomeOfAnswer(
-        { status: 429, retryAfter, ...(date === undefined ? {} : { date }), body: json({}) },
-        {},
-        NOW,
-      );
+      const dated = date === undefined ? {} : { date };
+      const outcome = outcomeOfAnswer({ status: 429, retryAfter, ...dated, body: json({}) }, {}, NOW);
       expect(outcome).to.include({ outcome: 'refused', because: 'capacity' });
       return typeof outcome === 'object' ? outcome.retryAfterMs : undefined;
     };
     expect(outcomeOf(429)).to.deep.equal({ outcome: 'refused', because: 'capacity', status: 429, body: {} });
-    expect(waitOf('30')).to.equal(30_000);
-    expect(waitOf(' 0 ')).to.equal(0);
-    expect(waitOf('1.25')).to.equal(1_250);
-    expect(waitOf('Mon, 23 Nov 2026 12:01:00 GMT')).to.equal(60_000);
-    expect(
-      waitOf('Mon, 23 Nov 2026 15:01:00 GMT', 'Mon, 23 Nov 2026 15:00:00 GMT'),
-      'by the clock of the server',
-    ).to.equal(60_000);
-    expect(waitOf('Mon, 23 Nov 2026 12:01:00 GMT', 'yesterday'), 'a date that is none').to.equal(60_000);
-    for (const absurd of [
-      '',
-      '-1',
-      '1e3',
-      '0x10',
-      'soon',
-      '99999999999',
-      '2592001',
-      'Mon, 23 Nov 2026 11:59:59 GMT',
-      'Mon, 23 Nov 2126 12:00:00 GMT',
-      'Sun Nov  6 08:49:37 2026',
-    ])
+    for (const [retryAfter, date, waitMs] of [
+      ['30', undefined, 30_000],
+      [' 0 ', undefined, 0],
+      ['1.25', undefined, 1_250],
+      ['Mon, 23 Nov 2026 12:01:00 GMT', undefined, 60_000],
+      // By the clock of the server.
+      ['Mon, 23 Nov 2026 15:01:00 GMT', 'Mon, 23 Nov 2026 15:00:00 GMT', 60_000],
+      ['Mon, 23 Nov 2026 12:01:00 GMT', 'yesterday', 60_000],
+    ] as const)
+      expect(waitOf(retryAfter, date), retryAfter).to.equal(waitMs);
+    const past = 'Mon, 23 Nov 2026 11:59:59 GMT';
+    const farAway = 'Mon, 23 Nov 2126 12:00:00 GMT';
+    const numbers = ['', '-1', '1e3', '0x10', 'soon', '99999999999', '2592001'];
+    for (const absurd of [...numbers, past, farAway, 'Sun Nov  6 08:49:37 2026'])
       expect(waitOf(absurd), absurd).to.equal(undefined);
     expect(outcomeOfAnswer({ status: 400, retryAfter: '30', body: json({}) }, {}, NOW)).to.not.have.property(
       'retryAfterMs',
@@ -467,29 +380,16 @@ describe('the outcome of a submission', () => {
   });
 
   describe('after a failure', () => {
-    const KINDS: readonly HttpErrorKind[] = [
-      'refused-address',
-      'not-connected',
-      'unknown-outcome',
-      'too-large',
-      'timed-out',
-      'aborted',
-      'bad-answer',
-    ];
+    const AFTER: readonly HttpErrorKind[] = ['unknown-outcome', 'too-large', 'timed-out', 'bad-answer'];
+    const KINDS = [...AFTER, 'refused-address', 'not-connected', 'aborted'] as const;
 
-    it('is unreachable if no byte was sent, except for a call that was aborted', () => {
-      for (const kind of KINDS) {
-        const error = new HttpError(kind, 'It failed.', { requestSent: false });
-        if (kind === 'aborted') expect(() => outcomeOfFailure(error)).to.throw(error);
-        else expect(outcomeOfFailure(error)).to.deep.equal({ outcome: 'refused', because: 'unreachable' });
-      }
-    });
-
-    it('is unknown if any byte was sent', () => {
-      for (const kind of KINDS) {
-        const error = new HttpError(kind, 'It failed.', { requestSent: true });
-        expect(() => outcomeOfFailure(error)).to.throw(error);
-      }
-    });
+    for (const requestSent of [false, true])
+      it(`is ${requestSent ? 'unknown if any' : 'unreachable if no'} byte was sent, and thrown for an aborted call`, () => {
+        for (const kind of KINDS) {
+          const error = new HttpError(kind, 'It failed.', { requestSent });
+          if (requestSent || kind === 'aborted') expect(() => outcomeOfFailure(error), kind).to.throw(error);
+          else expect(outcomeOfFailure(error), kind).to.deep.equal({ outcome: 'refused', because: 'unreachable' });
+        }
+      });
   });
 });

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { type Closing, type Listening, listening } from '../../fixtures/opened.js';
 
 export interface Connection {
   readonly socket: Socket;
@@ -13,37 +14,32 @@ export interface Connection {
  */
 export class RawServer {
   readonly connections: Connection[] = [];
-  private readonly sockets = new Set<Socket>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(private readonly listening: Listening) {}
 
   static async open(
     onConnection: (connection: Connection, index: number) => void,
     host = '127.0.0.1',
   ): Promise<RawServer> {
     const server = createServer({ allowHalfOpen: false });
-    const raw = new RawServer(server);
+    const raw = new RawServer(await listening(server, host));
     server.on('connection', (socket) => {
       const pieces: Buffer[] = [];
       const connection = { socket, received: () => Buffer.concat(pieces).toString('latin1') };
       socket.on('data', (piece) => pieces.push(piece));
       socket.on('error', () => undefined);
-      raw.sockets.add(socket);
       raw.connections.push(connection);
       onConnection(connection, raw.connections.length - 1);
-    });
-    await new Promise<void>((resolve) => {
-      server.listen(0, host, resolve);
     });
     return raw;
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return this.listening.port;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return this.listening.url;
   }
 
   /** The text received on all connections, in the order of the connections. */
@@ -51,11 +47,8 @@ export class RawServer {
     return this.connections.map(({ received }) => received()).join('');
   }
 
-  async close(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    await new Promise((resolve) => {
-      this.server.close(resolve);
-    });
+  close(): Promise<unknown> {
+    return this.listening.close();
   }
 }
 
@@ -82,10 +75,6 @@ export function onceReceived({ socket, received }: Connection, text: string, the
   look();
 }
 
-interface Closing {
-  close(): Promise<unknown>;
-}
-
 /** Servers on the loopback that answer everything with one body, and other resources that a test opens. */
 export class BodyServers {
   private readonly opened: Closing[] = [];
@@ -98,16 +87,7 @@ export class BodyServers {
 
   /** The address of a server, which is closed after the test. */
   async listening(server: HttpServer): Promise<string> {
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    this.keep({
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    return `${this.keep(await listening(server)).url}/`;
   }
 
   /** A server that answers everything with this body; it counts the bytes that it could send of an endless one. */

@@ -5,7 +5,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import {
   Base64File,
@@ -14,6 +13,8 @@ import {
   jsonRequest,
   type SizedRequest,
 } from '../../../adapters/http/http-request.js';
+import { collected, inPieces } from '../../fixtures/byte-streams.js';
+import { type Listening, listening } from '../../fixtures/opened.js';
 import { errorOf, localClient, post } from './client.js';
 
 interface Received {
@@ -25,35 +26,21 @@ function fileOf(
   bytes: Uint8Array,
   { size = bytes.byteLength, pieceBytes = 7, mediaType = 'image/png' } = {},
 ): BodyFile {
-  return {
-    mediaType,
-    byteSize: size,
-    async open() {
-      return pieces(bytes, pieceBytes);
-    },
-  };
+  return { mediaType, byteSize: size, open: async () => inPieces(bytes, pieceBytes) };
 }
 
-async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
-}
-
-async function bodyOf({ body }: SizedRequest): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  for await (const piece of body.stream) all.push(piece);
-  return Buffer.concat(all);
-}
+const bodyOf = async ({ body }: SizedRequest): Promise<Buffer> => Buffer.from(await collected(body.stream));
 
 /** Text of whole characters: half a surrogate pair cannot be sent. */
 const text = fc.string({ unit: 'grapheme' });
 
 describe('the body of a request with files', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
+  let server: Listening;
   let client: HttpClient;
   let url: string;
   let received: Received[];
   before(async () => {
-    const server = createServer((request, response) => {
+    const answering = createServer((request, response) => {
       const all: Buffer[] = [];
       request.on('data', (piece: Buffer) => all.push(piece));
       request.on('end', () => {
@@ -61,22 +48,14 @@ describe('the body of a request with files', () => {
         response.end('ok');
       });
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server = await listening(answering);
+    ({ url } = server);
     client = localClient();
-    opened.push(client, {
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
   });
   beforeEach(() => {
     received = [];
   });
-  after(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  after(() => Promise.all([client.close(), server.close()]));
 
   const bytes = Buffer.from('a picture, of a kind');
 

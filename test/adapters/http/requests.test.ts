@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { type SubmissionContract, submit } from '../../../adapters/http/submission-outcome.js';
+import { closedAfterEach, listening } from '../../fixtures/opened.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
-import { answering, type Connection, onceReceived, RawServer } from './raw-server.js';
+import { answering, type Connection, onceReceived, RawServer, turns } from './raw-server.js';
 import { ok, TlsServers, to } from './tls-servers.js';
 
 /*
@@ -23,7 +23,7 @@ interface Received {
 }
 
 describe('an outgoing request', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
+  const kept = closedAfterEach();
   let client: HttpClient;
   let url: string;
   let received: Received[];
@@ -52,19 +52,9 @@ describe('an outgoing request', () => {
       live.add(socket);
       socket.once('close', () => live.delete(socket));
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    client = localClient({ maxConnectionsPerOrigin: 2 });
-    opened.push(client, {
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
+    ({ url } = kept(await listening(server)));
+    client = kept(localClient({ maxConnectionsPerOrigin: 2 }));
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
   const sent = async (request: Partial<HttpRequest>) => {
     await (await client.request({ method: 'GET', url, signal: new AbortController().signal, ...request })).bytes();
@@ -108,8 +98,7 @@ describe('an outgoing request', () => {
   });
 
   it('leaves the connections of others alone when its declared length is invalid', async () => {
-    const only = localClient({ maxConnectionsPerOrigin: 1 });
-    opened.push(only);
+    const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
     const body = { stream: textStream('text'), byteSize: 1.5 };
     expect(await errorOf(get(only, url, { method: 'PUT', body }))).to.include({ requestSent: false });
     await (await get(only, url)).bytes();
@@ -117,29 +106,21 @@ describe('an outgoing request', () => {
   });
 
   it('uses a new connection for POST and PATCH, and a kept one for other methods', async () => {
-    await sent({});
-    await sent({ method: 'POST', body: '{}' });
-    await sent({ method: 'PATCH', body: '{}' });
-    await sent({});
-    await sent({ method: 'DELETE' });
-    await sent({ onOwnConnection: true });
-    await sent({ method: 'POST', body: '{}', onOwnConnection: false });
-    expect(
-      new Set(received.filter(({ headers }) => headers.connection === 'close').map(({ connection }) => connection)),
-      'each its own',
-    ).to.have.property('size', 3);
-    const own = received.filter(({ headers }) => headers.connection === 'close').map(({ connection }) => connection);
-    const kept = received.filter(({ headers }) => headers.connection !== 'close').map(({ connection }) => connection);
-    expect(received.map(({ headers }) => headers.connection)).to.deep.equal([
-      'keep-alive',
-      'close',
-      'close',
-      'keep-alive',
-      'keep-alive',
-      'close',
-      'keep-alive',
-    ]);
-    expect(kept.filter((connection) => own.includes(connection))).to.deep.equal([]);
+    for (const [request, connection] of [
+      [{}, 'keep-alive'],
+      [{ method: 'POST', body: '{}' }, 'close'],
+      [{ method: 'PATCH', body: '{}' }, 'close'],
+      [{}, 'keep-alive'],
+      [{ method: 'DELETE' }, 'keep-alive'],
+      [{ onOwnConnection: true }, 'close'],
+      [{ method: 'POST', body: '{}', onOwnConnection: false }, 'keep-alive'],
+    ] as const)
+      expect((await sent(request)).headers, JSON.stringify(request)).to.have.property('connection', connection);
+    const [own, shared] = ['close', 'keep-alive'].map((which) =>
+      received.filter(({ headers }) => headers.connection === which).map(({ connection }) => connection),
+    );
+    expect(new Set(own), 'each its own').to.have.property('size', 3);
+    expect(shared?.filter((connection) => own?.includes(connection))).to.deep.equal([]);
   });
 
   it('waits when an origin has reached its limit of connections', async () => {
@@ -157,10 +138,7 @@ describe('an outgoing request', () => {
     await Promise.all(Array.from({ length: 4 }, async () => (await post(client, url)).bytes()));
     await (await get(client, url)).bytes();
     await client.close();
-    while (live.size > 0)
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    while (live.size > 0) await turns(1);
   });
 
   it('is refused if a header cannot be sent, without repeating its value', async () => {
@@ -275,18 +253,11 @@ describe('the redirects of outgoing requests', () => {
   });
 
   it('are followed only to allowed targets', async () => {
-    for (const [location, kind] of [
-      ['https://10.0.0.1/', 'refused-address'],
-      ['https://[::1]/', 'refused-address'],
-      ['file:///etc/passwd', 'refused-address'],
-      ['https://user:pass@two.example/', 'refused-address'],
-      ['https://[/', 'refused-address'],
-    ] as const) {
+    const special = ['https://10.0.0.1/', 'https://[::1]/', 'https://user:pass@two.example/', 'https://[/'];
+    for (const location of [...special, 'file:///etc/passwd']) {
       const server = await tls.serving(to(location));
-      expect(
-        await errorOf(get(tls.client(), `https://one.example:${server.port}/`, { maxRedirects: 5 })),
-        location,
-      ).to.include({ kind, requestSent: true });
+      const error = await errorOf(get(tls.client(), `https://one.example:${server.port}/`, { maxRedirects: 5 }));
+      expect(error, location).to.include({ kind: 'refused-address', requestSent: true });
     }
   });
 
@@ -351,10 +322,8 @@ describe('the redirects of outgoing requests', () => {
   });
 
   it('are refused for requests that change something', async () => {
-    const failure = await post(tls.client(), 'https://one.example/', { maxRedirects: 1 }).catch(
-      (error: unknown) => error,
-    );
-    expect(failure).to.be.instanceOf(RangeError);
+    const asked = post(tls.client(), 'https://one.example/', { maxRedirects: 1 });
+    expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(RangeError);
   });
 });
 
@@ -367,16 +336,11 @@ describe('the redirects of outgoing requests', () => {
 const BODY = '{"prompt":"a lighthouse"}';
 
 describe('a submission', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
-    opened.push(one);
-    return one;
-  };
+  const kept = closedAfterEach();
   let client: HttpClient;
   beforeEach(() => {
     client = kept(localClient());
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
   const send = (url: string, { contract, by = client }: { contract?: SubmissionContract; by?: HttpClient } = {}) =>
     submit(by, { method: 'POST', url, body: BODY, signal: UNABORTED }, contract);
@@ -438,18 +402,11 @@ describe('a submission', () => {
   });
 
   it('is refused with what the answer says', async () => {
-    const server = await answeringWith(
-      '429 Too Many Requests',
-      ['retry-after: 7', 'content-type: application/json'],
-      '{"code":"rate_limit_exceeded"}',
-    );
-    expect(await send(server.url)).to.deep.equal({
-      outcome: 'refused',
-      because: 'capacity',
-      status: 429,
-      retryAfterMs: 7_000,
-      body: { code: 'rate_limit_exceeded' },
-    });
+    const headers = ['retry-after: 7', 'content-type: application/json'];
+    const server = await answeringWith('429 Too Many Requests', headers, '{"code":"rate_limit_exceeded"}');
+    const body = { code: 'rate_limit_exceeded' };
+    const full = { outcome: 'refused', because: 'capacity', status: 429, retryAfterMs: 7_000, body };
+    expect(await send(server.url)).to.deep.equal(full);
     const proxy = await answeringWith('413 Too Large', ['content-type: text/html'], '<h1>413</h1>');
     expect(await send(proxy.url)).to.deep.equal({ outcome: 'refused', because: 'rejected', status: 413 });
     for (const one of [server, proxy]) expect(requestsTo(one)).to.equal(1);
@@ -485,22 +442,13 @@ describe('a submission', () => {
   });
 
   const reset = ({ socket }: Connection) => void socket.resetAndDestroy();
+  const answerThenReset = (answer: string) => (c: Connection) =>
+    onceReceived(c, BODY, () => void c.socket.write(answer, () => reset(c)));
   for (const [when, onConnection] of [
     ['within its headers', (c: Connection) => void c.socket.once('data', () => reset(c))],
     ['after all of it', (c: Connection) => onceReceived(c, BODY, () => reset(c))],
-    [
-      'within the answer',
-      (c: Connection) => onceReceived(c, BODY, () => void c.socket.write('HTTP/1.1 200 O', () => reset(c))),
-    ],
-    [
-      'within the body of a refusal',
-      (c: Connection) =>
-        onceReceived(
-          c,
-          BODY,
-          () => void c.socket.write('HTTP/1.1 400 No\r\ncontent-length: 9\r\n\r\n{}', () => reset(c)),
-        ),
-    ],
+    ['within the answer', answerThenReset('HTTP/1.1 200 O')],
+    ['within the body of a refusal', answerThenReset('HTTP/1.1 400 No\r\ncontent-length: 9\r\n\r\n{}')],
   ] as const) {
     it(`is sent once, and of unknown outcome, when the connection is reset ${when}`, async () => {
       const server = kept(await RawServer.open(onConnection));

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
+import { type Closing, listening } from '../../fixtures/opened.js';
 
 export type Answering = (path: string, response: ServerResponse) => void;
 
@@ -13,10 +13,6 @@ export interface TlsServer {
   readonly port: number;
   /** The requests it received, in order. */
   readonly asked: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
-}
-
-interface Closing {
-  close(): Promise<unknown>;
 }
 
 /** Servers on the loopback with certificates of a private authority, and clients that trust it. */
@@ -48,16 +44,7 @@ export class TlsServers {
       asked.push({ path: url, headers });
       answer(url, response);
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    this.keep({
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    return { port: (server.address() as AddressInfo).port, asked };
+    return { port: this.keep(await listening(server)).port, asked };
   }
 
   /** Every name leads to the loopback. */

@@ -3,17 +3,19 @@
  * Method: a server on a real socket that sends arbitrary frames.
  */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { HttpClient as GuardedClient } from '../../../adapters/http/http-client.js';
 import type { TextSocketRequest } from '../../../adapters/http/web-sockets.js';
 import { WebSocketPeer } from '../../providers/fakes/web-socket-peer.js';
+import { closedAfterEach, listening, type Listening } from '../../fixtures/opened.js';
 import { errorOf, localClient } from './client.js';
 
 describe('WebSockets of the HTTP client', () => {
+  const kept = closedAfterEach();
   let server: Server;
+  let place: Listening;
   let url: string;
   let upgrades: number;
   let arrived: (peer: WebSocketPeer) => void;
@@ -21,20 +23,15 @@ describe('WebSockets of the HTTP client', () => {
   let client: HttpClient;
   beforeEach(async () => {
     upgrades = 0;
-    client = localClient();
+    client = kept(localClient());
     server = createServer((_, response) => response.writeHead(200).end('no socket'));
     server.on('upgrade', (request, socket) => {
       upgrades += 1;
       ({ authorization } = request.headers);
       arrived(WebSocketPeer.accept(request, socket));
     });
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ws?clientId=a`;
-  });
-  afterEach(async () => {
-    await client.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    place = kept(await listening(server));
+    url = `${place.url}/ws?clientId=a`;
   });
 
   /** Opens a WebSocket; returns both of its sides and its end. */
@@ -107,31 +104,24 @@ describe('WebSockets of the HTTP client', () => {
       expect([endsSoFar(), texts]).to.deep.equal([1, []]);
     });
 
-  it('end when there is no server, and no WebSocket at one', async () => {
-    for (const address of [url, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`]) {
-      if (address === url) server.removeAllListeners('upgrade');
-      await new Promise<void>((resolve) => {
-        client.receive({ url: address, onText: () => undefined, onEnd: resolve });
-      });
-    }
-    await new Promise<void>((resolve) => {
-      client.receive({ url: 'http://127.0.0.1:1/ws', onText: () => undefined, onEnd: resolve });
+  /** Resolves with the end of a WebSocket at this address. */
+  const untilEnd = (address: string, by = client, limits: NonNullable<TextSocketRequest['limits']> = {}) =>
+    new Promise<void>((resolve) => {
+      by.receive({ url: address, limits, onText: () => undefined, onEnd: resolve });
     });
+
+  it('end when there is no server, and no WebSocket at one', async () => {
+    await untilEnd('http://127.0.0.1:1/ws');
+    server.removeAllListeners('upgrade');
+    for (const address of [url, `${place.url}/`]) await untilEnd(address);
   });
 
   it('go to no address that the client may not call', async () => {
-    const strict = new GuardedClient();
-    await new Promise<void>((resolve) => {
-      strict.receive({ url, onText: () => undefined, onEnd: resolve });
-    });
+    await untilEnd(url, kept(new GuardedClient()));
     expect(upgrades).to.equal(0);
-    await strict.close();
-    const error = await errorOf(
-      Promise.resolve().then(() =>
-        client.receive({ url: 'ftp://127.0.0.1/', onText: () => undefined, onEnd: () => undefined }),
-      ),
-    );
-    expect(error.kind).to.equal('refused-address');
+    const receiving = async () =>
+      client.receive({ url: 'ftp://127.0.0.1/', onText: () => undefined, onEnd: () => undefined });
+    expect((await errorOf(receiving())).kind).to.equal('refused-address');
   });
 
   it('say nothing more once they are closed, and close with their client', async () => {
@@ -148,9 +138,7 @@ describe('WebSockets of the HTTP client', () => {
 
   it('are given up when the server does not answer the upgrade in time', async () => {
     const gone = untilUpgradeIsLeft();
-    await new Promise<void>((resolve) => {
-      client.receive({ url, limits: { upgradeTimeoutMs: 20 }, onText: () => undefined, onEnd: resolve });
-    });
+    await untilEnd(url, client, { upgradeTimeoutMs: 20 });
     await gone;
   });
 

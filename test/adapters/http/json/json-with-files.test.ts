@@ -1,14 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
 import { type EncodedFile, jsonWithFiles, spooledJson } from '../../../../adapters/http/json/json-with-files.js';
 import { CUT_MARK, ShortJson } from '../../../../adapters/http/json/short-json.js';
+import { collected } from '../../../fixtures/byte-streams.js';
+import { closedAfterEach, deferred, folderForSuite, listening } from '../../../fixtures/opened.js';
 import { errorOf, get, localClient } from '../client.js';
 
 /*
@@ -24,42 +23,24 @@ const documentOf = (files: readonly string[]) =>
   JSON.stringify({ data: files.map((b64_json, index) => ({ b64_json, index })), usage: 7 });
 const VALID = documentOf(FILES.map((file) => file.toString('base64')));
 
-async function bytesOf(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
+const bytesOf = async (bytes: AsyncIterable<Uint8Array>): Promise<Buffer> => Buffer.from(await collected(bytes));
 
 describe('an answer in JSON with files', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  const folder = mkdtempSync(join(tmpdir(), 'darkroom-spool-'));
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
-  after(() => rmSync(folder, { recursive: true }));
+  const kept = closedAfterEach();
+  const folder = folderForSuite('spool');
 
   async function answerFrom(
     answer: (response: ServerResponse) => void,
     maxBodyBytes = 100_000,
   ): Promise<{ answer: HttpAnswer; closed: Promise<void> }> {
-    let onClosed: () => void = () => undefined;
-    const closed = new Promise<void>((resolve) => {
-      onClosed = resolve;
-    });
+    const closed = deferred();
     const server = createServer((request, response) => {
-      request.socket.once('close', onClosed);
+      request.socket.once('close', () => closed.resolve());
       answer(response);
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const client = localClient({ limits: { maxBodyBytes } });
-    opened.push(client, {
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { answer: await get(client, url), closed };
+    const { url } = kept(await listening(server));
+    const client = kept(localClient({ limits: { maxBodyBytes } }));
+    return { answer: await get(client, url), closed: closed.promise };
   }
 
   const json =
@@ -172,8 +153,6 @@ describe('an answer in JSON with files', () => {
       response.on('drain', more);
       more();
     }, 2 ** 40);
-    const other = localClient();
-    opened.push(other);
     const { answer: small } = await answerFrom(json('{}'));
     await small.bytes();
     const done = new Error('Enough was read.');

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,6 +10,7 @@ import { HttpError } from '../../../../adapters/http/http-error.js';
 import { decodedBase64, encodedText } from '../../../../adapters/http/json/base64.js';
 import { PointerPatterns, type ReadFailure } from '../../../../adapters/http/json/json-scanner.js';
 import { largeStrings, type LargeStringsOptions } from '../../../../adapters/http/json/json-with-files.js';
+import { closedAfterEach, listening } from '../../../fixtures/opened.js';
 import { tellsResidentMemory } from '../../../fixtures/resident-memory.js';
 import type { ReadFiles } from './read-files.js';
 
@@ -262,11 +262,10 @@ describe('an answer with large files', () => {
   const files = [randomBytes(48_000), randomBytes(48_000)];
   /** 64,000 characters each time: 200 MB for both files. */
   const TIMES = { small: 1, large: 1_600 } as const;
-  const closes: (() => void)[] = [];
+  const kept = closedAfterEach();
   before(function () {
     if (!tellsResidentMemory) this.skip();
   });
-  afterEach(() => void closes.splice(0).map((close) => close()));
 
   function* document(times: number): Generator<string> {
     yield '{"created":1,"data":[';
@@ -284,14 +283,7 @@ describe('an answer with large files', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       Readable.from(document(url === '/large' ? TIMES.large : TIMES.small), { objectMode: false }).pipe(response);
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    closes.push(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return kept(await listening(server)).url;
   }
 
   function digestOf(file: Buffer): string {
@@ -426,26 +418,10 @@ describe('a file in base64', () => {
   });
 
   it('is refused where it is cut off, and in what is none', async () => {
-    for (const text of [
-      'Q',
-      'QUJDQ',
-      '=',
-      '====',
-      'Q===',
-      'QQ=Q',
-      'QQ==QUJD',
-      'QR==',
-      'QR',
-      'QUK=',
-      'QUK',
-      '\0QUJD',
-      'https://example.com/a.png',
-      'data:image/png,plain',
-      'data:image/png;base64',
-      'data:image/png;base64;QUJD',
-      `data:image/png;${'x'.repeat(300)};base64,QUJD`,
-      `data:${'x'.repeat(100_000)}`,
-    ])
+    const cutOff = 'Q QUJDQ = ==== Q=== QQ=Q QQ==QUJD QR== QR QUK= QUK \0QUJD https://example.com/a.png';
+    const urls = 'data:image/png,plain data:image/png;base64 data:image/png;base64;QUJD';
+    const long = [`data:image/png;${'x'.repeat(300)};base64,QUJD`, `data:${'x'.repeat(100_000)}`];
+    for (const text of [...`${cutOff} ${urls}`.split(' '), ...long])
       expect(await base64Refusal(text), text.slice(0, 40)).to.equal('bad-answer');
   });
 

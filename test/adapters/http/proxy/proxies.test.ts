@@ -1,14 +1,11 @@
 import { expect } from 'chai';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readTarget } from '../../../../adapters/http/allow-list.js';
 import { HttpClient, type HttpClientOptions } from '../../../../adapters/http/http-client.js';
 import { type Environment, Proxies } from '../../../../adapters/http/proxies.js';
 import { submit } from '../../../../adapters/http/submission-outcome.js';
 import { Authority, type Pair } from '../../../fixtures/authority.js';
+import { closedAfterEach, deferred, folderForSuite, listening, untilClosed } from '../../../fixtures/opened.js';
 import { orSkip } from '../../../servers/servers.js';
 import { errorOf, get, post, UNABORTED } from '../client.js';
 import { answering, onceReceived, RawServer } from '../raw-server.js';
@@ -41,32 +38,19 @@ describe('the proxies of the environment', () => {
   });
 
   it('are read with their scheme, port and credentials', () => {
-    for (const [value, expected] of [
-      ['http://proxy.internal:3128', { protocol: 'http:', hostname: 'proxy.internal', port: '3128' }],
-      ['proxy.internal:3128', { protocol: 'http:', hostname: 'proxy.internal', port: '3128' }],
-      ['proxy.internal', { protocol: 'http:', hostname: 'proxy.internal', port: '80' }],
-      ['https://Proxy.internal/', { protocol: 'https:', hostname: 'proxy.internal', port: '443' }],
-      ['http://[::1]:3128', { protocol: 'http:', hostname: '::1', port: '3128' }],
-      [
-        'http://us%40er:p%3Aw@10.0.0.1:3128',
-        {
-          protocol: 'http:',
-          hostname: '10.0.0.1',
-          port: '3128',
-          authorization: `Basic ${Buffer.from('us@er:p:w').toString('base64')}`,
-        },
-      ],
-      [
-        'http://token@p:1',
-        {
-          protocol: 'http:',
-          hostname: 'p',
-          port: '1',
-          authorization: `Basic ${Buffer.from('token:').toString('base64')}`,
-        },
-      ],
-    ] as const)
-      expect(proxyFor({ HTTPS_PROXY: value }, 'https://a.example/'), value).to.deep.equal(expected);
+    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+    for (const [value, protocol, hostname, port, more] of [
+      ['http://proxy.internal:3128', 'http:', 'proxy.internal', '3128', {}],
+      ['proxy.internal:3128', 'http:', 'proxy.internal', '3128', {}],
+      ['proxy.internal', 'http:', 'proxy.internal', '80', {}],
+      ['https://Proxy.internal/', 'https:', 'proxy.internal', '443', {}],
+      ['http://[::1]:3128', 'http:', '::1', '3128', {}],
+      ['http://us%40er:p%3Aw@10.0.0.1:3128', 'http:', '10.0.0.1', '3128', basic('us@er:p:w')],
+      ['http://token@p:1', 'http:', 'p', '1', basic('token:')],
+    ] as const) {
+      const proxy = proxyFor({ HTTPS_PROXY: value }, 'https://a.example/');
+      expect(proxy, value).to.deep.equal({ protocol, hostname, port, ...more });
+    }
   });
 
   it('are refused where they are none, by the name of the variable alone', () => {
@@ -120,23 +104,18 @@ describe('the proxies of the environment', () => {
  * Method: a real proxy that opens tunnels, refuses them in every way, or listens in; real TLS servers behind it.
  */
 
+const NOT_CONNECTED = { kind: 'not-connected', requestSent: false } as const;
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 describe('requests through a proxy', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'darkroom-proxy-'));
-  const opened: { close(): Promise<unknown> }[] = [];
-  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
-    opened.push(one);
-    return one;
-  };
+  const folder = folderForSuite('proxy');
+  const kept = closedAfterEach();
   let authority: Authority;
   let pair: Pair;
   before(async function () {
     authority = await orSkip(this, Authority.make(folder, 'proxy-authority'));
     pair = authority.issue({ names: ['DNS:one.example', 'IP:127.0.0.1'], commonName: 'one', usage: 'serverAuth' });
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
-  after(() => rmSync(folder, { recursive: true }));
 
   async function serving(served: Pair = pair) {
     const asked: string[] = [];
@@ -145,16 +124,7 @@ describe('requests through a proxy', () => {
       if (url === '/reset') socket.destroy();
       else response.end('ok');
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    kept({
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    return { port: (server.address() as AddressInfo).port, asked };
+    return { port: kept(await listening(server)).port, asked };
   }
 
   /** No name resolves here, so every host is reached through the proxy. */
@@ -193,10 +163,8 @@ describe('requests through a proxy', () => {
     const server = await serving();
     const proxy = kept(await ConnectProxy.open(undefined, pair));
     expect((await post(client(proxy.url), `https://one.example:${server.port}/`)).status).to.equal(200);
-    expect(await errorOf(post(client(proxy.url, { extraCa: [] }), 'https://one.example/'))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-    });
+    const distrusting = post(client(proxy.url, { extraCa: [] }), 'https://one.example/');
+    expect(await errorOf(distrusting)).to.include(NOT_CONNECTED);
     expect(proxy.asked).to.have.length(1);
   });
 
@@ -205,13 +173,10 @@ describe('requests through a proxy', () => {
     const impostor = await serving(other.issue({ names: ['DNS:one.example'], usage: 'serverAuth' }));
     const proxy = kept(await ConnectProxy.open());
     const error = await errorOf(post(client(proxy.url), `https://one.example:${impostor.port}/`));
-    expect(error).to.include({ kind: 'not-connected', requestSent: false });
+    expect(error).to.include(NOT_CONNECTED);
     const misnamed = await serving();
-    expect(await errorOf(post(client(proxy.url), `https://two.example:${misnamed.port}/`))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
-    });
+    const named = await errorOf(post(client(proxy.url), `https://two.example:${misnamed.port}/`));
+    expect(named).to.include({ ...NOT_CONNECTED, code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     expect([...impostor.asked, ...misnamed.asked]).to.deep.equal([]);
   });
 
@@ -232,7 +197,7 @@ describe('requests through a proxy', () => {
       const proxy = kept(await ConnectProxy.open(refusing));
       const by = client(proxy.url.replace('//', '//user:s3cret@'));
       const error = await errorOf(post(by, 'https://one.example/a'));
-      expect(error).to.include({ kind: 'not-connected', requestSent: false, code });
+      expect(error).to.include({ ...NOT_CONNECTED, code });
       expect(`${error.message}${error.stack ?? ''}${JSON.stringify(error)}`).to.not.include('s3cret');
       const request = { method: 'POST', url: 'https://one.example/', body: '{}', signal: UNABORTED } as const;
       expect(await submit(by, request)).to.deep.equal({ outcome: 'refused', because: 'unreachable' });
@@ -244,18 +209,12 @@ describe('requests through a proxy', () => {
     const down = await ConnectProxy.open();
     const { url } = down;
     await down.close();
-    expect(await errorOf(post(client(url), 'https://one.example/'))).to.include({
-      kind: 'not-connected',
-      requestSent: false,
-      code: 'PROXY_ECONNREFUSED',
-    });
+    const refused = await errorOf(post(client(url), 'https://one.example/'));
+    expect(refused).to.include({ ...NOT_CONNECTED, code: 'PROXY_ECONNREFUSED' });
     const silent = kept(await ConnectProxy.open(() => undefined));
     const hasty = client(silent.url, { limits: { connectTimeoutMs: 50 } });
-    expect(await errorOf(post(hasty, 'https://one.example/'))).to.include({
-      kind: 'timed-out',
-      phase: 'connect',
-      requestSent: false,
-    });
+    const late = await errorOf(post(hasty, 'https://one.example/'));
+    expect(late).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
   });
 
   it('are of unknown outcome when the connection is lost behind the tunnel', async () => {
@@ -267,50 +226,31 @@ describe('requests through a proxy', () => {
   });
 
   it('close their connection to the proxy when they are aborted before the tunnel stands', async () => {
-    let closed: () => void = () => undefined;
-    const closes = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
+    const closed = deferred();
     const abort = new AbortController();
     const proxy = kept(
       await ConnectProxy.open((socket) => {
-        socket.once('close', closed);
+        socket.once('close', () => closed.resolve());
         socket.resume();
         abort.abort();
       }),
     );
     const error = await errorOf(post(client(proxy.url), 'https://one.example/', { signal: abort.signal }));
     expect(error).to.include({ kind: 'aborted', requestSent: false });
-    await closes;
+    await closed.promise;
   });
 
   it('are refused for special addresses and names of a local network, unless they are listed', async () => {
     const proxy = kept(await ConnectProxy.open(answer('HTTP/1.1 502 Bad Gateway\r\n\r\n')));
-    const urls = [
-      'https://10.0.0.1/',
-      'https://169.254.169.254/',
-      'https://[::1]/',
-      'https://2130706433/',
-      'https://localhost/',
-      'https://a.localhost/',
-      'https://intranet/',
-      'https://printer.local/',
-      'https://metadata.google.internal/',
-      'https://nas.home.arpa/',
-      'http://one.example/',
-    ];
-    for (const url of urls)
-      expect(await errorOf(post(client(proxy.url), url)), url).to.include({
-        kind: 'refused-address',
-        requestSent: false,
-      });
+    const addresses = ['10.0.0.1', '169.254.169.254', '[::1]', '2130706433', 'localhost', 'a.localhost', 'intranet'];
+    const names = ['printer.local', 'metadata.google.internal', 'nas.home.arpa'];
+    const urls = ['http://one.example/', ...[...addresses, ...names].map((host) => `https://${host}/`)];
+    const refused = { kind: 'refused-address', requestSent: false };
+    for (const url of urls) expect(await errorOf(post(client(proxy.url), url)), url).to.include(refused);
     expect(proxy.asked).to.have.length(0);
-    const allow = ['10.0.0.0/8', '169.254.169.254', '127.0.0.0/8', '::1', 'localhost', 'a.localhost', 'intranet'];
-    const names = ['printer.local', 'metadata.google.internal', 'nas.home.arpa', 'one.example'];
-    for (const url of urls)
-      expect(await errorOf(post(client(proxy.url, { allow: [...allow, ...names] }), url)), url).to.include({
-        kind: 'not-connected',
-      });
+    const listed = ['10.0.0.0/8', '169.254.169.254', '127.0.0.0/8', '::1', 'localhost', 'a.localhost', 'intranet'];
+    const listing = client(proxy.url, { allow: [...listed, ...names, 'one.example'] });
+    for (const url of urls) expect(await errorOf(post(listing, url)), url).to.include({ kind: 'not-connected' });
     expect(proxy.asked).to.have.length(urls.length);
   });
 
@@ -350,25 +290,18 @@ describe('requests through a proxy', () => {
     const abort = new AbortController();
     const server = kept(await RawServer.open((connection) => onceReceived(connection, 'first', () => abort.abort())));
     const proxy = kept(await ConnectProxy.open());
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const held = deferred();
     async function* body() {
       yield Buffer.from('first');
-      await held;
+      await held.promise;
       yield Buffer.from('second');
     }
     const by = client(proxy.url, { allow: ['one.example'] });
     const request = { body: { stream: body(), byteSize: 11 }, signal: abort.signal };
     const error = await errorOf(post(by, `http://one.example:${server.port}/`, request));
     expect(error).to.include({ kind: 'aborted', requestSent: true });
-    const [connection] = server.connections;
-    release();
-    if (connection?.socket.closed === false)
-      await new Promise((resolve) => {
-        connection.socket.once('close', resolve);
-      });
+    held.resolve();
+    await untilClosed(server.connections[0]?.socket);
     expect(server.received).to.not.include('second');
   });
 });
