@@ -43,352 +43,298 @@ function edited(from: string, to: string): string {
   return GOOD_CATALOG.replace(from, () => to);
 }
 
-const VECTORS: readonly {
-  readonly of: string;
-  readonly from: string;
-  readonly to: string;
-  readonly faults: readonly string[];
-}[] = [
-  {
-    of: 'an unknown unit',
-    from: 'unit: megapixel',
-    to: 'unit: byte',
-    faults: ['c.yaml:25: models[0].price.unit must be one of image, megapixel, second, video, task.'],
-  },
-  {
-    of: 'an unknown source of the mark',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    ai_mark: { source: digitalCapture }',
-    faults: [
-      'c.yaml:40: models[0].ai_mark.source must be one of by_references, trained, composite, algorithmic, none.',
-    ],
-  },
-  {
-    of: 'a mark that says nothing',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    ai_mark: {}',
-    faults: ['c.yaml:40: models[0].ai_mark must have at least 1 field.'],
-  },
-  {
-    of: 'a long name of a system',
-    from: 'max_attempts: 3',
-    to: `max_attempts: 3\n    ai_mark: { system: ${'x'.repeat(201)}, system_version: "" }`,
-    faults: [
-      'c.yaml:40: models[0].ai_mark.system must be at most 200 characters.',
-      'c.yaml:40: models[0].ai_mark.system_version must not be empty.',
-    ],
-  },
-  {
-    of: 'names that no reader can show',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    ai_mark: { system: "a\\tb", system_version: " " }',
-    faults: [
-      'c.yaml:40: models[0].ai_mark.system must not have control characters.',
-      'c.yaml:40: models[0].ai_mark.system_version must not be blank.',
-    ],
-  },
-  {
-    of: 'a system of outputs that get no mark',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    ai_mark: { source: none, system: Imager }',
-    faults: ['c.yaml:40: models[0].ai_mark.system must not be given where source is none: no mark is written.'],
-  },
-  {
-    of: 'an unknown key of a model',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    colour: red',
-    faults: ['c.yaml:40: unknown field "models[0].colour".'],
-  },
-  {
-    of: 'a missing key',
-    from: '    max_attempts: 3\n',
-    to: '',
-    faults: ['c.yaml:3: models[0].max_attempts is required.'],
-  },
-  {
-    of: 'a key given twice',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 3\n    max_attempts: 4',
-    faults: ['c.yaml:40: models[0].max_attempts is given twice.'],
-  },
-  { of: 'another version', from: 'version: 1\n', to: 'version: 2\n', faults: ['c.yaml:1: version must be 1.'] },
-  {
-    of: 'a model key twice',
-    from: 'film-1',
-    to: 'picture-1',
-    faults: ['c.yaml:45: models[1].model_key must be unique; models[0] has the key "picture-1" too.'],
-  },
-  {
-    of: 'a model key with capitals',
-    from: 'film-1',
-    to: 'Film',
-    faults: ['c.yaml:45: models[1].model_key must match the pattern ^[a-z0-9._-]{1,128}$.'],
-  },
-  {
-    of: 'an operation of another modality',
-    from: '[image_generation]',
-    to: '[video_generation]',
-    faults: ['c.yaml:6: models[0].operations must be [image_generation] for a model of modality image.'],
-  },
-  {
-    of: 'a frame for an image model',
-    from: '[reference_image]',
-    to: '[start_frame]',
-    faults: ['c.yaml:18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.'],
-  },
-  {
-    of: 'an empty provider',
-    from: 'provider: sandbox\n    provider_settings',
-    to: 'provider: ""\n    provider_settings',
-    faults: ['c.yaml:35: models[0].provider must not be empty.'],
-  },
-  {
-    of: 'a provider that is not connected',
-    from: 'provider: sandbox\n    provider_settings',
-    to: 'provider: sandbx\n    provider_settings',
-    faults: ['c.yaml:35: models[0].provider must be a connected provider, one of sandbox; sandbx is none.'],
-  },
-  {
-    of: 'settings its provider cannot use',
-    from: 'painter: image }',
-    to: 'painter: imagee }',
-    faults: ['c.yaml:36: models[0].provider_settings is not usable: There is no painter imagee.'],
-  },
-  {
-    of: 'a place within the settings of its provider',
-    from: 'provider_settings: { painter: image }',
-    to: 'provider_settings:\n      body:\n        prompt: "{prompt}"\n        frame: 1',
-    faults: ['c.yaml:39: models[0].provider_settings is not usable: /body/frame: It has no file.'],
-  },
-  {
-    of: 'too many attempts',
-    from: 'max_attempts: 3',
-    to: 'max_attempts: 11',
-    faults: ['c.yaml:39: models[0].max_attempts must be at most 10.'],
-  },
-  {
-    of: 'more for one account than for all',
-    from: 'concurrency_per_account: 2',
-    to: 'concurrency_per_account: 5',
-    faults: ['c.yaml:41: models[0].concurrency_per_account must not be above concurrency.'],
-  },
-  {
-    of: 'no time to run',
-    from: 'run_timeout_seconds: 300',
-    to: 'run_timeout_seconds: 0',
-    faults: ['c.yaml:38: models[0].run_timeout_seconds must be at least 1.'],
-  },
-  {
-    of: 'deadlines beyond the life of uploads',
-    from: 'queue_timeout_seconds: 3600',
-    to: 'queue_timeout_seconds: 86100',
-    faults: [
-      'c.yaml:37: models[0].queue_timeout_seconds and run_timeout_seconds must together be below 86400, the day that uploads are kept.',
-    ],
-  },
-  {
-    of: 'another answer to unknown acceptance',
-    from: 'on_unknown_acceptance: resubmit',
-    to: 'on_unknown_acceptance: hope',
-    faults: ['c.yaml:43: models[0].on_unknown_acceptance must be one of resubmit, fail.'],
-  },
-  {
-    of: 'a floor above the most it can cost',
-    from: 'cancel_floor_credits: 2',
-    to: 'cancel_floor_credits: 101',
-    faults: ['c.yaml:63: models[1].cancel_floor_credits must not be above price.maximum_credits.'],
-  },
+const NOTE = 'note: { type: string, maxLength: 40 }';
 
-  {
-    of: 'a rate of seven places',
-    from: 'credits_per_unit: 0.1',
-    to: 'credits_per_unit: 0.1234567',
-    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
-  },
-  {
-    of: 'a negative rate',
-    from: 'credits_per_unit: 0.1',
-    to: 'credits_per_unit: -1',
-    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
-  },
-  {
-    of: 'a rate that no integer holds',
-    from: 'credits_per_unit: 0.1',
-    to: 'credits_per_unit: 9007199254.740992',
-    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
-  },
-  {
-    of: 'a multiplier of four places',
-    from: 'fine: 1.125',
-    to: 'fine: 1.1255',
-    faults: [
-      'c.yaml:32: models[0].price.multipliers[0].values.fine must be a decimal number from 0 with at most 3 places.',
-    ],
-  },
-  {
-    of: 'a multiplier for no value',
-    from: 'fine: 1.125',
-    to: 'best: 2',
-    faults: [
-      'c.yaml:32: models[0].price.multipliers[0].values.best must be a value that the parameter quality can have.',
-    ],
-  },
-  {
-    of: 'a multiplier for no parameter',
-    from: '- parameter: quality',
-    to: '- parameter: colour',
-    faults: ['c.yaml:31: models[0].price.multipliers[0].parameter must name a parameter of input_schema.'],
-  },
-  {
-    of: 'bounds the wrong way round',
-    from: 'minimum_credits: 1\n',
-    to: 'minimum_credits: 101\n',
-    faults: ['c.yaml:33: models[0].price.minimum_credits must not be above maximum_credits.'],
-  },
-  {
-    of: 'a bound that is no safe integer',
-    from: 'maximum_credits: 100\n',
-    to: 'maximum_credits: 9007199254740993\n',
-    faults: ['c.yaml:34: models[0].price.maximum_credits must be a number within ±(2^53 - 1).'],
-  },
-  {
-    of: 'a count beyond the outputs',
-    from: 'max_outputs: 4',
-    to: 'max_outputs: 3',
-    faults: [
-      'c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 3.',
-    ],
-  },
-  {
-    of: 'a count that is no integer',
-    from: 'count_parameter: n',
-    to: 'count_parameter: note',
-    faults: [
-      'c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.',
-    ],
-  },
-  {
-    of: 'a size that is no size',
-    from: 'size_parameter: size',
-    to: 'size_parameter: quality',
-    faults: [
-      'c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
-    ],
-  },
-  {
-    of: 'a size that may be missing',
-    from: ', default: 512x512',
-    to: '',
-    faults: ['c.yaml:29: models[0].price.size_parameter must name a parameter that is required or has a default.'],
-  },
-  {
-    of: 'a size of a loose pattern',
-    from: 'enum: [512x512, 1024x1024]',
-    to: "pattern: '^.*x.*$'",
-    faults: [
-      'c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
-    ],
-  },
-  {
-    of: 'megapixels without a size',
-    from: '      size_parameter: size\n',
-    to: '',
-    faults: ['c.yaml:23: models[0].price must name a size_parameter, since its unit is megapixel.'],
-  },
-  {
-    of: 'seconds without a duration',
-    from: 'duration_parameter: seconds, ',
-    to: '',
-    faults: ['c.yaml:56: models[1].price must name a duration_parameter, since its unit is second.'],
-  },
-  {
-    of: 'a duration without an end',
-    from: 'minimum: 1, maximum: 8',
-    to: 'minimum: 1',
-    faults: [
-      'c.yaml:56: models[1].price.duration_parameter must name an integer parameter of seconds with a minimum of at least 1 and a maximum.',
-    ],
-  },
-
-  {
-    of: 'a schema that is no schema',
-    from: 'type: integer, minimum: 1, maximum: 8',
-    to: 'type: whole',
-    faults: [
-      'c.yaml:54: models[1].input_schema.properties.seconds.type must be one of array, boolean, integer, null, number, object, string.',
-    ],
-  },
-  {
-    of: 'an open object',
-    from: '      additionalProperties: false\n      required',
-    to: '      required',
-    faults: ['c.yaml:49: models[1].input_schema must have additionalProperties: false.'],
-  },
-  {
-    of: 'an open object inside',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: { type: array, items: { type: object } }',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note.items must have additionalProperties: false.'],
-  },
-  {
-    of: 'an unbounded text',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: { type: string, minLength: 1 }',
-    faults: [
-      'c.yaml:15: models[0].input_schema.properties.note is a string and must have an enum, a const, a pattern or a maxLength.',
-    ],
-  },
-  {
-    of: 'an unbounded text in a choice',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: { anyOf: [{ type: integer }, { type: string }] }',
-    faults: [
-      'c.yaml:15: models[0].input_schema.properties.note.anyOf[1] is a string and must have an enum, a const, a pattern or a maxLength.',
-    ],
-  },
-  {
-    of: 'a property of any kind',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: true',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note must have a type.'],
-  },
-  {
-    of: 'an array of anything',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: { type: array }',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note is an array and must define its items.'],
-  },
-  {
-    of: 'a default that does not conform',
-    from: 'default: draft',
-    to: 'default: best',
-    faults: [
-      'c.yaml:14: models[0].input_schema.properties.quality.default does not conform to its own schema: the value must be one of draft, fine.',
-    ],
-  },
-  {
-    of: 'a remote reference',
-    from: 'note: { type: string, maxLength: 40 }',
-    to: 'note: { $ref: "https://example.org/note.json" }',
-    faults: [
-      "c.yaml:8: models[0].input_schema is not usable: the schema cannot be compiled: can't resolve reference https://example.org/note.json from id #.",
-    ],
-  },
-
-  {
-    of: 'broken YAML',
-    from: 'operations: [image_generation]',
-    to: 'operations: [image_generation',
-    faults: [
-      'c.yaml:7: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
-    ],
-  },
-  {
-    of: 'a number that is none',
-    from: 'poll_interval_ms: 500',
-    to: 'poll_interval_ms: .nan',
-    faults: ['c.yaml:44: models[0].poll_interval_ms must be a number within ±(2^53 - 1).'],
-  },
+/** One edit of the good catalog: the text that is replaced, its replacement, and the faults, each with its line. */
+const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faults: string[]])[] = [
+  [
+    'an unknown unit',
+    'unit: megapixel',
+    'unit: byte',
+    '25: models[0].price.unit must be one of image, megapixel, second, video, task.',
+  ],
+  [
+    'an unknown source of the mark',
+    'max_attempts: 3',
+    'max_attempts: 3\n    ai_mark: { source: digitalCapture }',
+    '40: models[0].ai_mark.source must be one of by_references, trained, composite, algorithmic, none.',
+  ],
+  [
+    'a mark that says nothing',
+    'max_attempts: 3',
+    'max_attempts: 3\n    ai_mark: {}',
+    '40: models[0].ai_mark must have at least 1 field.',
+  ],
+  [
+    'a long name of a system',
+    'max_attempts: 3',
+    `max_attempts: 3\n    ai_mark: { system: ${'x'.repeat(201)}, system_version: "" }`,
+    '40: models[0].ai_mark.system must be at most 200 characters.',
+    '40: models[0].ai_mark.system_version must not be empty.',
+  ],
+  [
+    'names that no reader can show',
+    'max_attempts: 3',
+    'max_attempts: 3\n    ai_mark: { system: "a\\tb", system_version: " " }',
+    '40: models[0].ai_mark.system must not have control characters.',
+    '40: models[0].ai_mark.system_version must not be blank.',
+  ],
+  [
+    'a system of outputs that get no mark',
+    'max_attempts: 3',
+    'max_attempts: 3\n    ai_mark: { source: none, system: Imager }',
+    '40: models[0].ai_mark.system must not be given where source is none: no mark is written.',
+  ],
+  [
+    'an unknown key of a model',
+    'max_attempts: 3',
+    'max_attempts: 3\n    colour: red',
+    '40: unknown field "models[0].colour".',
+  ],
+  ['a missing key', '    max_attempts: 3\n', '', '3: models[0].max_attempts is required.'],
+  [
+    'a key given twice',
+    'max_attempts: 3',
+    'max_attempts: 3\n    max_attempts: 4',
+    '40: models[0].max_attempts is given twice.',
+  ],
+  ['another version', 'version: 1\n', 'version: 2\n', '1: version must be 1.'],
+  [
+    'a model key twice',
+    'film-1',
+    'picture-1',
+    '45: models[1].model_key must be unique; models[0] has the key "picture-1" too.',
+  ],
+  [
+    'a model key with capitals',
+    'film-1',
+    'Film',
+    '45: models[1].model_key must match the pattern ^[a-z0-9._-]{1,128}$.',
+  ],
+  [
+    'an operation of another modality',
+    '[image_generation]',
+    '[video_generation]',
+    '6: models[0].operations must be [image_generation] for a model of modality image.',
+  ],
+  [
+    'a frame for an image model',
+    '[reference_image]',
+    '[start_frame]',
+    '18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.',
+  ],
+  [
+    'an empty provider',
+    'provider: sandbox\n    provider_settings',
+    'provider: ""\n    provider_settings',
+    '35: models[0].provider must not be empty.',
+  ],
+  [
+    'a provider that is not connected',
+    'provider: sandbox\n    provider_settings',
+    'provider: sandbx\n    provider_settings',
+    '35: models[0].provider must be a connected provider, one of sandbox; sandbx is none.',
+  ],
+  [
+    'settings its provider cannot use',
+    'painter: image }',
+    'painter: imagee }',
+    '36: models[0].provider_settings is not usable: There is no painter imagee.',
+  ],
+  [
+    'a place within the settings of its provider',
+    'provider_settings: { painter: image }',
+    'provider_settings:\n      body:\n        prompt: "{prompt}"\n        frame: 1',
+    '39: models[0].provider_settings is not usable: /body/frame: It has no file.',
+  ],
+  ['too many attempts', 'max_attempts: 3', 'max_attempts: 11', '39: models[0].max_attempts must be at most 10.'],
+  [
+    'more for one account than for all',
+    'concurrency_per_account: 2',
+    'concurrency_per_account: 5',
+    '41: models[0].concurrency_per_account must not be above concurrency.',
+  ],
+  [
+    'no time to run',
+    'run_timeout_seconds: 300',
+    'run_timeout_seconds: 0',
+    '38: models[0].run_timeout_seconds must be at least 1.',
+  ],
+  [
+    'deadlines beyond the life of uploads',
+    'queue_timeout_seconds: 3600',
+    'queue_timeout_seconds: 86100',
+    '37: models[0].queue_timeout_seconds and run_timeout_seconds must together be below 86400, the day that uploads are kept.',
+  ],
+  [
+    'another answer to unknown acceptance',
+    'on_unknown_acceptance: resubmit',
+    'on_unknown_acceptance: hope',
+    '43: models[0].on_unknown_acceptance must be one of resubmit, fail.',
+  ],
+  [
+    'a floor above the most it can cost',
+    'cancel_floor_credits: 2',
+    'cancel_floor_credits: 101',
+    '63: models[1].cancel_floor_credits must not be above price.maximum_credits.',
+  ],
+  [
+    'a rate of seven places',
+    'credits_per_unit: 0.1',
+    'credits_per_unit: 0.1234567',
+    '26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.',
+  ],
+  [
+    'a negative rate',
+    'credits_per_unit: 0.1',
+    'credits_per_unit: -1',
+    '26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.',
+  ],
+  [
+    'a rate that no integer holds',
+    'credits_per_unit: 0.1',
+    'credits_per_unit: 9007199254.740992',
+    '26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.',
+  ],
+  [
+    'a multiplier of four places',
+    'fine: 1.125',
+    'fine: 1.1255',
+    '32: models[0].price.multipliers[0].values.fine must be a decimal number from 0 with at most 3 places.',
+  ],
+  [
+    'a multiplier for no value',
+    'fine: 1.125',
+    'best: 2',
+    '32: models[0].price.multipliers[0].values.best must be a value that the parameter quality can have.',
+  ],
+  [
+    'a multiplier for no parameter',
+    '- parameter: quality',
+    '- parameter: colour',
+    '31: models[0].price.multipliers[0].parameter must name a parameter of input_schema.',
+  ],
+  [
+    'bounds the wrong way round',
+    'minimum_credits: 1\n',
+    'minimum_credits: 101\n',
+    '33: models[0].price.minimum_credits must not be above maximum_credits.',
+  ],
+  [
+    'a bound that is no safe integer',
+    'maximum_credits: 100\n',
+    'maximum_credits: 9007199254740993\n',
+    '34: models[0].price.maximum_credits must be a number within ±(2^53 - 1).',
+  ],
+  [
+    'a count beyond the outputs',
+    'max_outputs: 4',
+    'max_outputs: 3',
+    '28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 3.',
+  ],
+  [
+    'a count that is no integer',
+    'count_parameter: n',
+    'count_parameter: note',
+    '28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.',
+  ],
+  [
+    'a size that is no size',
+    'size_parameter: size',
+    'size_parameter: quality',
+    '29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
+  ],
+  [
+    'a size that may be missing',
+    ', default: 512x512',
+    '',
+    '29: models[0].price.size_parameter must name a parameter that is required or has a default.',
+  ],
+  [
+    'a size of a loose pattern',
+    'enum: [512x512, 1024x1024]',
+    "pattern: '^.*x.*$'",
+    '29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
+  ],
+  [
+    'megapixels without a size',
+    '      size_parameter: size\n',
+    '',
+    '23: models[0].price must name a size_parameter, since its unit is megapixel.',
+  ],
+  [
+    'seconds without a duration',
+    'duration_parameter: seconds, ',
+    '',
+    '56: models[1].price must name a duration_parameter, since its unit is second.',
+  ],
+  [
+    'a duration without an end',
+    'minimum: 1, maximum: 8',
+    'minimum: 1',
+    '56: models[1].price.duration_parameter must name an integer parameter of seconds with a minimum of at least 1 and a maximum.',
+  ],
+  [
+    'a schema that is no schema',
+    'type: integer, minimum: 1, maximum: 8',
+    'type: whole',
+    '54: models[1].input_schema.properties.seconds.type must be one of array, boolean, integer, null, number, object, string.',
+  ],
+  [
+    'an open object',
+    '      additionalProperties: false\n      required',
+    '      required',
+    '49: models[1].input_schema must have additionalProperties: false.',
+  ],
+  [
+    'an open object inside',
+    NOTE,
+    'note: { type: array, items: { type: object } }',
+    '15: models[0].input_schema.properties.note.items must have additionalProperties: false.',
+  ],
+  [
+    'an unbounded text',
+    NOTE,
+    'note: { type: string, minLength: 1 }',
+    '15: models[0].input_schema.properties.note is a string and must have an enum, a const, a pattern or a maxLength.',
+  ],
+  [
+    'an unbounded text in a choice',
+    NOTE,
+    'note: { anyOf: [{ type: integer }, { type: string }] }',
+    '15: models[0].input_schema.properties.note.anyOf[1] is a string and must have an enum, a const, a pattern or a maxLength.',
+  ],
+  ['a property of any kind', NOTE, 'note: true', '15: models[0].input_schema.properties.note must have a type.'],
+  [
+    'an array of anything',
+    NOTE,
+    'note: { type: array }',
+    '15: models[0].input_schema.properties.note is an array and must define its items.',
+  ],
+  [
+    'a default that does not conform',
+    'default: draft',
+    'default: best',
+    '14: models[0].input_schema.properties.quality.default does not conform to its own schema: the value must be one of draft, fine.',
+  ],
+  [
+    'a remote reference',
+    NOTE,
+    'note: { $ref: "https://example.org/note.json" }',
+    "8: models[0].input_schema is not usable: the schema cannot be compiled: can't resolve reference https://example.org/note.json from id #.",
+  ],
+  [
+    'broken YAML',
+    'operations: [image_generation]',
+    'operations: [image_generation',
+    '7: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
+  ],
+  [
+    'a number that is none',
+    'poll_interval_ms: 500',
+    'poll_interval_ms: .nan',
+    '44: models[0].poll_interval_ms must be a number within ±(2^53 - 1).',
+  ],
 ];
 
 describe('catalog file', () => {
@@ -443,11 +389,10 @@ describe('catalog file', () => {
     });
   });
 
-  for (const { of, from, to, faults } of VECTORS) {
+  for (const [of, from, to, ...faults] of VECTORS)
     it(`names the line of ${of}`, () => {
-      expect(faultsOf(edited(from, to))).to.deep.equal(faults);
+      expect(faultsOf(edited(from, to))).to.deep.equal(faults.map((fault) => `c.yaml:${fault}`));
     });
-  }
 
   it('reads what the mark of a model says', () => {
     const markOf = (text: string) =>
