@@ -76,7 +76,7 @@ describe('the outcome of a request', () => {
     errorOf(work.then((answer) => answer.bytes()));
 
   for (const [name, on, kind, inBody] of ENDS.flatMap(([behaviours, ...about]) =>
-    Object.entries(behaviours).map(([name, on]) => [name, on, ...about] as const),
+    Object.entries(behaviours).map((behaviour) => [...behaviour, ...about] as const),
   )) {
     it(`is ${kind} when the server ${name}`, async () => {
       const server = kept(await RawServer.open(on));

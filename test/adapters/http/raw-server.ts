@@ -15,7 +15,7 @@ export interface Connection {
 export class RawServer {
   readonly connections: Connection[] = [];
 
-  private constructor(private readonly listening: Listening) {}
+  private constructor(private readonly place: Listening) {}
 
   static async open(
     onConnection: (connection: Connection, index: number) => void,
@@ -35,11 +35,11 @@ export class RawServer {
   }
 
   get port(): number {
-    return this.listening.port;
+    return this.place.port;
   }
 
   get url(): string {
-    return this.listening.url;
+    return this.place.url;
   }
 
   /** The text received on all connections, in the order of the connections. */
@@ -48,7 +48,7 @@ export class RawServer {
   }
 
   close(): Promise<unknown> {
-    return this.listening.close();
+    return this.place.close();
   }
 }
 

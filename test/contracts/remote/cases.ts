@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
-import type { Provider, ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Provider, ProviderCall, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { collected } from '../../fixtures/byte-streams.js';
-import { FakeServer, type PlannedFault } from '../../providers/fakes/fake-server.js';
+import { type CallKind, FakeServer, type Fault, type PlannedFault } from '../../providers/fakes/fake-server.js';
 import { reportsUntilOver, submitted } from '../provider.contract.js';
 import type { OpenedRemoteProvider, RemoteProviderSubject } from './subject.js';
 import { Seen } from './watched-provider.js';
@@ -95,12 +96,37 @@ export async function outputOf(
   return collected(await provider.output(reference, index, settings, call)).catch(noted(seen));
 }
 
-/** A finished task and its reference. */
-export async function finished({ provider }: Pick<Case, 'provider'>, submission: Submission): Promise<string> {
+/** Submits a task, polls it until it is over, and gives its reference and its last report. */
+export async function ended(
+  { provider }: Pick<Case, 'provider'>,
+  submission: Submission,
+): Promise<{ readonly reference: string; readonly last: ProviderReport }> {
   const reference = await submitted(provider, submission);
-  const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
+  return { reference, last: (await reportsUntilOver(provider, reference, submission)).at(-1)! };
+}
+
+/** The reference of a small task that has succeeded. */
+export async function finished(one: Pick<Case, 'provider' | 'quick'>): Promise<string> {
+  const { reference, last } = await ended(one, one.quick(randomUUID()));
   if (last.state !== 'succeeded') throw new Error(`The task ended ${last.state}.`);
   return reference;
+}
+
+/** Aborts the work while its request meets a fault, and gives its error; the connection must be closed then. */
+export async function abortedAt(
+  { server }: Case,
+  of: CallKind,
+  fault: Fault,
+  work: (call: ProviderCall) => Promise<unknown>,
+): Promise<unknown> {
+  const planned = server.plan(fault, { of });
+  const abort = new AbortController();
+  const failure = failureOf(work(abort));
+  await planned.met;
+  abort.abort();
+  const error = await failure;
+  await planned.left;
+  return error;
 }
 
 /** The error that the work threw; undefined if it threw none. */
@@ -130,8 +156,8 @@ export async function withinBytes<T>(
   const done = work({ signal: abort.signal }).finally(() => {
     running.hasEnded = true;
   });
-  const ended = done.catch(() => undefined);
-  await Promise.race([planned.met, ended]);
+  const settled = done.catch(() => undefined);
+  await Promise.race([planned.met, settled]);
   while (!running.hasEnded) {
     const [sent, grown] = [planned.sentBytes, memoryBytes() - before];
     if (sent > maxBytes || grown > MAX_GROWTH_BYTES) {

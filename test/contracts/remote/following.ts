@@ -1,10 +1,28 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hintsOf, type Provider, type RecoverAnswer, type Submission } from '../../../core/ports/provider.js';
+import {
+  hintsOf,
+  type Provider,
+  type ProviderCall,
+  type RecoverAnswer,
+  type Submission,
+} from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
+import { jsonFault } from '../../providers/fakes/faults.js';
 import { reportsUntilOver, submitted, WANTED } from '../provider.contract.js';
-import { type Case, type Cases, failureOf, finished, outputOf, TakesTooMuch, turn, withinBytes } from './cases.js';
+import {
+  abortedAt,
+  type Case,
+  type Cases,
+  ended,
+  failureOf,
+  finished,
+  outputOf,
+  TakesTooMuch,
+  turn,
+  withinBytes,
+} from './cases.js';
 import { SILENCES } from './hostile.js';
 import type { RemoteProviderSubject, RemoteProviderSupports } from './subject.js';
 
@@ -21,18 +39,14 @@ export function describeFollowing(proves: Cases, { failures, partial, supports }
 
   if (supports.cost)
     proves('says what a finished task has cost', async (one) => {
-      const submission = one.quick(randomUUID());
-      const reference = await submitted(one.provider, submission);
-      const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+      const { last } = await ended(one, one.quick(randomUUID()));
       expect('cost' in last && Object.keys(last.cost ?? {}).length > 0, 'it has a cost').to.equal(true);
     });
   else it.skip('says what a finished task has cost (skipped: this provider cannot)');
 
   for (const { name, code, task } of failures) {
     proves(`reports ${code} when ${name}`, async (one) => {
-      const submission = task(one.original, randomUUID());
-      const reference = await submitted(one.provider, submission);
-      const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+      const { last } = await ended(one, task(one.original, randomUUID()));
       if (last.state !== 'failed') throw new Error(`The task ended ${last.state}.`);
       expect(last.failure.code).to.equal(code);
     });
@@ -42,8 +56,7 @@ export function describeFollowing(proves: Cases, { failures, partial, supports }
   else
     proves('lists the outputs that were made when there are fewer than were asked for', async (one) => {
       const submission = partial.task(one.original, randomUUID());
-      const reference = await submitted(one.provider, submission);
-      const last = (await reportsUntilOver(one.provider, reference, submission)).at(-1)!;
+      const { reference, last } = await ended(one, submission);
       expect('outputs' in last ? last.outputs.length : 0)
         .to.equal(partial.outputs)
         .and.below(submission.outputCount);
@@ -84,46 +97,35 @@ function describeStrangeReferences(proves: Cases): void {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
+const NO = { error: { message: 'No.' } };
 
-/**
- * Polls without information about the task: their error must tell core how long to wait, and an operator what to do.
- */
+/** Polls without information about the task, and what their errors must tell core. */
+const SILENT_POLLS: readonly (readonly [name: string, fault: Fault, hints: object])[] = [
+  ['429', jsonFault(429, { error: { code: 'slow' } }, { 'retry-after': '7' }), { retryAfterMs: 7_000 }],
+  [
+    '429 in HTML',
+    { type: 'status', status: 429, headers: { 'retry-after': '9' }, body: '<p>' },
+    { retryAfterMs: 9_000 },
+  ],
+  ['401', jsonFault(401, { detail: 'No.' }), { isAccessRefused: true }],
+  ['403', jsonFault(403, NO), { isAccessRefused: true }],
+  ['500', jsonFault(500, NO), {}],
+  ['502 in HTML', { type: 'html', status: 502 }, {}],
+  ['503', { type: 'status', status: 503, headers: { 'retry-after': '5' }, body: '' }, { retryAfterMs: 5_000 }],
+  ['404 in HTML', { type: 'html', status: 404 }, {}],
+  ['404 of a gateway', jsonFault(404, { message: 'no Route matched with those values' }), {}],
+  ['410 in HTML', { type: 'html', status: 410 }, {}],
+  ['200 in HTML', { type: 'html', status: 200 }, {}],
+  ['200 without a body', { type: 'status', status: 200, headers: JSON_TYPE, body: '' }, {}],
+  ['an error in 200', jsonFault(200, NO), {}],
+  ['half of it', { type: 'truncated' }, {}],
+];
+
+/** Their error must tell core how long to wait, and an operator what to do. */
 function describeSilentPolls(proves: Cases): void {
-  const silences: readonly (readonly [name: string, fault: Fault, hints: object])[] = [
-    [
-      '429',
-      { type: 'status', status: 429, headers: { ...JSON_TYPE, 'retry-after': '7' }, body: '{"error":{"code":"slow"}}' },
-      { retryAfterMs: 7_000 },
-    ],
-    [
-      '429 in HTML',
-      { type: 'status', status: 429, headers: { 'retry-after': '9' }, body: '<p>' },
-      { retryAfterMs: 9_000 },
-    ],
-    ['401', { type: 'status', status: 401, headers: JSON_TYPE, body: '{"detail":"No."}' }, { isAccessRefused: true }],
-    [
-      '403',
-      { type: 'status', status: 403, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' },
-      { isAccessRefused: true },
-    ],
-    ['500', { type: 'status', status: 500, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' }, {}],
-    ['502 in HTML', { type: 'html', status: 502 }, {}],
-    ['503', { type: 'status', status: 503, headers: { 'retry-after': '5' }, body: '' }, { retryAfterMs: 5_000 }],
-    ['404 in HTML', { type: 'html', status: 404 }, {}],
-    [
-      '404 of a gateway',
-      { type: 'status', status: 404, headers: JSON_TYPE, body: '{"message":"no Route matched with those values"}' },
-      {},
-    ],
-    ['410 in HTML', { type: 'html', status: 410 }, {}],
-    ['200 in HTML', { type: 'html', status: 200 }, {}],
-    ['200 without a body', { type: 'status', status: 200, headers: JSON_TYPE, body: '' }, {}],
-    ['an error in 200', { type: 'status', status: 200, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' }, {}],
-    ['half of it', { type: 'truncated' }, {}],
-  ];
-  for (const [name, fault, hints] of silences)
+  for (const [name, fault, hints] of SILENT_POLLS)
     proves(`throws for a poll that is answered with ${name}, and knows the task afterwards`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
+      const reference = await finished(one);
       const honest = await one.provider.poll(reference, one.settings, WANTED);
       for (let polls = 0; polls < 12; polls += 1) {
         one.server.plan(fault, { of: 'poll' });
@@ -150,7 +152,7 @@ function describeStatusWords(proves: Cases, words: true | 'listed'): void {
   });
 
   proves('counts a task with an unknown status as running, and names the status', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const long = 'é'.repeat(500);
     for (const [status, shown] of [
       ['BREWING', 'BREWING'],
@@ -182,7 +184,7 @@ function describeStatusWords(proves: Cases, words: true | 'listed'): void {
 function describeHostilePolls(proves: Cases, maxAnswerBytes: number): void {
   for (const [name, fault] of SILENCES) {
     proves(`throws for a poll, or says what is so, when ${name}`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
+      const reference = await finished(one);
       const honest = await one.provider.poll(reference, one.settings, WANTED);
       one.server.plan(fault, { of: 'poll' });
       const report = await one.provider.poll(reference, one.settings, WANTED).catch(() => honest);
@@ -194,7 +196,7 @@ function describeHostilePolls(proves: Cases, maxAnswerBytes: number): void {
   }
 
   proves('throws for a poll whose answer has no end, within its bounds', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const planned = one.server.plan({ type: 'huge' }, { of: 'poll' });
     const work = withinBytes(planned, maxAnswerBytes, (call) => one.provider.poll(reference, one.settings, call));
     const error = await failureOf(work);
@@ -207,20 +209,14 @@ function describeHostilePolls(proves: Cases, maxAnswerBytes: number): void {
     ['an answer trickles', { type: 'trickle', everyMs: 1, isEndless: true }],
   ] as const) {
     proves(`ends a poll soon when it is aborted while ${name}, and closes the connection`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
-      const planned = one.server.plan(fault, { of: 'poll' });
-      const abort = new AbortController();
-      const work = failureOf(one.provider.poll(reference, one.settings, abort));
-      await planned.met;
-      abort.abort();
-      const error = await work;
+      const reference = await finished(one);
+      const error = await abortedAt(one, 'poll', fault, (call) => one.provider.poll(reference, one.settings, call));
       if (fault.type === 'hang') expect(error).to.be.instanceOf(Error);
-      await planned.left;
     });
   }
 
   proves('follows no redirect of a poll to another address', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const elsewhere = await one.elsewhere();
     const honest = await one.provider.poll(reference, one.settings, WANTED);
     one.server.plan({ type: 'redirect', to: `${elsewhere.url}/stolen`, status: 302 }, { of: 'poll' });
@@ -262,11 +258,10 @@ export function describeCancels(proves: Cases, { capabilities: { cancels } }: Re
   });
 
   proves('leaves a task as it is that has ended', async (one) => {
-    const submission = one.quick(randomUUID());
-    const reference = await finished(one, submission);
-    const before = await one.provider.poll(reference, submission.settings, WANTED);
-    for (let asked = 0; asked < 2; asked += 1) await one.provider.cancel(reference, submission.settings, WANTED);
-    expect(await one.provider.poll(reference, submission.settings, WANTED)).to.deep.equal(before);
+    const reference = await finished(one);
+    const before = await one.provider.poll(reference, one.settings, WANTED);
+    for (let asked = 0; asked < 2; asked += 1) await one.provider.cancel(reference, one.settings, WANTED);
+    expect(await one.provider.poll(reference, one.settings, WANTED)).to.deep.equal(before);
   });
 
   proves('stops a task when the first request to stop it is lost', async (one) => {
@@ -281,7 +276,7 @@ export function describeCancels(proves: Cases, { capabilities: { cancels } }: Re
   });
 
   proves('submits nothing, and goes nowhere else, whatever a request to stop is answered', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const elsewhere = await one.elsewhere();
     for (const [, fault] of SILENCES) {
       one.server.plan(fault, { of: 'cancel' });
@@ -296,13 +291,8 @@ export function describeCancels(proves: Cases, { capabilities: { cancels } }: Re
     // Some providers look first whether a task can be stopped.
     const submission = (cancels === 'queued' && one.queued ? one.queued : one.endless)(randomUUID());
     const reference = await submitted(one.provider, submission);
-    const planned = one.server.plan({ type: 'hang' }, { of: 'cancel' });
-    const abort = new AbortController();
-    const work = failureOf(one.provider.cancel(reference, submission.settings, abort));
-    await planned.met;
-    abort.abort();
-    await work;
-    await planned.left;
+    const cancel = (call: ProviderCall) => one.provider.cancel(reference, submission.settings, call);
+    await abortedAt(one, 'cancel', { type: 'hang' }, cancel);
   });
 }
 
@@ -326,12 +316,7 @@ function describeAsking(proves: Cases, takesTokenOnce: boolean): void {
 
   proves('finds a task whose submission was aborted while no answer came', async (one) => {
     const submission = one.quick(randomUUID());
-    const planned = one.server.plan({ type: 'hang' }, { of: 'submit' });
-    const abort = new AbortController();
-    const work = failureOf(one.provider.submit(submission, abort));
-    await planned.met;
-    abort.abort();
-    await work;
+    await abortedAt(one, 'submit', { type: 'hang' }, (call) => one.provider.submit(submission, call));
     await expectServed(one, one.provider, submission);
     expect(one.server.posts).to.equal(1);
   });
@@ -371,13 +356,8 @@ function describeAsking(proves: Cases, takesTokenOnce: boolean): void {
 
   proves('ends soon when it is aborted while no answer comes', async (one) => {
     const submission = one.quick(randomUUID());
-    const planned = one.server.plan({ type: 'hang' }, { of: 'recover' });
-    const abort = new AbortController();
-    const work = failureOf(one.provider.recover(submission.token, submission.settings, abort));
-    await planned.met;
-    abort.abort();
-    expect(await work).to.be.instanceOf(Error);
-    await planned.left;
+    const recover = (call: ProviderCall) => one.provider.recover(submission.token, submission.settings, call);
+    expect(await abortedAt(one, 'recover', { type: 'hang' }, recover)).to.be.instanceOf(Error);
   });
 
   if (!takesTokenOnce) return;

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import type { ProviderCall } from '../../../core/ports/provider.js';
 import type { FakeAnswer } from '../../providers/fakes/fake-answer.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
 import { WANTED } from '../provider.contract.js';
-import { type Cases, failureOf, finished, outputOf, submittedWhole, turn } from './cases.js';
+import { abortedAt, type Cases, failureOf, finished, outputOf, submittedWhole, turn } from './cases.js';
 import type { RemoteProviderSubject, RemoteProviderSupports } from './subject.js';
 
 /** Answers to a request for an output that have none of it, or not all. */
@@ -52,7 +53,7 @@ const READ_BYTES = 1024 * 1024;
 export function describeOutputs(proves: Cases, { followsRedirects, readsErrors }: RemoteProviderSupports): void {
   for (const [name, fault] of readsErrors === true ? [...BROKEN, ...NO_FILES] : BROKEN) {
     proves(`delivers no output, and not a part of one as if it were whole, when ${name}`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
+      const reference = await finished(one);
       const honest = await outputOf(one, one.provider, reference);
       one.server.plan(fault, { of: 'output' });
       expect(await failureOf(outputOf(one, one.provider, reference)), 'it throws').to.be.instanceOf(Error);
@@ -63,7 +64,7 @@ export function describeOutputs(proves: Cases, { followsRedirects, readsErrors }
 
   if (readsErrors === true)
     proves('delivers an output whatever type it declares', async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
+      const reference = await finished(one);
       const honest = await outputOf(one, one.provider, reference);
       for (const type of TYPES) {
         one.server.plan({ type: 'altered', alter: (answer) => withType(answer, type) }, { of: 'output' });
@@ -77,7 +78,7 @@ export function describeOutputs(proves: Cases, { followsRedirects, readsErrors }
   else it.skip('follows the redirects of an output (skipped: it has no address of its own)');
 
   proves('follows no redirect of an output to a private address', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const elsewhere = await one.elsewhere();
     one.server.plan({ type: 'redirect', to: `${elsewhere.url}/stolen`, status: 302 }, { of: 'output' });
     expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
@@ -89,19 +90,14 @@ export function describeOutputs(proves: Cases, { followsRedirects, readsErrors }
     ['it trickles', { type: 'trickle', everyMs: 1, isEndless: true }],
   ] as const) {
     proves(`ends an output soon when it is aborted while ${name}, and closes the connection`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
-      const planned = one.server.plan(fault, { of: 'output' });
-      const abort = new AbortController();
-      const work = failureOf(outputOf(one, one.provider, reference, { call: abort }));
-      await planned.met;
-      abort.abort();
-      expect(await work).to.be.instanceOf(Error);
-      await planned.left;
+      const reference = await finished(one);
+      const read = (call: ProviderCall) => outputOf(one, one.provider, reference, { call });
+      expect(await abortedAt(one, 'output', fault, read)).to.be.instanceOf(Error);
     });
   }
 
   proves('reads an output only as fast as it is wanted, and closes the connection when it is left', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const planned = one.server.plan({ type: 'huge' }, { of: 'output' });
     let readBytes = 0;
     const work = (async () => {
@@ -134,7 +130,7 @@ function describeRedirects(proves: Cases): void {
   const hop: Fault = { type: 'redirect', to: '#again', status: 302 };
 
   proves('follows up to three redirects of an output', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const honest = await outputOf(one, one.provider, reference);
     // Some vendors redirect each request for a file themselves.
     const answers = one.server.requests.flatMap((request) => request.answers);
@@ -147,7 +143,7 @@ function describeRedirects(proves: Cases): void {
   });
 
   proves('throws for an output that redirects in a circle, and delivers it afterwards', async (one) => {
-    const reference = await finished(one, one.quick(randomUUID()));
+    const reference = await finished(one);
     const planned = Array.from({ length: 10 }, () => one.server.plan(hop, { of: 'output' }));
     expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
     one.server.forgetFaults(planned);
@@ -163,7 +159,7 @@ function describeRedirects(proves: Cases): void {
     'data:,x',
   ])
     proves(`throws for an output that redirects to ${location}`, async (one) => {
-      const reference = await finished(one, one.quick(randomUUID()));
+      const reference = await finished(one);
       one.server.plan({ type: 'redirect', to: location, status: 302 }, { of: 'output' });
       expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
     });

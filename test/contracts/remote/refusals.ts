@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
+import { jsonFault } from '../../providers/fakes/faults.js';
 import { WANTED } from '../provider.contract.js';
 import { failureOf, NotApplicable, type Case, type Cases } from './cases.js';
 import type { RefusalCase, RemoteProviderSubject } from './subject.js';
@@ -59,12 +60,9 @@ export function describeSecrets(proves: Cases): void {
   proves('shows its key in nothing, also when the server repeats it', async (one) => {
     const { secret, server, provider, settings } = one;
     if (secret === undefined) throw new NotApplicable('this vendor has no keys');
-    const body = JSON.stringify({
-      error: { message: `Bad key ${secret}`, type: secret, code: secret },
-      detail: secret,
-    });
+    const body = { error: { message: `Bad key ${secret}`, type: secret, code: secret }, detail: secret };
     for (const status of [400, 401, 403, 404, 422, 429, 500]) {
-      const echo = { type: 'status', status, headers: { 'content-type': 'application/json' }, body } as const;
+      const echo = jsonFault(status, body);
       for (const kind of KINDS) server.plan(echo, { of: kind });
       const answer = await provider.submit(one.quick(randomUUID()), WANTED).catch(() => undefined);
       const reference = answer !== undefined && 'reference' in answer ? answer.reference : randomUUID();
@@ -93,10 +91,5 @@ async function refused({ server, provider, quick }: Case, refusal: RefusalCase):
 
 /** The vendor's refusal in place of the answer to a submission. */
 export function plannedRefusal({ status, headers = {}, body }: RefusalCase): Fault {
-  return {
-    type: 'status',
-    status,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  };
+  return jsonFault(status, body, headers);
 }

@@ -1,10 +1,20 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Provider, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Provider, ProviderCall, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
+import { jsonFault } from '../../providers/fakes/faults.js';
 import { WANTED } from '../provider.contract.js';
-import { failureOf, submittedWhole, TakesTooMuch, turn, withinBytes, type Case, type Cases } from './cases.js';
+import {
+  abortedAt,
+  failureOf,
+  submittedWhole,
+  TakesTooMuch,
+  turn,
+  withinBytes,
+  type Case,
+  type Cases,
+} from './cases.js';
 import { otherShapes } from './hostile.js';
 import type { RemoteProviderSupports } from './subject.js';
 
@@ -146,13 +156,10 @@ function describeForms(proves: Cases): void {
 }
 
 function describeErrors(proves: Cases, isPaid: boolean): void {
-  const answered = (status: number, body: object, spaces = ''): Fault => ({
-    type: 'status',
-    status,
-    isHandled: true,
-    headers: { 'content-type': 'application/json' },
-    body: spaces + JSON.stringify(body),
-  });
+  const answered = (status: number, body: object, spaces = ''): Fault => {
+    const fault = jsonFault(status, body);
+    return { ...fault, isHandled: true, body: `${spaces}${fault.body}` };
+  };
   // More than was read of a refusal once: an error that repeats its input.
   const input = {
     image: `data:image/png;base64,${'QUJD'.repeat(60_000)}`,
@@ -194,27 +201,15 @@ function describeSubmissionAborts(proves: Cases): void {
     await expectPosts(one, { posts: 0 });
   });
 
-  proves('ends soon when it is aborted while no answer comes, and closes the connection', async (one) => {
-    const planned = one.server.plan({ type: 'hang' }, { of: 'submit' });
-    const abort = new AbortController();
-    const work = failureOf(submittedWhole(one, one.provider, one.quick(randomUUID()), abort));
-    await planned.met;
-    abort.abort();
-    expect(await work).to.be.instanceOf(Error);
-    await planned.left;
-    await expectPosts(one, { posts: 1 });
-  });
-
-  proves('ends soon when it is aborted within an answer that trickles, and closes the connection', async (one) => {
-    const planned = one.server.plan({ type: 'trickle', everyMs: 1, isEndless: true }, { of: 'submit' });
-    const abort = new AbortController();
-    const work = failureOf(submittedWhole(one, one.provider, one.quick(randomUUID()), abort));
-    await planned.met;
-    abort.abort();
-    expect(await work).to.be.instanceOf(Error);
-    await planned.left;
-    await expectPosts(one, { posts: 1 });
-  });
+  for (const [when, fault] of [
+    ['while no answer comes', { type: 'hang' }],
+    ['within an answer that trickles', { type: 'trickle', everyMs: 1, isEndless: true }],
+  ] as const)
+    proves(`ends soon when it is aborted ${when}, and closes the connection`, async (one) => {
+      const submit = (call: ProviderCall) => submittedWhole(one, one.provider, one.quick(randomUUID()), call);
+      expect(await abortedAt(one, 'submit', fault, submit)).to.be.instanceOf(Error);
+      await expectPosts(one, { posts: 1 });
+    });
 }
 
 /** Without a connection the provider cannot have accepted anything: another provider may get the task at once. */

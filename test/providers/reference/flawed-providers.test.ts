@@ -23,14 +23,14 @@ interface Report {
 describe('the contract of remote providers', () => {
   let report: Report;
   before(async () => {
-    const titles = FLAWS.flatMap(({ name, failing }) =>
+    const titles = FLAWS.flatMap(([name, , failing]) =>
       [failing].flat().map((test) => `${escaped(`contract: ${name} `)}.*${escaped(test)}$`),
     );
     titles.push(`${escaped(UNTOUCHED)}$`);
     report = await ranInAnotherProcess('dist/test/providers/reference/flawed-suite.js', titles.join('|'));
   });
 
-  for (const { name, failing } of FLAWS) {
+  for (const [name, , failing] of FLAWS) {
     it(`finds a provider that ${name}`, () => {
       for (const test of [failing].flat()) {
         const isTest = ({ fullTitle }: { readonly fullTitle: string }) =>

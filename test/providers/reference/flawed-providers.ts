@@ -9,17 +9,13 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import { type Flaw, FLAWED_READINGS } from './flawed-readings.js';
+import { type Flaw, FLAWED_READINGS, pollingAs, submittingAs } from './flawed-readings.js';
 import { objectOf, type Told } from './reference-answers.js';
 import { ReferenceProvider } from './reference-provider.js';
 
 const NEVER: ProviderCall = { signal: new AbortController().signal };
 
-class Retrying extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    return super.submit(submission, call).catch(() => super.submit(submission, call));
-  }
-}
+const Retrying = submittingAs(async (answer, again) => answer.catch(again));
 
 class Trusting extends ReferenceProvider {
   override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
@@ -61,13 +57,11 @@ class Forgetful extends ReferenceProvider {
   }
 }
 
-class Leaking extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    return super.poll(reference, settings, call).catch((error: unknown) => {
-      throw new Error(`The request with the key ${this.options.key} failed.`, { cause: error });
-    });
-  }
-}
+const Leaking = pollingAs(async (report, { key }) =>
+  report.catch((error: unknown) => {
+    throw new Error(`The request with the key ${key} failed.`, { cause: error });
+  }),
+);
 
 class Following extends ReferenceProvider {
   protected override async ask(path: string, call: ProviderCall): Promise<Told> {
@@ -125,12 +119,10 @@ class Throwing extends ReferenceProvider {
   }
 }
 
-class Fractional extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    const report = await super.poll(reference, settings, call);
-    return report.state === 'succeeded' ? { ...report, cost: { computeMs: 0.5 } } : report;
-  }
-}
+const Fractional = pollingAs(async (reported) => {
+  const report = await reported;
+  return report.state === 'succeeded' ? { ...report, cost: { computeMs: 0.5 } } : report;
+});
 
 class SubmittingWithout extends ReferenceProvider {
   protected override async uploaded(submission: Submission, call: ProviderCall): Promise<boolean> {
@@ -139,20 +131,13 @@ class SubmittingWithout extends ReferenceProvider {
   }
 }
 
-class Doubting extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    const answer = await super.submit(submission, call);
-    if (answer === REFERENCE_UNREAD) throw new Error('The request has failed.');
-    return answer;
-  }
-}
-
-class Blaming extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    const answer = await super.submit(submission, call);
-    return answer === REFERENCE_UNREAD ? { ...REFERENCE_UNREAD, because: 'capacity' } : answer;
-  }
-}
+const Doubting = submittingAs(async (answer) => {
+  if ((await answer) === REFERENCE_UNREAD) throw new Error('The request has failed.');
+  return answer;
+});
+const Blaming = submittingAs(async (answer) =>
+  (await answer) === REFERENCE_UNREAD ? { ...REFERENCE_UNREAD, because: 'capacity' } : answer,
+);
 
 class Guessing extends ReferenceProvider {
   override async recover(): Promise<RecoverAnswer> {
@@ -160,22 +145,17 @@ class Guessing extends ReferenceProvider {
   }
 }
 
-class Empty extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    return super.submit(submission, call).catch((error: unknown) => {
-      if (error instanceof HttpError) throw error;
-      return { accepted: true, outputs: [] };
-    });
-  }
-}
-
-class GivingOnce extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    const answer = await super.submit(submission, call);
-    if (!('outputs' in answer)) return answer;
-    return { ...answer, outputs: answer.outputs.map((output) => ({ ...output, bytes: generatorOf(output.bytes) })) };
-  }
-}
+const Empty = submittingAs(async (answer) =>
+  answer.catch((error: unknown) => {
+    if (error instanceof HttpError) throw error;
+    return { accepted: true, outputs: [] };
+  }),
+);
+const GivingOnce = submittingAs(async (answered) => {
+  const answer = await answered;
+  if (!('outputs' in answer)) return answer;
+  return { ...answer, outputs: answer.outputs.map((output) => ({ ...output, bytes: generatorOf(output.bytes) })) };
+});
 
 /** It gives nothing once it has ended. */
 async function* generatorOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -186,108 +166,54 @@ const SENT_ONCE = 'sends a task once and does not know whether it was taken when
 const UNREAD = "refuses for certain, and not for the vendor's sake, a task whose reference";
 
 export const FLAWS: readonly Flaw[] = [
-  { name: 'sends a task again', make: (o) => new Retrying(o), failing: `${SENT_ONCE} its answer is lost` },
-  {
-    name: 'trusts every answer',
-    make: (o) => new Trusting(o),
-    failing: `${SENT_ONCE} a page of HTML answers with status 200`,
-  },
-  {
-    name: 'takes a broken server for a refusal',
-    make: (o) => new TakingBrokenForRefused(o),
-    failing: `${SENT_ONCE} status 502 answers without a body`,
-  },
-  {
-    name: 'takes silence for a no',
-    make: (o) => new TakingSilenceForNo(o),
-    failing: 'never says that there is no task when the answer is lost',
-  },
-  {
-    name: 'says too early that there is no task',
-    make: (o) => new Forgetful(o),
-    failing: 'finds a task whose answer was lost, from another process, and serves it there',
-  },
-  {
-    name: 'knows only the tasks of its own process',
-    make: (o) => new Forgetful(o),
-    failing: 'serves a reference from another process, to its last output',
-  },
-  {
-    name: 'has its key in an error',
-    make: (o) => new Leaking(o),
-    failing: 'shows its key in nothing, also when the server repeats it',
-  },
-  {
-    name: 'follows redirects',
-    make: (o) => new Following(o),
-    failing: 'follows no redirect of a poll to another address',
-  },
-  {
-    name: 'reads whatever comes',
-    make: (o) => new Buffering(o),
-    failing: 'throws for a poll whose answer has no end, within its bounds',
-  },
-  {
-    name: 'ignores its signal',
-    make: (o) => new Deaf(o),
-    failing: 'ends soon when it is aborted while no answer comes, and closes the connection',
-  },
-  {
-    name: 'sends on after its signal',
-    make: (o) => new Deaf(o),
-    failing: 'never completes a task whose reference is held back until the call is aborted',
-  },
-  {
-    name: "repeats the vendor's words",
-    make: (o) => new Repeating(o),
-    failing: 'refuses as PROVIDER_REJECTED: anything else',
-  },
-  {
-    name: 'ignores how long it is asked to wait',
-    make: (o) => new Impatient(o),
-    failing: 'waits for capacity as many seconds as it is asked to',
-  },
-  {
-    name: 'does not know that a server without a connection has taken nothing',
-    make: (o) => new Throwing(o),
-    failing: 'refuses for capacity when nothing listens',
-  },
-  {
-    name: 'submits a task without its reference',
-    kind: 'by-id',
-    make: (o) => new SubmittingWithout(o),
-    failing: 'submits no task whose reference the vendor has not taken',
-  },
-  {
-    name: 'does not know that half a request is never taken',
-    kind: 'immediate',
-    make: (o) => new Doubting(o),
-    failing: `${UNREAD} cannot be read to its end`,
-  },
-  {
-    name: 'takes a file that our store does not have for a vendor that is away',
-    kind: 'by-id',
-    make: (o) => new Blaming(o),
-    failing: `${UNREAD} cannot be opened`,
-  },
-  {
-    name: 'says that there is no task though it cannot know',
-    kind: 'by-id',
-    make: (o) => new Guessing(o),
-    failing: 'ends failed after one request when the answer is lost (fail)',
-  },
-  {
-    name: 'takes a foreign answer for one without pictures',
-    kind: 'immediate',
-    make: (o) => new Empty(o),
-    failing: `${SENT_ONCE} its answer is {}`,
-  },
-  {
-    name: 'gives outputs that can be read once',
-    kind: 'immediate',
-    make: (o) => new GivingOnce(o),
-    failing: 'sends no second request when our own store fails after it has read the outputs',
-  },
-  { name: 'counts in fractions', make: (o) => new Fractional(o), failing: 'says what a finished task has cost' },
+  ['sends a task again', Retrying, `${SENT_ONCE} its answer is lost`],
+  ['trusts every answer', Trusting, `${SENT_ONCE} a page of HTML answers with status 200`],
+  ['takes a broken server for a refusal', TakingBrokenForRefused, `${SENT_ONCE} status 502 answers without a body`],
+  ['takes silence for a no', TakingSilenceForNo, 'never says that there is no task when the answer is lost'],
+  [
+    'says too early that there is no task',
+    Forgetful,
+    'finds a task whose answer was lost, from another process, and serves it there',
+  ],
+  ['knows only the tasks of its own process', Forgetful, 'serves a reference from another process, to its last output'],
+  ['has its key in an error', Leaking, 'shows its key in nothing, also when the server repeats it'],
+  ['follows redirects', Following, 'follows no redirect of a poll to another address'],
+  ['reads whatever comes', Buffering, 'throws for a poll whose answer has no end, within its bounds'],
+  ['ignores its signal', Deaf, 'ends soon when it is aborted while no answer comes, and closes the connection'],
+  ['sends on after its signal', Deaf, 'never completes a task whose reference is held back until the call is aborted'],
+  ["repeats the vendor's words", Repeating, 'refuses as PROVIDER_REJECTED: anything else'],
+  ['ignores how long it is asked to wait', Impatient, 'waits for capacity as many seconds as it is asked to'],
+  [
+    'does not know that a server without a connection has taken nothing',
+    Throwing,
+    'refuses for capacity when nothing listens',
+  ],
+  [
+    'submits a task without its reference',
+    SubmittingWithout,
+    'submits no task whose reference the vendor has not taken',
+    'by-id',
+  ],
+  ['does not know that half a request is never taken', Doubting, `${UNREAD} cannot be read to its end`, 'immediate'],
+  [
+    'takes a file that our store does not have for a vendor that is away',
+    Blaming,
+    `${UNREAD} cannot be opened`,
+    'by-id',
+  ],
+  [
+    'says that there is no task though it cannot know',
+    Guessing,
+    'ends failed after one request when the answer is lost (fail)',
+    'by-id',
+  ],
+  ['takes a foreign answer for one without pictures', Empty, `${SENT_ONCE} its answer is {}`, 'immediate'],
+  [
+    'gives outputs that can be read once',
+    GivingOnce,
+    'sends no second request when our own store fails after it has read the outputs',
+    'immediate',
+  ],
+  ['counts in fractions', Fractional, 'says what a finished task has cost'],
   ...FLAWED_READINGS,
 ];

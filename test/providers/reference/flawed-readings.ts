@@ -11,13 +11,49 @@ import type { Told } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
 import { type ReferenceOptions, ReferenceProvider } from './reference-provider.js';
 
-/** One mistake that an adapter can make, and the tests of the contract that must find it. */
-export interface Flaw {
-  readonly name: string;
-  /** The kind of provider; one that is queried by token when absent. */
-  readonly kind?: ReferenceKind;
-  readonly make: (options: ReferenceOptions) => ReferenceProvider;
-  readonly failing: string | readonly string[];
+/** A provider with a mistake. */
+type Flawed = new (options: ReferenceOptions) => ReferenceProvider;
+
+/**
+ * One mistake that an adapter can make, the tests of the contract that must find it, and the kind of provider; one that is
+ * queried by token when absent.
+ */
+export type Flaw = readonly [name: string, provider: Flawed, failing: string | readonly string[], kind?: ReferenceKind];
+
+/** A provider whose submissions end as the mistake makes them. */
+export function submittingAs(
+  mistake: (answer: Promise<SubmitAnswer>, again: () => Promise<SubmitAnswer>) => Promise<SubmitAnswer>,
+): Flawed {
+  return class extends ReferenceProvider {
+    override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+      return mistake(super.submit(submission, call), () => super.submit(submission, call));
+    }
+  };
+}
+
+/** A provider whose polls end as the mistake makes them. */
+export function pollingAs(
+  mistake: (report: Promise<ProviderReport>, options: ReferenceOptions) => Promise<ProviderReport>,
+): Flawed {
+  return class extends ReferenceProvider {
+    override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+      return mistake(super.poll(reference, settings, call), this.options);
+    }
+  };
+}
+
+/** A provider that takes this for the file of an answer, if it is not undefined. */
+function readingFiles(mistake: (answer: HttpAnswer) => AsyncIterable<Uint8Array> | undefined): Flawed {
+  return class extends ReferenceProvider {
+    protected override async file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
+      return mistake(answer) ?? super.file(answer);
+    }
+  };
+}
+
+function noFile(answer: HttpAnswer): never {
+  answer.discard();
+  throw answer.error('bad-answer', 'There is no file.');
 }
 
 /*
@@ -75,38 +111,26 @@ class ThrowingAtErrors extends ReferenceProvider {
   }
 }
 
-class TakingErrorsForNothing extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    return super.submit(submission, call).catch((error: unknown) => {
+/** The answer in place of one of success that has an error in it. */
+const takingErrorsFor = (made: SubmitAnswer) =>
+  submittingAs(async (answer) =>
+    answer.catch((error: unknown) => {
       if (error instanceof HttpError) throw error;
-      return refusal('broke');
-    });
-  }
-}
-
-class TakingErrorsForPictures extends ReferenceProvider {
-  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    return super.submit(submission, call).catch((error: unknown) => {
-      if (error instanceof HttpError) throw error;
-      const bytes = readableAgain(Buffer.from('{"error":{}}'));
-      return { accepted: true, outputs: [{ kind: 'image', mediaType: 'image/png', bytes }] };
-    });
-  }
-}
+      return made;
+    }),
+  );
+const TakingErrorsForNothing = takingErrorsFor(refusal('broke'));
+const TakingErrorsForPictures = takingErrorsFor({
+  accepted: true,
+  outputs: [{ kind: 'image', mediaType: 'image/png', bytes: readableAgain(Buffer.from('{"error":{}}')) }],
+});
 
 // ---- polls
 
-class TakingSilenceForFailure extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    return super.poll(reference, settings, call).catch(() => ({ state: 'failed', failure: failure('broke') }));
-  }
-}
-
-class TakingSilenceForUnknown extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    return super.poll(reference, settings, call).catch(() => ({ state: 'unknown' }));
-  }
-}
+const TakingSilenceForFailure = pollingAs(async (report) =>
+  report.catch(() => ({ state: 'failed', failure: failure('broke') })),
+);
+const TakingSilenceForUnknown = pollingAs(async (report) => report.catch(() => ({ state: 'unknown' })));
 
 class TakingEvery404ForUnknown extends ReferenceProvider {
   protected override async ask(path: string, call: ProviderCall): Promise<Told> {
@@ -115,21 +139,16 @@ class TakingEvery404ForUnknown extends ReferenceProvider {
   }
 }
 
-class WithoutHints extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    return super.poll(reference, settings, call).catch(() => {
-      throw new Error('The poll has failed.');
-    });
-  }
-}
-
-class AccusingTheKey extends ReferenceProvider {
-  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-    return super.poll(reference, settings, call).catch((error: unknown) => {
-      throw Object.assign(new Error('The poll has failed.', { cause: error }), { isAccessRefused: true });
-    });
-  }
-}
+const WithoutHints = pollingAs(async (report) =>
+  report.catch(() => {
+    throw new Error('The poll has failed.');
+  }),
+);
+const AccusingTheKey = pollingAs(async (report) =>
+  report.catch((error: unknown) => {
+    throw Object.assign(new Error('The poll has failed.', { cause: error }), { isAccessRefused: true });
+  }),
+);
 
 class Forgetting extends ReferenceProvider {
   private readonly lost = new Set<string>();
@@ -144,14 +163,8 @@ class Forgetting extends ReferenceProvider {
 }
 
 /** Replaces the report of an unknown status. */
-function atUnknownStatus(make: (report: ProviderReport) => ProviderReport) {
-  return class extends ReferenceProvider {
-    override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
-      const report = await super.poll(reference, settings, call);
-      return 'unknownStatus' in report ? make(report) : report;
-    }
-  };
-}
+const atUnknownStatus = (made: ProviderReport) =>
+  pollingAs(async (report) => ('unknownStatus' in (await report) ? made : report));
 
 class KnowingOwnWordsOnly extends ReferenceProvider {
   private word: unknown;
@@ -171,39 +184,18 @@ class KnowingOwnWordsOnly extends ReferenceProvider {
 
 // ---- files
 
-class TakingAnyBodyForFile extends ReferenceProvider {
-  protected override async file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
-    return answer.body();
-  }
-}
+const TakingAnyBodyForFile = readingFiles((answer) => answer.body());
+const TakingTextForFile = readingFiles((answer) => (answer.status === 200 ? answer.body() : noFile(answer)));
+const TrustingTypes = readingFiles((answer) =>
+  answer.status === 200 && answer.header('content-type') === 'image/png' ? answer.body() : noFile(answer),
+);
+const DeliveringParts = readingFiles((answer) => (answer.status === 200 ? withoutFailure(answer.body()) : undefined));
 
-class TakingTextForFile extends ReferenceProvider {
-  protected override async file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
-    if (answer.status === 200) return answer.body();
-    answer.discard();
-    throw answer.error('bad-answer', 'There is no file.');
-  }
-}
-
-class TrustingTypes extends ReferenceProvider {
-  protected override async file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
-    if (answer.status === 200 && answer.header('content-type') === 'image/png') return answer.body();
-    answer.discard();
-    throw answer.error('bad-answer', 'There is no file.');
-  }
-}
-
-class DeliveringParts extends ReferenceProvider {
-  protected override async file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
-    if (answer.status !== 200) return super.file(answer);
-    const bytes = answer.body();
-    return (async function* () {
-      try {
-        yield* bytes;
-      } catch {
-        return;
-      }
-    })();
+async function* withoutFailure(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch {
+    return;
   }
 }
 
@@ -276,144 +268,88 @@ const noOutput = (when: string) => `delivers no output, and not a part of one as
 const redirectsTo = (location: string) => `throws for an output that redirects to ${location}`;
 
 export const FLAWED_READINGS: readonly Flaw[] = [
-  {
-    name: 'reads JSON only where it is declared',
-    make: (o) => new ReadingDeclaredJson(o),
-    failing: [takesAnswer('is one line'), takesAnswer('has white space around it')],
-  },
-  {
-    name: 'reads JSON as the standard has it',
-    make: (o) => new ReadingStrictly(o),
-    failing: [takesAnswer('has a byte order mark'), takesAnswer('has NaN and Infinity in it')],
-  },
-  {
-    name: 'takes the first piece for the answer',
-    make: (o) => new ReadingFirstPiece(o),
-    failing: 'takes an answer whose headers come before the task is done',
-  },
-  {
-    name: 'takes a response of 1xx for the answer',
-    make: (o) => new LeavingAtInformation(o),
-    failing: 'takes an answer after responses of 1xx',
-  },
-  {
-    name: 'acts on the status of a refusal alone',
-    make: (o) => new IgnoringErrors(o),
-    failing: [200, 400, 403, 422, 500].map(refusesFor),
-  },
-  {
-    name: 'takes a refusal for an unknown outcome',
-    kind: 'by-id',
-    make: (o) => new ThrowingAtErrors(o),
-    failing: [200, 500].map(refusesFor),
-  },
-  {
-    name: 'takes an error in a status of success for a refusal',
-    make: (o) => new TakingErrorsForNothing(o),
-    failing: OTHER_ERROR,
-  },
-  {
-    name: 'takes an error in a status of success for a picture',
-    kind: 'immediate',
-    make: (o) => new TakingErrorsForPictures(o),
-    failing: OTHER_ERROR,
-  },
-  {
-    name: 'takes a poll that says nothing for a failed task',
-    make: (o) => new TakingSilenceForFailure(o),
-    failing: SILENT_POLLS,
-  },
-  {
-    name: 'takes a poll that says nothing for a lost task',
-    make: (o) => new TakingSilenceForUnknown(o),
-    failing: SILENT_POLLS,
-  },
-  {
-    name: 'takes the 404 of a gateway for a lost task',
-    make: (o) => new TakingEvery404ForUnknown(o),
-    failing: throwsFor('404 of a gateway'),
-  },
-  {
-    name: 'loses a task after a poll that failed',
-    make: (o) => new Forgetting(o),
-    failing: SILENT_POLLS,
-  },
-  {
-    name: 'does not say how long to wait, and that the key was refused',
-    make: (o) => new WithoutHints(o),
-    failing: ['429', '429 in HTML', '503', '401', '403'].map(throwsFor),
-  },
-  {
-    name: 'takes every error for a refused key',
-    make: (o) => new AccusingTheKey(o),
-    failing: ['429', '500', '502 in HTML', '404 in HTML', 'half of it'].map(throwsFor),
-  },
-  {
-    name: 'takes an unknown status for a failed task',
-    make: (o) => new (atUnknownStatus(() => ({ state: 'failed', failure: failure('broke') })))(o),
-    failing: UNKNOWN_STATUS,
-  },
-  {
-    name: 'takes an unknown status for a lost task',
-    make: (o) => new (atUnknownStatus(() => ({ state: 'unknown' })))(o),
-    failing: UNKNOWN_STATUS,
-  },
-  {
-    name: 'does not name an unknown status',
-    make: (o) => new (atUnknownStatus(() => ({ state: 'running' })))(o),
-    failing: UNKNOWN_STATUS,
-  },
-  {
-    name: 'knows its own words for a status only',
-    make: (o) => new KnowingOwnWordsOnly(o),
-    failing: 'knows the words of other vendors for a task that goes on',
-  },
-  {
-    name: 'takes any body for a file',
-    make: (o) => new TakingAnyBodyForFile(o),
-    failing: [
+  [
+    'reads JSON only where it is declared',
+    ReadingDeclaredJson,
+    [takesAnswer('is one line'), takesAnswer('has white space around it')],
+  ],
+  [
+    'reads JSON as the standard has it',
+    ReadingStrictly,
+    [takesAnswer('has a byte order mark'), takesAnswer('has NaN and Infinity in it')],
+  ],
+  [
+    'takes the first piece for the answer',
+    ReadingFirstPiece,
+    'takes an answer whose headers come before the task is done',
+  ],
+  ['takes a response of 1xx for the answer', LeavingAtInformation, 'takes an answer after responses of 1xx'],
+  ['acts on the status of a refusal alone', IgnoringErrors, [200, 400, 403, 422, 500].map(refusesFor)],
+  ['takes a refusal for an unknown outcome', ThrowingAtErrors, [200, 500].map(refusesFor), 'by-id'],
+  ['takes an error in a status of success for a refusal', TakingErrorsForNothing, OTHER_ERROR],
+  ['takes an error in a status of success for a picture', TakingErrorsForPictures, OTHER_ERROR, 'immediate'],
+  ['takes a poll that says nothing for a failed task', TakingSilenceForFailure, SILENT_POLLS],
+  ['takes a poll that says nothing for a lost task', TakingSilenceForUnknown, SILENT_POLLS],
+  ['takes the 404 of a gateway for a lost task', TakingEvery404ForUnknown, throwsFor('404 of a gateway')],
+  ['loses a task after a poll that failed', Forgetting, SILENT_POLLS],
+  [
+    'does not say how long to wait, and that the key was refused',
+    WithoutHints,
+    ['429', '429 in HTML', '503', '401', '403'].map(throwsFor),
+  ],
+  [
+    'takes every error for a refused key',
+    AccusingTheKey,
+    ['429', '500', '502 in HTML', '404 in HTML', 'half of it'].map(throwsFor),
+  ],
+  [
+    'takes an unknown status for a failed task',
+    atUnknownStatus({ state: 'failed', failure: failure('broke') }),
+    UNKNOWN_STATUS,
+  ],
+  ['takes an unknown status for a lost task', atUnknownStatus({ state: 'unknown' }), UNKNOWN_STATUS],
+  ['does not name an unknown status', atUnknownStatus({ state: 'running' }), UNKNOWN_STATUS],
+  [
+    'knows its own words for a status only',
+    KnowingOwnWordsOnly,
+    'knows the words of other vendors for a task that goes on',
+  ],
+  [
+    'takes any body for a file',
+    TakingAnyBodyForFile,
+    [
       ...['status 202 answers', 'status 404 answers', 'status 500 answers', 'status 429 answers'].map(noOutput),
       redirectsTo('\\'),
     ],
-  },
-  {
-    name: 'takes a text for a file',
-    make: (o) => new TakingTextForFile(o),
-    failing: [
+  ],
+  [
+    'takes a text for a file',
+    TakingTextForFile,
+    [
       'status 200 answers without a body',
       'an error in JSON answers with status 200',
       'a page answers as a file',
       'a page of HTML answers with status 200',
     ].map(noOutput),
-  },
-  {
-    name: 'goes by the type that a file declares',
-    make: (o) => new TrustingTypes(o),
-    failing: ['delivers an output whatever type it declares', noOutput('an error in JSON answers with status 200')],
-  },
-  {
-    name: 'delivers a part of a file',
-    make: (o) => new DeliveringParts(o),
-    failing: noOutput('the answer is truncated'),
-  },
-  {
-    name: 'follows no redirect of a file',
-    make: (o) => new FollowingNone(o),
-    failing: 'follows up to three redirects of an output',
-  },
-  {
-    name: 'follows every redirect of a file, with its key',
-    make: (o) => new FollowingAll(o),
-    failing: [
+  ],
+  [
+    'goes by the type that a file declares',
+    TrustingTypes,
+    ['delivers an output whatever type it declares', noOutput('an error in JSON answers with status 200')],
+  ],
+  ['delivers a part of a file', DeliveringParts, noOutput('the answer is truncated')],
+  ['follows no redirect of a file', FollowingNone, 'follows up to three redirects of an output'],
+  [
+    'follows every redirect of a file, with its key',
+    FollowingAll,
+    [
       'throws for an output that redirects in a circle, and delivers it afterwards',
       'follows no redirect of an output to a private address',
     ],
-  },
-  {
-    name: 'takes a redirect for a file',
-    make: (o) => new TakingRedirectsForFiles(o),
-    failing: ['ftp://127.0.0.1/x', 'http://user:pass@127.0.0.1/', 'https://169.254.169.254/', 'data:,x'].map(
-      redirectsTo,
-    ),
-  },
+  ],
+  [
+    'takes a redirect for a file',
+    TakingRedirectsForFiles,
+    ['ftp://127.0.0.1/x', 'http://user:pass@127.0.0.1/', 'https://169.254.169.254/', 'data:,x'].map(redirectsTo),
+  ],
 ];

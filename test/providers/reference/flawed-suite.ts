@@ -3,4 +3,5 @@ import { FLAWS } from './flawed-providers.js';
 import { referenceSubject } from './reference-subject.js';
 
 /** The suites that must fail; `flawed-providers.test.ts` runs them in another process. */
-for (const { name, kind = 'by-token', make } of FLAWS) remoteProviderContract(referenceSubject(kind, name, make));
+for (const [name, Provider, , kind = 'by-token'] of FLAWS)
+  remoteProviderContract(referenceSubject(kind, name, (options) => new Provider(options)));
