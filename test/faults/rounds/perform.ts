@@ -29,37 +29,28 @@ export async function perform(
       return troubleProcesses(installation, action);
     case 'store':
       return troubleStore(installation, action, pause);
-    case 'links':
-      return troubleLinks(installation, action);
     case 's3':
-      return troubleS3(installation, action);
-    case 'vendor-links':
-      return poison(
-        action.vendors.map((name) => installation.vendorsInUse.link(name)),
-        action,
-      );
+      return suffer(action, (name) => installation.ways(name).trouble);
     case 'vendors':
       return troubleVendors(installation, action);
-    case 'receiver-links':
-      return poison(
-        action.receivers.map((name) => installation.watchedInUse.receivers.link(name)),
-        action,
-      );
     case 'receivers':
-      return troubleReceivers(installation, action);
+      return suffer(action, (name) => installation.watchedInUse.receivers.receiver(name));
+    case 'links':
+      return poison(action, (name) => installation.ways(name)[action.store]);
+    case 'vendor-links':
+      return poison(action, (name) => installation.vendorsInUse.link(name));
+    case 'receiver-links':
+      return poison(action, (name) => installation.watchedInUse.receivers.link(name));
     case 'streams':
-      return poison(
-        action.processes.map((name) => installation.watchedInUse.streams[name]),
-        action,
-      );
+      return poison(action, (name) => installation.watchedInUse.streams[name]);
   }
 }
 
 async function troubleProcesses(
   installation: Installation,
-  { does, processes }: ActionTo<'processes'>,
+  { does, targets }: ActionTo<'processes'>,
 ): Promise<Performed> {
-  const troubled = processes.map((name) => installation.process(name));
+  const troubled = targets.map((name) => installation.process(name));
   await Promise.all(troubled.map((process) => process.ensureStarted()));
   const struck = troubled.filter((process) => {
     if (does === 'freeze') return process.freeze();
@@ -90,7 +81,7 @@ const LOOK_EVERY_MS = 20;
 
 async function troubleStore(
   installation: Installation,
-  { does, store }: ActionTo<'store'>,
+  { does, targets: [store] }: ActionTo<'store'>,
   pause: (ms: number) => Promise<void>,
 ): Promise<Performed> {
   const server = store === 'mongo' ? installation.mongo : installation.s3;
@@ -103,17 +94,11 @@ async function troubleStore(
   return { hits: () => 1, undo: () => server.restart() };
 }
 
-function troubleLinks(installation: Installation, action: ActionTo<'links'>): Promise<Performed> {
-  return poison(
-    action.processes.map((name) => installation.ways(name)[action.store]),
-    action,
-  );
-}
-
-async function poison(
-  links: readonly Link[],
-  { toxic, directions, toxicity = 1 }: Pick<ActionTo<'links'>, 'toxic' | 'directions'> & { readonly toxicity?: number },
+async function poison<N>(
+  { targets, toxic, directions, toxicity }: Omit<ActionTo<'links'>, 'to' | 'store' | 'targets'> & Targets<N>,
+  linkOf: (name: N) => Link,
 ): Promise<Performed> {
+  const links = targets.map(linkOf);
   const antidotes = await Promise.all(
     links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction, toxicity))),
   );
@@ -127,40 +112,37 @@ async function poison(
   };
 }
 
-async function troubleS3(installation: Installation, { processes, trouble }: ActionTo<'s3'>): Promise<Performed> {
-  const suffering = processes.map((name) => {
-    const store = installation.ways(name).trouble;
-    return { store, suffered: store.suffer(trouble) };
-  });
-  return {
-    hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
-    undo: async () => {
-      for (const { store, suffered } of suffering) store.cure(suffered);
-    },
-  };
+interface Targets<N> {
+  readonly targets: readonly N[];
 }
 
-async function troubleReceivers(
-  { watchedInUse: { receivers } }: Installation,
-  { receivers: names, trouble }: ActionTo<'receivers'>,
+/** A server that can be made to suffer something. */
+interface Sufferer<T, S> {
+  suffer(trouble: T): S;
+  cure(suffering: S): void;
+}
+
+async function suffer<N, T, S extends { readonly hits: number }>(
+  { targets, trouble }: Targets<N> & { readonly trouble: T },
+  serverOf: (name: N) => Sufferer<T, S>,
 ): Promise<Performed> {
-  const suffering = names.map((name) => {
-    const receiver = receivers.receiver(name);
-    return { receiver, suffered: receiver.suffer(trouble) };
+  const suffering = targets.map((name) => {
+    const server = serverOf(name);
+    return { server, suffered: server.suffer(trouble) };
   });
   return {
     hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
     undo: async () => {
-      for (const { receiver, suffered } of suffering) receiver.cure(suffered);
+      for (const { server, suffered } of suffering) server.cure(suffered);
     },
   };
 }
 
 async function troubleVendors(
   { vendorsInUse }: Installation,
-  { vendors, trouble }: ActionTo<'vendors'>,
+  { targets, trouble }: ActionTo<'vendors'>,
 ): Promise<Performed> {
-  const suffering = vendors.map((name) => sufferAtVendor(vendorsInUse.server(name), trouble));
+  const suffering = targets.map((name) => sufferAtVendor(vendorsInUse.server(name), trouble));
   const hits = () => suffering.reduce((sum, one) => sum + one.hits, 0);
   return {
     hits,

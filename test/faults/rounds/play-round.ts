@@ -96,7 +96,11 @@ export async function playRound(
 
 /** Whether the fault's effect on processes, or on their database, may end their work. */
 function losesWorkers({ action }: Fault): boolean {
-  return action.to === 'processes' || ('store' in action && action.store === 'mongo');
+  return (
+    action.to === 'processes' ||
+    (action.to === 'store' && action.targets[0] === 'mongo') ||
+    (action.to === 'links' && action.store === 'mongo')
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
-import type { Direction, Toxic } from '../harness/toxiproxy.js';
+import type { Toxic } from '../harness/toxiproxy.js';
 import {
   RECEIVER_LINK_FAULTS,
   RECEIVER_NAMES,
@@ -9,7 +9,7 @@ import {
   type ReceiverTrouble,
   STREAM_FAULTS,
 } from '../receivers/receivers.js';
-import { type Action, type Fault, REST, type RestName, type Round } from './schedule.js';
+import { type Action, type Fault, poisonOf, REST, type RestName, type Round } from './schedule.js';
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 
@@ -55,33 +55,23 @@ export function withReceiverFaults(rounds: readonly Round[], seed: number): Roun
 }
 
 function links(draw: Draw, toxic: Toxic, toxicity = oneOf<number>(draw, [1, HALF])): Drawn {
-  const action = {
-    to: 'receiver-links',
-    receivers: someOf(draw, RECEIVER_NAMES),
-    ...poisoned(draw, toxic),
-    toxicity,
-  } as const;
-  return { action, forMs: between(draw, 1_500, 5_000) };
+  return {
+    action: { to: 'receiver-links', targets: someOf(draw, RECEIVER_NAMES), ...poisonOf(draw, toxic, toxicity) },
+    forMs: between(draw, 1_500, 5_000),
+  };
 }
 
 function trouble(draw: Draw, what: ReceiverTrouble): Drawn {
   return {
-    action: { to: 'receivers', receivers: someOf<ReceiverName>(draw, RECEIVER_NAMES), trouble: what },
+    action: { to: 'receivers', targets: someOf<ReceiverName>(draw, RECEIVER_NAMES), trouble: what },
     forMs: between(draw, 2_000, 5_000),
   };
 }
 
 function streams(draw: Draw, toxic: Toxic): Drawn {
   return {
-    action: { to: 'streams', processes: someOf<RestName>(draw, REST), ...poisoned(draw, toxic) },
+    action: { to: 'streams', targets: someOf<RestName>(draw, REST), ...poisonOf(draw, toxic, 1) },
     forMs: between(draw, 1_000, 4_000),
-  };
-}
-
-function poisoned(draw: Draw, toxic: Toxic): { readonly toxic: Toxic; readonly directions: readonly Direction[] } {
-  return {
-    toxic,
-    directions: oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]),
   };
 }
 

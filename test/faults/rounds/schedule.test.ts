@@ -40,10 +40,8 @@ describe('rounds of faults', () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         for (const { action, afterMs, forMs } of drawRounds(seed, 20).flatMap(({ faults }) => faults)) {
-          if ('processes' in action)
-            expect(PROCESSES)
-              .to.include.members([...action.processes])
-              .and.to.satisfy(() => action.processes.length > 0);
+          expect(action.to === 'store' ? ['mongo', 's3'] : PROCESSES).to.include.members([...action.targets]);
+          expect(action.targets).not.to.deep.equal([]);
           expect(afterMs).to.be.within(0, 2_000);
           expect(forMs).to.be.within(0, 7_000);
         }
@@ -101,8 +99,8 @@ describe('rounds of faults', () => {
     for (const [index, { faults }] of withReplacements(rounds).entries()) {
       const [rest, worker, ...others] = faults;
       expect([rest, worker].map((fault) => fault?.action)).to.deep.equal([
-        { to: 'processes', does: 'SIGTERM', processes: ['rest-2'] },
-        { to: 'processes', does: 'SIGTERM', processes: ['worker-3'] },
+        { to: 'processes', does: 'SIGTERM', targets: ['rest-2'] },
+        { to: 'processes', does: 'SIGTERM', targets: ['worker-3'] },
       ]);
       expect(others).to.deep.equal(rounds[index]?.faults);
     }

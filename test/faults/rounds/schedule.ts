@@ -12,46 +12,28 @@ export type RestName = (typeof REST)[number];
 export type ProcessName = (typeof PROCESSES)[number];
 export type StoreName = 'mongo' | 's3';
 
-/** A fault's action and its targets. */
+/** The trouble of a link, of a share of its connections. */
+interface Poison {
+  readonly toxic: Toxic;
+  readonly directions: readonly Direction[];
+  readonly toxicity: number;
+}
+
+/** A fault's action and its targets. Targets of `streams` are the processes that clients follow. */
 export type Action =
   | {
       readonly to: 'processes';
       readonly does: 'SIGKILL' | 'SIGTERM' | 'freeze';
-      readonly processes: readonly ProcessName[];
+      readonly targets: readonly ProcessName[];
     }
-  | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly store: StoreName }
-  | {
-      readonly to: 'links';
-      readonly store: StoreName;
-      readonly processes: readonly ProcessName[];
-      readonly toxic: Toxic;
-      readonly directions: readonly Direction[];
-    }
-  | { readonly to: 's3'; readonly trouble: Trouble; readonly processes: readonly ProcessName[] }
-  | {
-      readonly to: 'vendor-links';
-      readonly vendors: readonly VendorName[];
-      readonly toxic: Toxic;
-      readonly directions: readonly Direction[];
-      /** The share of connections that it affects. */
-      readonly toxicity: number;
-    }
-  | { readonly to: 'vendors'; readonly vendors: readonly VendorName[]; readonly trouble: VendorTrouble }
-  | {
-      readonly to: 'receiver-links';
-      readonly receivers: readonly ReceiverName[];
-      readonly toxic: Toxic;
-      readonly directions: readonly Direction[];
-      readonly toxicity: number;
-    }
-  | { readonly to: 'receivers'; readonly receivers: readonly ReceiverName[]; readonly trouble: ReceiverTrouble }
-  /** The links of clients to the event streams of these processes. */
-  | {
-      readonly to: 'streams';
-      readonly processes: readonly RestName[];
-      readonly toxic: Toxic;
-      readonly directions: readonly Direction[];
-    };
+  | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly targets: readonly [StoreName] }
+  | { readonly to: 's3'; readonly trouble: Trouble; readonly targets: readonly ProcessName[] }
+  | { readonly to: 'vendors'; readonly trouble: VendorTrouble; readonly targets: readonly VendorName[] }
+  | { readonly to: 'receivers'; readonly trouble: ReceiverTrouble; readonly targets: readonly ReceiverName[] }
+  | (Poison & { readonly to: 'links'; readonly store: StoreName; readonly targets: readonly ProcessName[] })
+  | (Poison & { readonly to: 'vendor-links'; readonly targets: readonly VendorName[] })
+  | (Poison & { readonly to: 'receiver-links'; readonly targets: readonly ReceiverName[] })
+  | (Poison & { readonly to: 'streams'; readonly targets: readonly RestName[] });
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -142,7 +124,7 @@ const REPLACED = [
 export function withReplacements(rounds: readonly Round[]): Round[] {
   const faults = REPLACED.map(([kind, name]): Fault => ({
     kind,
-    action: { to: 'processes', does: 'SIGTERM', processes: [name] },
+    action: { to: 'processes', does: 'SIGTERM', targets: [name] },
     afterMs: REPLACED_AFTER_MS,
     forMs: 0,
   }));
@@ -155,57 +137,44 @@ export function describeRound({ number, faults }: Round): string {
 }
 
 function describeTargets(action: Action): string {
-  switch (action.to) {
-    case 'processes':
-      return action.processes.join(', ');
-    case 'store':
-      return action.store;
-    case 'links':
-      return `${action.store} of ${action.processes.join(', ')}, ${describeToxic(action)}`;
-    case 's3':
-      return action.processes.join(', ');
-    case 'vendor-links':
-      return `${action.vendors.join(', ')}, ${describeToxic(action)} on ${action.toxicity} of the connections`;
-    case 'vendors':
-      return action.vendors.join(', ');
-    case 'receiver-links':
-      return `${action.receivers.join(', ')}, ${describeToxic(action)} on ${action.toxicity} of the connections`;
-    case 'receivers':
-      return action.receivers.join(', ');
-    case 'streams':
-      return `${action.processes.join(', ')}, ${describeToxic(action)}`;
-  }
-}
-
-function describeToxic({ toxic, directions }: Extract<Action, { readonly toxic: Toxic }>): string {
-  return `${directions.join(' and ')}, ${JSON.stringify(toxic.attributes)}`;
+  const targets = `${'store' in action ? `${action.store} of ` : ''}${action.targets.join(', ')}`;
+  if (!('toxic' in action)) return targets;
+  const { toxic, directions, toxicity } = action;
+  const share = toxicity === 1 ? '' : ` on ${toxicity} of the connections`;
+  return `${targets}, ${directions.join(' and ')}, ${JSON.stringify(toxic.attributes)}${share}`;
 }
 
 function processes(does: 'SIGKILL' | 'SIGTERM' | 'freeze', names: readonly ProcessName[], forMs: number): Drawn {
-  return { action: { to: 'processes', does, processes: names }, forMs };
+  return { action: { to: 'processes', does, targets: names }, forMs };
 }
 
 function store(does: 'SIGKILL' | 'freeze', name: StoreName, forMs: number): Drawn {
-  return { action: { to: 'store', does, store: name }, forMs };
+  return { action: { to: 'store', does, targets: [name] }, forMs };
 }
 
 function several(draw: Draw): ProcessName[] {
   return shuffled(draw, PROCESSES).slice(0, between(draw, 2, PROCESSES.length));
 }
 
+/** The toxic, in one direction or both. */
+export function poisonOf(draw: Draw, toxic: Toxic, toxicity: number): Poison {
+  const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
+  return { toxic, directions, toxicity };
+}
+
 /** The links of one process to a store, or of all processes. */
 function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
-  const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
+  const poison = poisonOf(draw, toxic, 1);
   const to = oneOf<StoreName>(draw, ['mongo', 's3']);
   const whom = to === 's3' ? usersOfS3(draw) : oneOrAll(draw, PROCESSES);
   return {
-    action: { to: 'links', store: to, processes: whom, toxic, directions },
+    action: { to: 'links', store: to, targets: whom, ...poison },
     forMs: between(draw, 1_000, atMostMs),
   };
 }
 
 function trouble(draw: Draw, what: Trouble, whom: readonly ProcessName[]): Drawn {
-  return { action: { to: 's3', trouble: what, processes: whom }, forMs: between(draw, 2_000, 4_000) };
+  return { action: { to: 's3', trouble: what, targets: whom }, forMs: between(draw, 2_000, 4_000) };
 }
 
 /** A REST process calls S3 so rarely that a fault on one alone would hardly be noticed. */

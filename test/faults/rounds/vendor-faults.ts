@@ -1,7 +1,7 @@
 import type { ApiClient } from '../clients/api-client.js';
 import type { ClientPool } from '../clients/client-pool.js';
 import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
-import type { Direction, Toxic } from '../harness/toxiproxy.js';
+import type { Toxic } from '../harness/toxiproxy.js';
 import {
   LONGEST_DELAY_MS,
   VENDOR_MODEL_KEYS,
@@ -17,7 +17,7 @@ import {
   type VendorFaultKind,
   type VendorTrouble,
 } from '../vendors/vendor-trouble.js';
-import { type Action, type Fault, type Round, WORKERS } from './schedule.js';
+import { type Action, type Fault, poisonOf, type Round, WORKERS } from './schedule.js';
 
 type Drawn = { readonly action: Action; readonly forMs: number };
 type Dealt = (typeof VENDOR_LINK_FAULTS)[number] | (typeof VENDOR_CALL_TROUBLES)[number];
@@ -96,15 +96,15 @@ function losses(draw: Draw): Fault[] {
 
 /** A vendor without a limit, because a limit would keep workers from five calls, and sometimes another. */
 function silence(draw: Draw): Fault {
-  const vendors = [...new Set<VendorName>(['studio', ...shuffled(draw, ALONE).slice(0, draw(2))])];
+  const targets = [...new Set<VendorName>(['studio', ...shuffled(draw, ALONE).slice(0, draw(2))])];
   const forMs = between(draw, SHORTEST_SILENCE_MS, SHORTEST_SILENCE_MS + 1_000);
-  return begun(draw, VENDOR_SILENCE, { action: { to: 'vendors', vendors, trouble: 'silence' }, forMs });
+  return begun(draw, VENDOR_SILENCE, { action: { to: 'vendors', targets, trouble: 'silence' }, forMs });
 }
 
 function killed(draw: Draw): Fault {
   return {
     kind: 'a worker killed',
-    action: { to: 'processes', does: 'SIGKILL', processes: [oneOf(draw, WORKERS)] },
+    action: { to: 'processes', does: 'SIGKILL', targets: [oneOf(draw, WORKERS)] },
     afterMs: between(draw, 1_000, 3_000),
     forMs: between(draw, 0, 2_000),
   };
@@ -112,16 +112,15 @@ function killed(draw: Draw): Fault {
 
 /** On every second connection in half of the cases, so that what was sent first does not arrive first. */
 function links(draw: Draw, toxic: Toxic): Drawn {
-  const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
-  const toxicity = draw(2) === 0 ? 1 : 0.5;
+  const poison = poisonOf(draw, toxic, oneOf<number>(draw, [1, 0.5]));
   return {
-    action: { to: 'vendor-links', vendors: someOf(draw, VENDOR_NAMES), toxic, directions, toxicity },
+    action: { to: 'vendor-links', targets: someOf(draw, VENDOR_NAMES), ...poison },
     forMs: between(draw, 1_500, 5_000),
   };
 }
 
-function trouble(draw: Draw, what: VendorTrouble, vendors: readonly VendorName[]): Drawn {
-  return { action: { to: 'vendors', vendors, trouble: what }, forMs: between(draw, 2_000, 4_000) };
+function trouble(draw: Draw, what: VendorTrouble, targets: readonly VendorName[]): Drawn {
+  return { action: { to: 'vendors', targets, trouble: what }, forMs: between(draw, 2_000, 4_000) };
 }
 
 function someOf(draw: Draw, vendors: readonly VendorName[]): readonly VendorName[] {
@@ -148,7 +147,7 @@ const [TASKS, TASKS_IN_SILENCE] = [3, 4];
  */
 export async function askVendors(action: Action, { pool, rich, uploadId, pause }: AsksVendors): Promise<void> {
   if (action.to !== 'vendor-links' && action.to !== 'vendors') return;
-  const models = VENDOR_MODEL_KEYS.filter((model) => isMadeBy(model, action.vendors));
+  const models = VENDOR_MODEL_KEYS.filter((model) => isMadeBy(model, action.targets));
   if (action.to === 'vendor-links') return pool.askVendors(rich, models, { uploadId, times: 1, pause });
   if (action.trouble === 'cancels-fail') return pool.cancelAtVendors(rich, models, pause);
   const times = action.trouble === 'silence' ? TASKS_IN_SILENCE : TASKS;
