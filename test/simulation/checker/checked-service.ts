@@ -132,6 +132,26 @@ export class CheckedService {
     await this.noting(() => this.checker.effect({ at: this.now, process, processNow: this.now, call, args, result }));
   }
 
+  /** Shows the checker a write of a generation that no process made, and that the store may not have. */
+  async rewrite(generationId: string, changes: Partial<Generation>, isStored = false): Promise<void> {
+    const { version, ...g } = await this.harness.generation(generationId);
+    const next: Generation = { ...g, ...changes, version: version + 1 };
+    if (isStored) await this.harness.ports.generations.replace(next, version);
+    await this.show('generations.replace', [next, version], 'applied');
+  }
+
+  /** A lease that another worker takes now, under the second fence. */
+  leaseOfAnother(): NonNullable<Generation['lease']> {
+    const { now } = this;
+    return {
+      worker: 'worker-2',
+      fence: 2,
+      renewedAt: now,
+      expiresAt: now + this.harness.settings.leaseMs,
+      bootId: 'boot-2',
+    };
+  }
+
   async noting(look: () => Promise<void> | void): Promise<void> {
     try {
       await look();

@@ -5,42 +5,146 @@ import { expect } from 'chai';
 import type { AccountChange } from '../../../core/credits/account.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Upload } from '../../../core/uploads/upload.js';
-import type { PortCall } from '../../fixtures/intercepted.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { type Answer, Violation } from '../observed.js';
 import { CheckedService, SECRET } from './checked-service.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Changes the first argument of each matching call. */
+/** Changes the first argument of each matching call on its way to the store. */
 function changing<T extends object>(
   name: string,
-  when: (value: T) => boolean,
-  change: (value: T) => T,
-): (call: PortCall) => readonly unknown[] {
+  change: (value: T) => Partial<T>,
+  when: (value: T) => boolean = () => true,
+): CheckedService['tamper'] {
   return (call) => {
     const [value, ...rest] = call.args;
-    return call.name === name && when(value as T) ? [change(value as T), ...rest] : call.args;
+    return call.name === name && when(value as T) ? [{ ...(value as T), ...change(value as T) }, ...rest] : call.args;
   };
 }
 
-const always = (): boolean => true;
-const refused = (
-  code:
-    | 'CREDITS_INSUFFICIENT'
-    | 'QUEUE_FULL'
-    | 'IDEMPOTENCY_PAYLOAD_MISMATCH'
-    | 'INTERNAL_ERROR'
-    | 'GENERATION_JOB_NOT_FOUND',
-): Answer => ({ outcome: 'refused', code, message: 'No.' });
+interface Planted {
+  /** A part of what the checker says first. The number in front of the test's name is the invariant. */
+  readonly says: string;
+  readonly tamper?: CheckedService['tamper'];
+  readonly twist?: (answer: Answer) => Answer;
+  /** What is done; a create when absent. */
+  readonly act?: (checked: CheckedService) => Promise<unknown>;
+}
+
+const refused = (code: Extract<Answer, { outcome: 'refused' }>['code']): Answer => ({
+  outcome: 'refused',
+  code,
+  message: 'No.',
+});
 const withData =
   (changes: Record<string, string | number | undefined>) =>
   (answer: Answer): Answer =>
     answer.outcome === 'success' ? { ...answer, data: { ...answer.data, ...changes } as typeof answer.data } : answer;
 
+/** One call is changed on its way to the store, or one answer on its way out. */
+const PLANTED: Readonly<Record<string, Planted>> = {
+  '1: finds totals that do not follow from the entries': {
+    says: 'spent',
+    tamper: changing<AccountChange>('accounts.apply', ({ spent }) => ({ spent: spent + 1 })),
+  },
+  '1: finds a change without its entries': {
+    says: 'available',
+    tamper: changing<AccountChange>('accounts.apply', () => ({ entries: [], holdsOpened: [], lastSequence: 1 })),
+  },
+  '1: finds credits that are attributed to another key': {
+    says: 'attributed',
+    tamper: changing<AccountChange>('accounts.apply', ({ entries }) => ({
+      entries: entries.map((entry) => ({
+        ...entry,
+        ...(entry.attribution ? { attribution: { ...entry.attribution, credentialId: 'another' } } : {}),
+      })),
+    })),
+  },
+  '2: finds a book below zero': {
+    says: 'available -1',
+    tamper: changing<AccountChange>('accounts.apply', ({ entries }) => ({
+      entries: entries.map((entry) => ({ ...entry, credits: 1_001 })),
+    })),
+  },
+  '3: finds a price that was rounded twice': {
+    says: 'its price is 5',
+    tamper: changing<Generation>('generations.insert', ({ estimatedCredits, reservedCredits }) => ({
+      estimatedCredits: estimatedCredits + 1,
+      reservedCredits: reservedCredits + 1,
+    })),
+    act: (checked) => checked.create('one', { count: 2 }, { model_key: 'odd' }),
+  },
+  '3: finds a success that is charged for more than was delivered': {
+    says: '10 is due',
+    tamper: changing<Generation>(
+      'generations.replace',
+      ({ reservedCredits }) => ({ chargedCredits: reservedCredits }),
+      ({ status }) => status === 'succeeded',
+    ),
+    act: async (checked) => {
+      const outputs = [{ kind: 'image', mediaType: 'image/png' }] as const;
+      checked.harness.provider.newReport = () => ({ state: 'succeeded', outputs: [...outputs] });
+      await checked.finished(await checked.created('one', { count: 2 }));
+    },
+  },
+  '11: finds a generation under an id that was not claimed': {
+    says: 'no claim of it ever named it',
+    tamper: changing<Generation>('generations.insert', ({ generationId }) => ({
+      generationId: generationId.replace(/^0190/, '0191'),
+    })),
+  },
+  '11: finds a generation that is not what was asked for': {
+    says: 'not what anybody asked for',
+    tamper: changing<Generation>('generations.insert', () => ({ prompt: 'Something else' })),
+  },
+  '16: finds an upload that is not what was sent': {
+    says: 'which nobody sent to it',
+    tamper: changing<Upload>(
+      'uploads.replace',
+      ({ ready }) => (ready ? { ready: { ...ready, sha256: 'ab' } } : {}),
+      ({ status }) => status === 'ready',
+    ),
+    act: (checked) => checked.uploaded(),
+  },
+  '18: finds a secret that is stored': {
+    says: 'contains',
+    act: (checked) => checked.create('one', { style: 'plain' }, { prompt: `With ${SECRET}` }),
+  },
+  '9: finds an open task that does not say when to ask again': {
+    says: 'poll_after_ms',
+    twist: withData({ poll_after_ms: undefined }),
+  },
+  '11: finds a mismatch where there is none': {
+    says: 'only ever this one',
+    twist: () => refused('IDEMPOTENCY_PAYLOAD_MISMATCH'),
+  },
+  '12: finds an accepted generation that does not exist': {
+    says: 'which never was',
+    twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }),
+  },
+  '12: finds an internal error': { says: 'INTERNAL_ERROR', twist: () => refused('INTERNAL_ERROR') },
+  '13: finds a refusal for credits that were there': {
+    says: 'had as many all the time',
+    twist: () => refused('CREDITS_INSUFFICIENT'),
+  },
+  '13: finds a refusal for a queue that was not full': { says: 'full queue', twist: () => refused('QUEUE_FULL') },
+};
+
+/** A write that no process made, of a generation that has not begun or has ended. */
+const REWRITTEN: Readonly<Record<string, { readonly says: string; readonly isOver?: true } & Partial<Generation>>> = {
+  '7: finds an ended generation that changes': { says: 'postpone changed outputs', isOver: true, outputs: [] },
+  '7: finds a step that is in no table': { says: 'from queued to succeeded', status: 'succeeded' },
+  '7: finds a late report that moves credits': {
+    says: 'late-report changed chargedCredits',
+    isOver: true,
+    chargedCredits: 5,
+    lateReport: { state: 'succeeded', at: 1 },
+  },
+};
+
 describe('the checker', () => {
   let checked: CheckedService;
-  const newest = (id: string): Promise<Generation> => checked.harness.generation(id);
   beforeEach(async () => {
     checked = await CheckedService.open();
   });
@@ -77,66 +181,27 @@ describe('the checker', () => {
     expect(checked.checker.transitions.get('running succeed succeeded')).to.equal(1);
   });
 
-  it('1: finds totals that do not follow from the entries', async () => {
-    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
-      ...change,
-      spent: change.spent + 1,
-    }));
-    await checked.create('one');
-    checked.expectFirst(1, 'spent');
-  });
+  const create = (twist: Planted['twist'] = (answer) => answer): Promise<Answer> =>
+    checked.ask({ operation: 'create', key: 'one', body: checked.harness.body() }, { twist });
+  for (const [name, { says, tamper, twist, act }] of Object.entries(PLANTED))
+    it(name, async () => {
+      if (tamper) checked.tamper = tamper;
+      await (act?.(checked) ?? create(twist));
+      checked.expectFirst(Number.parseInt(name, 10), says);
+    });
+
+  for (const [name, { says, isOver = false, ...changes }] of Object.entries(REWRITTEN))
+    it(name, async () => {
+      const id = await checked.created('one');
+      if (isOver) await checked.finished(id);
+      await checked.rewrite(id, changes);
+      checked.expectFirst(Number.parseInt(name, 10), says);
+    });
 
   it('1: finds a grant that was not requested', async () => {
     await checked.ask({ operation: 'credits' });
     await checked.newCaller(7);
     checked.expectFirst(1, 'was asked for by nobody');
-  });
-
-  it('1: finds credits that are attributed to another key', async () => {
-    const { credentialId, appId } = checked.caller;
-    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
-      ...change,
-      entries: change.entries.map((entry) =>
-        entry.attribution?.credentialId === credentialId
-          ? { ...entry, attribution: { ...entry.attribution, credentialId: appId } }
-          : entry,
-      ),
-    }));
-    await checked.create('one');
-    checked.expectFirst(1, 'attributed');
-  });
-
-  it('2: finds a book below zero', async () => {
-    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
-      ...change,
-      entries: change.entries.map((entry) => ({ ...entry, credits: 1_001 })),
-    }));
-    await checked.create('one');
-    checked.expectFirst(2, 'available -1');
-  });
-
-  it('3: finds a price that was rounded twice', async () => {
-    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({
-      ...g,
-      estimatedCredits: g.estimatedCredits + 1,
-      reservedCredits: g.reservedCredits + 1,
-    }));
-    await checked.create('one', { count: 2 }, { model_key: 'odd' });
-    checked.expectFirst(3, 'its price is 5');
-  });
-
-  it('3: finds a success that is charged for more than was delivered', async () => {
-    checked.harness.provider.newReport = () => ({
-      state: 'succeeded',
-      outputs: [{ kind: 'image', mediaType: 'image/png' }],
-    });
-    checked.tamper = changing<Generation>(
-      'generations.replace',
-      ({ status }) => status === 'succeeded',
-      (g) => ({ ...g, chargedCredits: g.reservedCredits }),
-    );
-    await checked.finished(await checked.created('one', { count: 2 }));
-    checked.expectFirst(3, '10 is due');
   });
 
   it('3: finds a cancelled generation that is charged below its floor', async () => {
@@ -146,29 +211,12 @@ describe('the checker', () => {
     await checked.harness.clock.advance(2_000);
     checked.tamper = changing<Generation>(
       'generations.replace',
+      () => ({ chargedCredits: 0, unchargedBytes: 2_048 }),
       ({ status }) => status === 'cancelled',
-      (g) => ({ ...g, chargedCredits: 0, unchargedBytes: 2_048 }),
     );
     await checked.ask({ operation: 'cancel', generationId: id });
     await checked.finished(id);
     checked.expectFirst(3, 'charged 0, where 3 is due');
-  });
-
-  it('4: finds a generation that was inserted without a hold', async () => {
-    const id = await checked.created('one');
-    const money = await CheckedService.open();
-    money.tamper = (call) =>
-      call.name === 'accounts.apply'
-        ? [{ ...(call.args[0] as AccountChange), entries: [], holdsOpened: [], lastSequence: 1 }]
-        : call.args;
-    await money.create('one');
-    money.expectFirst(1, 'available');
-    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({
-      ...g,
-      generationId: id.replace(/^0190/, '0191'),
-    }));
-    await checked.create('two');
-    checked.expectFirst(11, 'no claim of it ever named it');
   });
 
   it('4: finds a hold that is ended while its generation runs', async () => {
@@ -195,40 +243,14 @@ describe('the checker', () => {
   it('5: finds a second charge', async () => {
     const id = await checked.created('one');
     await checked.finished(id);
-    const { version, issued, available, reserved, spent, lastSequence } = await checked.harness.account(
-      checked.caller.accountId,
-    );
     const { accountId } = checked.caller;
-    const hold = {
-      accountId,
-      sequence: lastSequence + 1,
-      kind: 'charge',
-      from: 'reserved',
-      to: 'spent',
-      credits: 1,
-      at: 0,
-      availableAfter: available,
-      generationId: id,
-    };
-    await checked.show(
-      'accounts.apply',
-      [
-        {
-          accountId,
-          expectedVersion: version,
-          version: version + 1,
-          issued,
-          available,
-          reserved,
-          spent,
-          lastSequence: lastSequence + 1,
-          holdsOpened: [],
-          holdsClosed: [],
-          entries: [{ ...hold, credits: 0 }],
-        },
-      ],
-      'applied',
-    );
+    const { version, issued, available, reserved, spent, lastSequence } = await checked.harness.account(accountId);
+    const sequence = lastSequence + 1;
+    const moved = { kind: 'charge', from: 'reserved', to: 'spent', credits: 0, at: 0, availableAfter: available };
+    const entries = [{ accountId, sequence, generationId: id, ...moved }];
+    const books = { issued, available, reserved, spent, lastSequence: sequence, holdsOpened: [], holdsClosed: [] };
+    const change = { accountId, expectedVersion: version, version: version + 1, ...books, entries };
+    await checked.show('accounts.apply', [change], 'applied');
     checked.expectFirst(5, 'second time');
   });
 
@@ -238,21 +260,6 @@ describe('the checker', () => {
     checked.expectFirst(6, '(queued)');
   });
 
-  it('7: finds an ended generation that changes', async () => {
-    const id = await checked.created('one');
-    await checked.finished(id);
-    const g = await newest(id);
-    await checked.show('generations.replace', [{ ...g, version: g.version + 1, outputs: [] }, g.version], 'applied');
-    checked.expectFirst(7, 'postpone changed outputs');
-  });
-
-  it('7: finds a step that is in no table', async () => {
-    const id = await checked.created('one');
-    const g = await newest(id);
-    await checked.show('generations.replace', [{ ...g, version: 2, status: 'succeeded' }, 1], 'applied');
-    checked.expectFirst(7, 'from queued to succeeded');
-  });
-
   it('8: finds an answer older than one that is known', async () => {
     const accepted = await checked.create('one');
     const id = accepted.outcome === 'success' ? (accepted.data['generation_id'] as string) : '';
@@ -260,12 +267,6 @@ describe('the checker', () => {
     await checked.ask({ operation: 'get', generationId: id });
     await checked.ask({ operation: 'get', generationId: id }, { twist: () => accepted });
     checked.expectFirst(8, 'a client knew it before as succeeded');
-  });
-
-  it('9: finds an open task that does not say when to ask again', async () => {
-    const id = await checked.created('one');
-    await checked.ask({ operation: 'get', generationId: id }, { twist: withData({ poll_after_ms: undefined }) });
-    checked.expectFirst(9, 'poll_after_ms');
   });
 
   it('10: finds a submission of what was cancelled while queued', async () => {
@@ -283,120 +284,32 @@ describe('the checker', () => {
     checked.expectFirst(10, 'cancelled while queued');
   });
 
-  it('11: finds a generation that is not what was asked for', async () => {
-    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({ ...g, prompt: 'Something else' }));
-    await checked.create('one');
-    checked.expectFirst(11, 'not what anybody asked for');
-  });
-
-  it('11: finds a mismatch where there is none, and a key with two answers', async () => {
-    await checked.ask(
-      { operation: 'create', key: 'one', body: checked.harness.body() },
-      { twist: () => refused('IDEMPOTENCY_PAYLOAD_MISMATCH') },
-    );
-    checked.expectFirst(11, 'only ever this one');
-    const other = await CheckedService.open();
-    const first = await other.create('one');
-    const second = await other.create('two');
-    await other.ask({ operation: 'create', key: 'one', body: other.harness.body() }, { twist: () => second });
+  it('11: finds a key with two answers', async () => {
+    const first = await checked.create('one');
+    const second = await checked.create('two');
+    await create(() => second);
     expect(first.outcome).to.equal('success');
-    other.expectFirst(11, 'and before with');
+    checked.expectFirst(11, 'and before with');
   });
 
-  it('12: finds an accepted generation that does not exist', async () => {
-    await checked.ask(
-      { operation: 'create', key: 'one', body: checked.harness.body() },
-      { twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }) },
-    );
-    checked.expectFirst(12, 'which never was');
+  it('14: finds a lease taken too early, and a write of a process that does not have the lease', async () => {
+    for (const [changes, saying] of [
+      [{ fence: 2, lease: checked.leaseOfAnother() }, 'had the lease until'],
+      [{ progress: 0.5 }, 'worker-2 wrote renew'],
+    ] as const) {
+      const service = await CheckedService.open();
+      service.harness.provider.newReport = () => ({ state: 'running' });
+      const id = await service.created('one');
+      await service.harness.clock.run(service.dispatcher.deliver(id));
+      await service.rewrite(id, changes);
+      service.expectFirst(14, saying);
+    }
   });
 
-  it('13: finds a refusal for credits that were there, and for a queue that was not full', async () => {
-    await checked.ask(
-      { operation: 'create', key: 'one', body: checked.harness.body() },
-      { twist: () => refused('CREDITS_INSUFFICIENT') },
-    );
-    checked.expectFirst(13, 'had as many all the time');
-    const other = await CheckedService.open();
-    await other.ask(
-      { operation: 'create', key: 'one', body: other.harness.body() },
-      { twist: () => refused('QUEUE_FULL') },
-    );
-    other.expectFirst(13, 'full queue');
-  });
-
-  it('13: finds what a refusal left behind', async () => {
-    await checked.ask(
-      { operation: 'create', key: 'one', body: checked.harness.body({ count: 99 }) },
-      { twist: () => refused('QUEUE_FULL') },
-    );
-    const late = await CheckedService.open(5);
-    await late.create('one', { count: 1 });
-    late.expectNothing();
-    const g: Generation = await (async () => {
-      const id = await checked.created('two');
-      return newest(id);
-    })();
-    checked.expectFirst(13, 'full queue');
-    expect(g.status).to.equal('queued');
-  });
-
-  it('14: finds a write of a process that does not have the lease, and a lease taken too early', async () => {
-    checked.harness.provider.newReport = () => ({ state: 'running' });
-    const id = await checked.created('one');
-    await checked.harness.clock.run(checked.dispatcher.deliver(id));
-    const g = await newest(id);
-    const lease = {
-      worker: 'worker-2',
-      fence: 2,
-      renewedAt: checked.now,
-      expiresAt: checked.now + checked.harness.settings.leaseMs,
-      bootId: 'boot-2',
-    };
-    await checked.show(
-      'generations.replace',
-      [{ ...g, version: g.version + 1, lease, fence: 2, updatedAt: checked.now }, g.version],
-      'applied',
-    );
-    checked.expectFirst(14, 'had the lease until');
-    const other = await CheckedService.open();
-    other.harness.provider.newReport = () => ({ state: 'running' });
-    const second = await other.created('one');
-    await other.harness.clock.run(other.dispatcher.deliver(second));
-    const mine = await other.harness.generation(second);
-    await other.show(
-      'generations.replace',
-      [{ ...mine, version: mine.version + 1, progress: 0.5 }, mine.version],
-      'applied',
-    );
-    other.expectFirst(14, 'worker-2 wrote renew');
-  });
-
-  it('15: finds a late report that moves credits', async () => {
-    const id = await checked.created('one');
-    await checked.ask({ operation: 'cancel', generationId: id });
-    const g = await newest(id);
-    await checked.show(
-      'generations.replace',
-      [{ ...g, version: g.version + 1, chargedCredits: 10, lateReport: { state: 'succeeded', at: 1 } }, g.version],
-      'applied',
-    );
-    checked.expectFirst(7, 'late-report changed chargedCredits');
-  });
-
-  it('16: finds an upload that is not what was sent, and bytes that change', async () => {
-    checked.tamper = changing<Upload>(
-      'uploads.replace',
-      ({ status }) => status === 'ready',
-      (upload) => ({ ...upload, ...(upload.ready ? { ready: { ...upload.ready, sha256: 'ab' } } : {}) }),
-    );
-    await checked.uploaded();
-    checked.expectFirst(16, 'which nobody sent to it');
-    const other = await CheckedService.open();
-    const uploadId = await other.uploaded();
-    const record = await other.harness.ports.uploads.read(uploadId);
-    await other.context.objects.remove(record?.kind === 'upload' ? (record.objectKey ?? '') : '');
-    other.expectFirst(16, 'removed');
+  it('16: finds bytes of an upload that are removed', async () => {
+    const record = await checked.harness.ports.uploads.read(await checked.uploaded());
+    await checked.context.objects.remove(record?.kind === 'upload' ? (record.objectKey ?? '') : '');
+    checked.expectFirst(16, 'removed');
   });
 
   it('16: finds an output that is not there', async () => {
@@ -420,7 +333,7 @@ describe('the checker', () => {
     checked.expectFirst(17, 'was refused with GENERATION_JOB_NOT_FOUND');
   });
 
-  it('18: finds a revoked key that is still accepted, and a secret that is stored', async () => {
+  it('18: finds a revoked key that is still accepted', async () => {
     const revoked = checked.begin({ operation: 'revoke', keyId: checked.caller.credentialId });
     checked.checker.answered(revoked, { outcome: 'success', data: {}, replayed: false }, checked.now);
     await checked.harness.clock.advance(4_000);
@@ -429,9 +342,6 @@ describe('the checker', () => {
     await checked.harness.clock.advance(2_000);
     await checked.ask({ operation: 'credits' });
     checked.expectFirst(18, 'arrived 6000 ms after');
-    const other = await CheckedService.open();
-    await other.create('one', { style: 'plain' }, { prompt: `With ${SECRET}` });
-    other.expectFirst(18, 'contains');
   });
 
   it('12: finds errors that only the program can cause', () => {
