@@ -90,9 +90,7 @@ export function* checkShown(told: string, shown: Shown, record: Shown): Iterable
 }
 
 /**
- * The invariant (3, 7 or 8) that `after` breaks if a client received it for a request sent when `before` was known. The
- * caller decides which view counts as known: the simulation has the order of all events, fault runs the times of
- * clients.
+ * The invariant (3, 7 or 8) that `after` breaks if a client received it for a request sent when `before` was known.
  */
 export function brokenBy(before: Shown, after: Shown): 3 | 7 | 8 | undefined {
   if (before.constant !== undefined && after.constant !== before.constant) return 3;
@@ -101,6 +99,40 @@ export function brokenBy(before: Shown, after: Shown): 3 | 7 | 8 | undefined {
   return after.rank < before.rank || after.charged < before.charged || after.updatedAt < before.updatedAt
     ? 8
     : undefined;
+}
+
+interface Knowledge extends Shown {
+  readonly since: number;
+  /** Describes the request whose answer showed it. */
+  readonly told: string;
+}
+
+/**
+ * Invariants 3, 7 and 8: what clients know of one generation, from moments on, and views that contradict it. Moments are
+ * numbers of one order: places in the order of all events in the simulation, times of clients in fault runs.
+ */
+export class KnownViews {
+  private readonly known: Knowledge[] = [];
+
+  /** `askedAt`: when the request was sent. Of two that overlap, either answer may be the newer. */
+  *check(told: string, view: Shown, askedAt: number): Iterable<Finding> {
+    const before = this.known.findLast(({ since }) => since < askedAt);
+    const invariant = before && brokenBy(before, view);
+    if (invariant === 3) yield finding`3: ${told} showed ${view.constant}, and before it was ${before?.constant}`;
+    else if (invariant !== undefined)
+      yield finding`${invariant}: ${told} showed ${view.end}, updated at ${view.updatedAt}; ${before?.told} had shown ${before?.end}, updated at ${before?.updatedAt}`;
+  }
+
+  /** From this moment on no client may see less: the furthest status, charge and time of all. */
+  learn(told: string, view: Shown, since: number): void {
+    const last = this.known.at(-1) ?? { ...view, told };
+    this.known.push({
+      ...(view.rank > last.rank ? { ...view, told } : last),
+      charged: Math.max(last.charged, view.charged),
+      updatedAt: Math.max(last.updatedAt, view.updatedAt),
+      since,
+    });
+  }
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

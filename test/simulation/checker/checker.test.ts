@@ -266,7 +266,7 @@ describe('the checker', () => {
     await checked.finished(id);
     await checked.ask({ operation: 'get', generationId: id });
     await checked.ask({ operation: 'get', generationId: id }, { twist: () => accepted });
-    checked.expectFirst(8, 'a client knew it before as succeeded');
+    checked.expectFirst(8, 'had shown ["succeeded"');
   });
 
   it('10: finds a submission of what was cancelled while queued', async () => {

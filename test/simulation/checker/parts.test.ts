@@ -219,7 +219,7 @@ describe('the checker of events for readers', () => {
     await tell(two, 'running');
     version = -1;
     await tell(two, 'ended');
-    other.expectFirst(23, 'after version');
+    other.expectFirst(23, ', after running, of ');
   });
 
   it('28: finds use that is more or less than the ledger has, and a row that nothing belongs to', async () => {

@@ -3,7 +3,17 @@ import type { JsonObject } from '../../../core/json.js';
 import { checkDenial, checkOrigin, checkSubject } from '../../history/access.js';
 import { checkBalance } from '../../history/ledger.js';
 import { checkHeldAtRest } from '../../history/prices.js';
-import { brokenBy, checkEnd, checkShown, type Shown, shownRecord, shownTask, taskFault } from '../../history/task.js';
+import { checkEventOrder, type EventTold } from '../../history/notifications.js';
+import {
+  checkEnd,
+  checkShown,
+  ENDED_RANK,
+  KnownViews,
+  type Shown,
+  shownRecord,
+  shownTask,
+  taskFault,
+} from '../../history/task.js';
 import { textOf } from '../../history/values.js';
 import { type Answer, type Asked, type Heard, type Premises, violation } from '../observed.js';
 import type { Accepted } from './accepted.js';
@@ -17,18 +27,13 @@ import type { Prices } from './prices.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
-/** Client knowledge of a generation from some moment on. `gone` outranks every status. */
-interface Seen extends Shown {
-  readonly position: number;
-  readonly status: string;
-}
-
-const GONE_RANK = 3;
+/** The view of a generation that is gone, which outranks every status. */
+const GONE: Shown = { rank: ENDED_RANK + 1, charged: 0, updatedAt: 0, end: 'gone' };
 
 /** Invariants 8, 9 and 15: the views that clients get of a generation, which never go back. */
 export class Views {
-  /** Views that became known, each better than the one before, by generation. */
-  private readonly seen = new Map<string, Seen[]>();
+  /** What clients know, by generation. */
+  private readonly known = new Map<string, KnownViews>();
 
   constructor(
     private readonly generations: Generations,
@@ -43,31 +48,26 @@ export class Views {
     if (answer.outcome === 'refused') this.refused(asked, answer.code);
     if (answer.outcome !== 'success' || !party) return;
     const { data } = answer;
-    if (isAboutTask(asked)) this.task(asked, data);
+    if (isAboutTask(request)) this.task(asked, data);
     if (request.operation === 'credits') this.balance(asked, party.accountId, data);
     if (request.operation === 'estimate') this.estimate(asked, data);
   }
 
   /** From here on no client may see an older view. */
-  answered(asked: Asked, answer: Answer): void {
-    const { request } = asked;
+  answered({ request, number }: Asked, answer: Answer): void {
     const { position } = this.order;
-    if (answer.outcome === 'success' && isAboutTask(asked)) {
-      this.learn(textOf(answer.data['generation_id']), { position, ...viewOf(answer.data) });
-    }
     const isGone =
       (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') ||
       (answer.outcome === 'success' && request.operation === 'delete');
-    if (isGone) {
-      this.learn(request.generationId.toLowerCase(), {
-        position,
-        status: 'gone',
-        rank: GONE_RANK,
-        charged: 0,
-        updatedAt: 0,
-        end: 'gone',
-      });
-    }
+    if (isGone) this.of(request.generationId.toLowerCase()).learn(`request ${number}`, GONE, position);
+    else if (answer.outcome === 'success' && isAboutTask(request))
+      this.of(textOf(answer.data['generation_id'])).learn(`request ${number}`, viewOf(answer.data), position);
+  }
+
+  private of(generationId: string): KnownViews {
+    const known = this.known.get(generationId) ?? new KnownViews();
+    this.known.set(generationId, known);
+    return known;
   }
 
   private task(asked: Asked, data: JsonObject): void {
@@ -85,31 +85,11 @@ export class Views {
     if (life.accountId !== party?.accountId || life.appId !== party.appId)
       throw violation`17: request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`;
     const view = viewOf(data);
-    const wasSo = life.shown.has(
-      shownAs({ status: view.status, chargedCredits: view.charged, updatedAt: view.updatedAt }),
-    );
-    if (!wasSo)
-      throw violation`8: request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`;
+    const status = textOf(data['status']);
+    if (!life.shown.has(shownAs({ status, chargedCredits: view.charged, updatedAt: view.updatedAt })))
+      throw violation`8: request ${asked.number} was shown generation ${id} as ${status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`;
     demandNone(checkShown(`request ${asked.number}`, view, shownRecord(life.newest)));
-    this.requireNoStepBack(asked, id, view);
-  }
-
-  private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'position'>): void {
-    const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
-    if (!before) return;
-    const invariant = brokenBy(before, view);
-    if (invariant !== undefined)
-      throw violation`${invariant ?? 8}: request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`;
-  }
-
-  /** Knowledge only grows: a view older than the known one adds nothing. */
-  private learn(id: string, view: Seen): void {
-    const known = this.seen.get(id) ?? [];
-    const last = known.at(-1);
-    if (last && (view.rank < last.rank || view.updatedAt < last.updatedAt) && view.rank !== GONE_RANK) return;
-    if (last?.rank === view.rank && last.updatedAt === view.updatedAt && last.charged >= view.charged) return;
-    known.push(view);
-    this.seen.set(id, known);
+    demandNone(this.of(id).check(`request ${asked.number}`, view, this.order.askedOrder(asked)));
   }
 
   /** An existing generation of the client's own App is not reported as missing. */
@@ -142,14 +122,14 @@ export class Views {
   }
 }
 
-function isAboutTask({ request: { operation } }: Asked): boolean {
+function isAboutTask({ operation }: Asked['request']): boolean {
   return operation === 'create' || operation === 'get' || operation === 'cancel';
 }
 
 /** Outputs disappear with their retention. */
-function viewOf(data: JsonObject): Omit<Seen, 'position'> {
+function viewOf(data: JsonObject): Shown {
   const { delivered: _, ...shown } = shownTask(data);
-  return { ...shown, status: textOf(data['status']) };
+  return shown;
 }
 
 interface Knowledge {
@@ -229,9 +209,6 @@ export class Rest {
   }
 }
 
-/** The order in which events may be sent. */
-const ORDER: readonly EventType[] = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
-
 interface Follower {
   readonly appId: string;
   /** When it got its first id: from then on it can resume after any disconnect. */
@@ -239,7 +216,7 @@ interface Follower {
   readonly ended: Set<string>;
   stream: number;
   /** The last event of each generation in the current stream. */
-  told: Map<string, { readonly rank: number; readonly version: number }>;
+  told: Map<string, EventTold>;
 }
 
 /** Invariant 23: the events that followers of an App receive. */
@@ -262,12 +239,9 @@ export class EventStreams {
     const says = (): string => `${name} hears ${type} of generation ${generationId}`;
     if (life?.appId !== appId) throw violation`23: ${says()}, which is of App ${life?.appId}`;
     if (!hasHappened(life, type)) throw violation`23: ${says()}, which is ${life.newest.status}`;
-    const rank = ORDER.indexOf(type);
-    const last = follower.told.get(generationId) ?? { rank: -1, version: 0 };
-    if (rank <= last.rank && (rank !== last.rank || type !== 'progress'))
-      throw violation`23: ${says()} after ${ORDER[last.rank]}`;
-    if (version < last.version) throw violation`23: ${says()} in version ${version}, after version ${last.version}`;
-    follower.told.set(generationId, { rank, version });
+    const next = { type, changed: version };
+    demandNone(checkEventOrder(says(), follower.told.get(generationId), next));
+    follower.told.set(generationId, next);
     if (type === 'ended') follower.ended.add(generationId);
   }
 

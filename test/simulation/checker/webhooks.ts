@@ -1,8 +1,10 @@
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import { MessageIds } from '../../history/notifications.js';
 import { type Told, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
+import { demandNone } from './event-order.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
@@ -20,8 +22,7 @@ export class Webhooks implements GenerationListener {
   private readonly deliveries = new Map<string, Delivery>();
   /** Accepted messages, as endpoint, generation and event. */
   private readonly delivered = new Set<string>();
-  private readonly messageIds = new Map<string, string>();
-  private readonly named = new Map<string, string>();
+  private readonly messageIds = new MessageIds();
   /** The last notification of each generation to each endpoint. */
   private readonly newest = new Map<string, string>();
   private quietAt: number | undefined;
@@ -78,12 +79,7 @@ export class Webhooks implements GenerationListener {
       throw violation`27: ${url} was told ${event} of generation ${generationId} after ${before}`;
     if (isEnd || before === undefined) this.newest.set(place, event);
     const name = `${place} ${event}`;
-    const known = this.messageIds.get(name) ?? messageId;
-    if (known !== messageId) throw violation`27: ${name} was sent as ${known} and as ${messageId}`;
-    this.messageIds.set(name, messageId);
-    const named = this.named.get(messageId) ?? name;
-    if (named !== name) throw violation`27: ${messageId} names ${named} and ${name}`;
-    this.named.set(messageId, name);
+    demandNone(this.messageIds.check(messageId, name));
     if (isTaken) this.delivered.add(name);
   }
 

@@ -2,10 +2,10 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import { checkDenial, checkSubject } from '../../../history/access.js';
 import { type Finding, finding } from '../../../history/finding.js';
 import {
-  brokenBy,
   checkOutputs,
   checkShown,
   ENDED_RANK,
+  KnownViews,
   type Shown,
   shownRecord,
   shownTask,
@@ -207,15 +207,6 @@ interface View extends Shown {
 }
 
 /**
- * Facts that clients knew for certain at some moment: the furthest state that any answer received by then had shown.
- */
-interface Knowledge {
-  furthest: View;
-  charged: number;
-  updatedAt: number;
-}
-
-/**
  * Invariants 7, 8, 9, 12 and 15: what clients see of a generation is well formed and never goes back in real time,
  * whichever process shows it and whoever looks. One answer is after another only if its request was sent after that
  * answer arrived; of two that overlap, either may be the newer.
@@ -239,29 +230,12 @@ export function* checkViews(known: Known): Iterable<Finding> {
 }
 
 function* checkOrder(views: readonly View[]): Iterable<Finding> {
-  const arriving = views.toSorted((a, b) => a.exchange.at - b.exchange.at);
-  let arrived = 0;
-  let known: Knowledge | undefined;
-  for (const view of views.toSorted((a, b) => a.exchange.sentAt - b.exchange.sentAt)) {
-    for (let next = arriving[arrived]; next && next.exchange.at < view.exchange.sentAt; next = arriving[(arrived += 1)])
-      known = learn(known, next);
-    if (!known) continue;
-    const { furthest } = known;
-    const shown = `${told(view.exchange)} showed ${view.end}, updated at ${view.updatedAt}; ${told(furthest.exchange)} had shown ${furthest.end}, updated at ${known.updatedAt}`;
-    const invariant = brokenBy({ ...furthest, charged: known.charged, updatedAt: known.updatedAt }, view);
-    if (invariant === 3)
-      yield finding`${invariant}: ${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}`;
-    else if (invariant !== undefined) yield { invariant, sentence: shown };
+  const known = new KnownViews();
+  for (const view of views.toSorted((a, b) => a.exchange.at - b.exchange.at)) {
+    const about = told(view.exchange);
+    yield* known.check(about, view, view.exchange.sentAt);
+    known.learn(about, view, view.exchange.at);
   }
-}
-
-function learn(known: Knowledge | undefined, view: View): Knowledge {
-  if (!known) return { furthest: view, charged: view.charged, updatedAt: view.updatedAt };
-  return {
-    furthest: view.rank > known.furthest.rank ? view : known.furthest,
-    charged: Math.max(known.charged, view.charged),
-    updatedAt: view.updatedAt > known.updatedAt ? view.updatedAt : known.updatedAt,
-  };
 }
 
 /** Constant members never change, and every client that saw an end saw the one on record, overlapping or not. */

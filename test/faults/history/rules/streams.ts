@@ -1,12 +1,9 @@
 import { type Finding, finding } from '../../../history/finding.js';
+import { checkEventOrder, comesBefore, type EventTold } from '../../../history/notifications.js';
 import { checkShown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
 import type { SeenStream, StreamedEvent } from '../history.js';
 import { type Known, taskHasEnded } from '../known.js';
-
-const RANKS: ReadonlyMap<string, number> = new Map(
-  ['queued', 'running', 'progress', 'cancel_requested', 'ended'].map((type, rank) => [type, rank]),
-);
 
 /** Invariant 23: the events that followers receive, per connection and over all connections of one follower. */
 export function* checkStreams(known: Known): Iterable<Finding> {
@@ -28,17 +25,11 @@ export function* checkStreams(known: Known): Iterable<Finding> {
 
 /** On one connection, the events of a generation arrive in order and without duplicates. */
 function* checkOrder(stream: SeenStream): Iterable<Finding> {
-  const newest = new Map<string, StreamedEvent>();
+  const newest = new Map<string, EventTold>();
   for (const event of stream.events) {
-    const id = idOf(event);
-    const before = newest.get(id);
-    newest.set(id, event);
-    if (before === undefined) continue;
-    const [was, is] = [rankOf(before), rankOf(event)];
-    const isAgain = was === is && event.type !== 'progress';
-    const hasGoneBack = shownTask(event.task).updatedAt < shownTask(before.task).updatedAt;
-    if (is < was || isAgain || hasGoneBack)
-      yield finding`23: ${told(stream, event)}, of a task updated at ${textOf(event.task['updated_at'])}, after ${before.type}, of one updated at ${textOf(before.task['updated_at'])}`;
+    const next = { type: event.type, changed: shownTask(event.task).updatedAt };
+    yield* checkEventOrder(told(stream, event), newest.get(idOf(event)), next);
+    newest.set(idOf(event), next);
   }
 }
 
@@ -83,7 +74,7 @@ function* checkOneTold(follower: string, generationId: string, streams: readonly
   const again = ids.find((id, index) => ids.indexOf(id) !== index);
   if (again !== undefined)
     yield finding`23: ${follower} resumed behind event ${again} of generation ${generationId}, and was told it again`;
-  const back = events.find((event, index) => rankOf(event) < rankOf(events[index - 1]));
+  const back = events.find(({ type }, index) => comesBefore(type, events[index - 1]?.type ?? ''));
   if (back !== undefined)
     yield finding`23: ${follower} resumed, and was told ${back.type} of generation ${generationId} after what came later`;
   if (events.at(-1)?.type !== 'ended')
@@ -92,10 +83,6 @@ function* checkOneTold(follower: string, generationId: string, streams: readonly
 
 function idOf({ task }: StreamedEvent): string {
   return textOf(task['generation_id']);
-}
-
-function rankOf(event: StreamedEvent | undefined): number {
-  return RANKS.get(event?.type ?? '') ?? -1;
 }
 
 function told({ follower, through }: SeenStream, event: StreamedEvent): string {

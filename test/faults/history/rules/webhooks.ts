@@ -1,5 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import { type Finding, finding } from '../../../history/finding.js';
+import { MessageIds } from '../../../history/notifications.js';
 import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task.js';
 import { textOf } from '../../../history/values.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
@@ -87,16 +88,10 @@ function* checkOrder(endpoint: KnownEndpoint, messages: readonly Message[]): Ite
 
 /** One id per event, generation and endpoint, shared by all attempts and never reused. */
 function* checkIds(messages: readonly Message[]): Iterable<Finding> {
-  const [idOf, nameOf] = [new Map<string, string>(), new Map<string, string>()];
-  for (const message of messages) {
-    if (message.signatureFault !== undefined) continue;
-    const name = `${message.type} of ${textOf(message.task['generation_id'])} to ${message.endpoint}`;
-    const [id, named] = [idOf.get(name) ?? message.id, nameOf.get(message.id) ?? name];
-    if (id !== message.id) yield finding`27: ${name} came as ${id} and as ${message.id}`;
-    if (named !== name) yield finding`27: ${message.id} names ${named} and ${name}`;
-    idOf.set(name, id);
-    nameOf.set(message.id, named);
-  }
+  const ids = new MessageIds();
+  for (const { signatureFault, id, type, task, endpoint } of messages)
+    if (signatureFault === undefined)
+      yield* ids.check(id, `${type} of ${textOf(task['generation_id'])} to ${endpoint}`);
 }
 
 /** Every subscribed end was accepted by its receiver, or the record says why not. */
