@@ -1,14 +1,5 @@
 import { Long, type UUID } from 'mongodb';
-import type {
-  Account,
-  AccountTotals,
-  Attribution,
-  Book,
-  CapUse,
-  Entry,
-  EntryKind,
-  Hold,
-} from '../../core/credits/account.js';
+import type { Account, AccountTotals, Attribution, Book, CapUse, Entry, Hold } from '../../core/credits/account.js';
 import { ownUuid, textOf } from './documents.js';
 
 /**
@@ -19,10 +10,10 @@ export type Credits = Long | number;
 
 /** The use of credits, and the user; absent in documents of earlier releases. */
 export interface AttributionFields {
-  readonly credential?: string;
-  readonly model?: string;
-  readonly trace?: string;
-  readonly capPeriod?: string;
+  readonly credential?: string | undefined;
+  readonly model?: string | undefined;
+  readonly trace?: string | undefined;
+  readonly capPeriod?: string | undefined;
 }
 
 export interface HoldDocument extends AttributionFields {
@@ -37,17 +28,12 @@ export interface CapUseDocument {
 }
 
 /** An entry in the outbox of its account. */
-export interface OutboxEntry extends AttributionFields {
-  readonly sequence: number;
-  readonly kind: EntryKind;
-  readonly from: Book;
-  readonly to: Book;
+export interface OutboxEntry extends Pick<Entry, 'sequence' | 'kind' | 'from' | 'to' | 'at'>, AttributionFields {
   readonly credits: Credits;
-  readonly at: number;
   readonly availableAfter: Credits;
-  readonly generation?: UUID;
-  readonly operation?: string;
-  readonly reason?: string;
+  readonly generation?: UUID | undefined;
+  readonly operation?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 /**
@@ -72,19 +58,13 @@ export interface EntryGroupDocument {
 export const MAX_GROUP = 128;
 
 /** The whole aggregate, and the entries that have not yet left it. */
-export interface AccountDocument {
+export interface AccountDocument
+  extends
+    Pick<Account, 'name' | 'currency' | 'createdAt' | 'version' | 'lastSequence'>,
+    Readonly<Record<Book, Credits>> {
   readonly _id: UUID;
-  readonly name: string;
-  readonly currency: string;
-  readonly createdAt: number;
   /** Absent or null while the account is not suspended. */
   readonly suspendedAt?: number | null;
-  readonly version: number;
-  readonly issued: Credits;
-  readonly available: Credits;
-  readonly reserved: Credits;
-  readonly spent: Credits;
-  readonly lastSequence: number;
   readonly holds: readonly HoldDocument[];
   /** Keyed by credential id; absent in accounts without capped credentials. */
   readonly capUses?: Readonly<Record<string, CapUseDocument>>;
@@ -109,19 +89,7 @@ export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
 }
 
 export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds' | 'capUses'>): AccountTotals {
-  const {
-    _id,
-    name,
-    currency,
-    createdAt,
-    suspendedAt = null,
-    version,
-    issued,
-    available,
-    reserved,
-    spent,
-    lastSequence,
-  } = document;
+  const { _id, name, currency, createdAt, suspendedAt = null, version, lastSequence } = document;
   return {
     accountId: textOf(_id),
     name,
@@ -130,10 +98,10 @@ export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds' | 'c
     version,
     lastSequence,
     ...(suspendedAt === null ? {} : { suspendedAt }),
-    issued: numberOf(issued),
-    available: numberOf(available),
-    reserved: numberOf(reserved),
-    spent: numberOf(spent),
+    issued: numberOf(document.issued),
+    available: numberOf(document.available),
+    reserved: numberOf(document.reserved),
+    spent: numberOf(document.spent),
   };
 }
 
@@ -149,15 +117,9 @@ export function holdOf({ generation, credits, heldAt, ...by }: HoldDocument): Ho
   return { generationId: textOf(generation), credits: numberOf(credits), heldAt, ...attributionOf(by) };
 }
 
-function attributionFields(attribution: Attribution | undefined): AttributionFields {
-  if (attribution === undefined) return {};
+function attributionFields(attribution: Partial<Attribution> = {}): AttributionFields {
   const { credentialId, modelKey, clientTraceId, capPeriod } = attribution;
-  return {
-    credential: credentialId,
-    model: modelKey,
-    ...(clientTraceId === undefined ? {} : { trace: clientTraceId }),
-    ...(capPeriod === undefined ? {} : { capPeriod }),
-  };
+  return { credential: credentialId, model: modelKey, trace: clientTraceId, capPeriod };
 }
 
 function attributionOf({ credential, model, trace, capPeriod }: AttributionFields): {
@@ -174,19 +136,9 @@ function attributionOf({ credential, model, trace, capPeriod }: AttributionField
   };
 }
 
-export function outboxEntry({
-  sequence,
-  kind,
-  from,
-  to,
-  credits,
-  at,
-  availableAfter,
-  generationId,
-  operationId,
-  reason,
-  attribution,
-}: Entry): OutboxEntry {
+export function outboxEntry(entry: Entry): OutboxEntry {
+  const { sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason, attribution } =
+    entry;
   return {
     sequence,
     kind,
@@ -195,9 +147,9 @@ export function outboxEntry({
     credits: longOf(credits),
     at,
     availableAfter: longOf(availableAfter),
-    ...(generationId === undefined ? {} : { generation: ownUuid(generationId) }),
-    ...(operationId === undefined ? {} : { operation: operationId }),
-    ...(reason === undefined ? {} : { reason }),
+    generation: generationId === undefined ? undefined : ownUuid(generationId),
+    operation: operationId,
+    reason,
     ...attributionFields(attribution),
   };
 }

@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, Collection, Db, IndexDescriptionInfo, UUID } from 'mongodb';
+import type { AnyBulkWriteOperation, Db, IndexDescriptionInfo, UUID } from 'mongodb';
 import type { GenerationRecord } from '../../core/generation/generation.js';
 import { recordFrom } from '../record-text.js';
 import {
@@ -9,7 +9,7 @@ import {
   MongoRefused,
   serverCode,
 } from './connection.js';
-import { insertIfFree, type RecordDocument } from './documents.js';
+import { Documents, type RecordDocument, unlessTaken } from './documents.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { listedFields } from './mongo-generation-store.js';
 import {
@@ -129,24 +129,17 @@ const AT_ONCE = 500;
  * another process writes in the meantime.
  */
 async function fillLists(connection: MongoConnection): Promise<number> {
-  const collection = connection.collection('generations') as Collection<RecordDocument>;
+  const generations = new Documents<RecordDocument>(connection, 'generations');
   let filled = 0;
   for (let after: UUID | undefined; ;) {
-    const found = await connection.ask((limits) =>
-      collection
-        .find(
-          {
-            kind: 'generation',
-            createdAt: { $exists: false },
-            ...(after === undefined ? {} : { _id: { $gt: after } }),
-          },
-          { ...limits, sort: { _id: 1 }, limit: AT_ONCE, hint: BY_ID },
-        )
-        .toArray(),
+    const missing = { kind: 'generation', createdAt: { $exists: false } };
+    const found = await generations.find(
+      { ...missing, ...(after === undefined ? {} : { _id: { $gt: after } }) },
+      { sort: { _id: 1 }, limit: AT_ONCE, hint: BY_ID },
     );
     if (found.length > 0) {
       const { matchedCount } = await connection.ask((limits) =>
-        collection.bulkWrite(found.map(filling), { ...limits, ordered: false }),
+        generations.collection.bulkWrite(found.map(filling), { ...limits, ordered: false }),
       );
       filled += matchedCount;
     }
@@ -226,7 +219,7 @@ export function schemaVersions(db: Db) {
     async raise(): Promise<boolean> {
       // An insert, so that it is the first or nothing: no release before has used the database then, or will.
       const anew = { _id: 'schema' as const, version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM };
-      if (await insertIfFree(() => collection.insertOne(anew))) return true;
+      if (await unlessTaken(() => collection.insertOne(anew))) return true;
       const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
       return (await collection.updateOne({ _id: 'schema' }, { $max: newest })).modifiedCount > 0;
     },

@@ -1,4 +1,4 @@
-import type { Collection, Document, Filter, UUID } from 'mongodb';
+import type { Document, Filter, UUID } from 'mongodb';
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
@@ -18,7 +18,7 @@ import {
   totalsOf,
 } from './account-documents.js';
 import { type MongoConnection, type OrderedWrite } from './connection.js';
-import { insertIfFree, ownUuid, textOf, uuidOf } from './documents.js';
+import { Documents, ownUuid, textOf, uuidOf } from './documents.js';
 import { LedgerFlushes, type LedgerForm, MongoLedger } from './mongo-ledger.js';
 import { BY_ID } from './schema.js';
 
@@ -29,7 +29,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
 /** Accounts, their open holds and their ledgers in MongoDB: one document an account, and the entries that left it. */
 export class MongoAccountStore implements AccountStore {
-  private readonly accounts: Collection<AccountDocument>;
+  private readonly accounts: Documents<AccountDocument>;
   private readonly ledger: MongoLedger;
   private readonly flushes: LedgerFlushes;
   private readonly oldHolds: OldHolds;
@@ -37,13 +37,13 @@ export class MongoAccountStore implements AccountStore {
   private readonly existing = new Set<string>();
 
   constructor(
-    private readonly connection: MongoConnection,
+    connection: MongoConnection,
     { log = SILENT, form }: { readonly log?: Log | undefined; readonly form: LedgerForm },
   ) {
-    this.accounts = connection.collection('accounts');
+    this.accounts = new Documents(connection, 'accounts');
     this.ledger = new MongoLedger(connection, form);
     this.flushes = new LedgerFlushes(this.ledger, log);
-    this.oldHolds = new OldHolds(connection);
+    this.oldHolds = new OldHolds(this.accounts);
   }
 
   async create(account: Account): Promise<'created' | 'exists'> {
@@ -56,14 +56,10 @@ export class MongoAccountStore implements AccountStore {
       createdAt,
       version,
       lastSequence,
-      ...booksDocument(account),
       holds: [],
       outbox: [],
     };
-    const isFirst = await insertIfFree(() =>
-      this.connection.ask((limits) => this.accounts.insertOne(document, limits)),
-    );
-    return isFirst ? 'created' : 'exists';
+    return (await this.accounts.insert({ ...document, ...booksDocument(account) })) ? 'created' : 'exists';
   }
 
   read(accountId: string, call?: Cancellation): Promise<Account | null>;
@@ -72,10 +68,7 @@ export class MongoAccountStore implements AccountStore {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
     const projection = part === 'totals' ? { outbox: 0, holds: 0, capUses: 0 } : { outbox: 0 };
-    const found = await this.connection.ask(
-      (limits) => this.accounts.findOne({ _id }, { projection, ...limits }),
-      call,
-    );
+    const found = await this.accounts.first({ _id }, { projection }, call);
     if (found === null) return null;
     if (this.existing.size >= MAX_EXISTING) this.existing.clear();
     this.existing.add(accountId);
@@ -105,15 +98,13 @@ export class MongoAccountStore implements AccountStore {
     const account = uuidOf(change.accountId);
     if (account === null || !this.existing.has(change.accountId)) return undefined;
     if (change.entries.some(({ operationId }) => operationId !== undefined)) return undefined;
-    const { namespace } = this.accounts;
+    const { namespace } = this.accounts.collection;
     return { namespace, name: 'updateOne', filter: { _id: account }, update: guardedUpdate(change), hint: BY_ID };
   }
 
   /** Whether the account is at the version that the change is based on. */
   private async isCurrent({ accountId, expectedVersion }: AccountChange): Promise<boolean> {
-    const found = await this.connection.ask((limits) =>
-      this.accounts.findOne({ _id: ownUuid(accountId) }, { projection: { version: 1 }, ...limits }),
-    );
+    const found = await this.accounts.first({ _id: ownUuid(accountId) }, { projection: { version: 1 } });
     return found?.version === expectedVersion;
   }
 
@@ -156,16 +147,13 @@ export class MongoAccountStore implements AccountStore {
     const limit = checkedLimit(page.limit) + 1;
     const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
     if (after === null) return { items: [] };
-    const pipeline = [
+    const stages = [
       { $match: after === undefined ? {} : { _id: { $gt: after } } },
       { $sort: { _id: 1 } },
       { $limit: limit },
       { $project: { outbox: 0 } },
     ];
-    const found = await this.connection.ask(
-      (limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
-      call,
-    );
+    const found = await this.accounts.aggregate(stages, BY_ID, call);
     return pageOf(found.map(accountOf), page, (account) => account.accountId);
   }
 
@@ -187,13 +175,9 @@ export class MongoAccountStore implements AccountStore {
   }
 
   private async write(account: UUID, change: AccountChange): Promise<boolean> {
-    const [filter, update] = [changeFilter(account, change), changeUpdate(change)];
-    const { matchedCount } = await this.connection.ask((limits) =>
-      this.accounts.updateOne(filter, update, { ...limits, hint: BY_ID }),
-    );
-    if (matchedCount === 0) return false;
-    this.written(change);
-    return true;
+    const outcome = await this.accounts.update(changeFilter(account, change), changeUpdate(change));
+    if (outcome === 'applied') this.written(change);
+    return outcome === 'applied';
   }
 
   /**
@@ -334,11 +318,7 @@ const FIRST_WINDOW_MS = 60_000;
  * windows double in size and times without holds are skipped, so there are few windows however long the period is.
  */
 class OldHolds {
-  private readonly accounts: Collection<AccountDocument>;
-
-  constructor(private readonly connection: MongoConnection) {
-    this.accounts = connection.collection('accounts');
-  }
+  constructor(private readonly accounts: Documents<AccountDocument>) {}
 
   /**
    * Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor
@@ -360,7 +340,7 @@ class OldHolds {
 
   /** Oldest first. All those of the window are sorted, and only as many kept as requested. */
   private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
-    const pipeline = [
+    const stages = [
       { $match: heldIn(from, to) },
       { $project: { hold: '$holds' } },
       { $unwind: '$hold' },
@@ -368,9 +348,7 @@ class OldHolds {
       { $sort: { 'hold.heldAt': 1, '_id': 1, 'hold.generation': 1 } },
       { $limit: limit },
     ];
-    const found = await this.connection.ask((limits) =>
-      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray(),
-    );
+    const found = await this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(stages, BY_TIME);
     return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
   }
 
@@ -383,13 +361,8 @@ class OldHolds {
     let [oldest, before] = [Infinity, to];
     while (from < before) {
       const filter = heldIn(from, before);
-      const account = await this.connection.ask((limits) =>
-        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, {
-          projection: { '_id': 0, 'holds.heldAt': 1 },
-          ...limits,
-          hint: BY_TIME,
-        }),
-      );
+      const options = { projection: { '_id': 0, 'holds.heldAt': 1 }, hint: BY_TIME };
+      const account = await this.accounts.first<Pick<AccountDocument, 'holds'>>(filter, options);
       if (account === null) break;
       oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
       assert(oldest < before, 'an account that is found by a hold has it');

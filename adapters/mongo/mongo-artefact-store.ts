@@ -1,24 +1,19 @@
-import type { Collection, Filter } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { JsonObject } from '../../core/json.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Artefact } from '../../core/people/person.js';
 import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
-import { isDuplicateKey, type MongoConnection } from './connection.js';
-import { removeDue } from './documents.js';
-import { BY_ID } from './schema.js';
+import type { MongoConnection } from './connection.js';
+import { Documents, present, unlessTaken } from './documents.js';
 
-interface ArtefactDocument {
+interface ArtefactDocument extends Omit<Artefact, 'kind' | 'id' | 'group' | 'data' | 'consumedAt' | 'endedAt'> {
   /** Kind and id. */
   readonly _id: string;
-  readonly group?: string;
+  readonly group?: string | undefined;
   /** Kind and owner, or kind and alias, as one text. */
   readonly owner?: string;
   readonly alias?: string;
   readonly data: string;
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly removeAt: number;
   readonly consumedAt: number | null;
   readonly endedAt: number | null;
 }
@@ -30,6 +25,7 @@ interface EndedGroupDocument {
 }
 
 const USABLE = { consumedAt: null, endedAt: null };
+const NEWEST_FIRST = { createdAt: -1, _id: 1 } as const;
 
 /**
  * Sessions, sign-in links and what the OAuth server hands out, in MongoDB. A group and its artefacts are separate
@@ -37,26 +33,21 @@ const USABLE = { consumedAt: null, endedAt: null };
  * sees the other.
  */
 export class MongoArtefactStore implements ArtefactStore {
-  private readonly artefacts: Collection<ArtefactDocument>;
-  private readonly endedGroups: Collection<EndedGroupDocument>;
+  private readonly artefacts: Documents<ArtefactDocument>;
+  private readonly endedGroups: Documents<EndedGroupDocument>;
 
-  constructor(private readonly connection: MongoConnection) {
-    this.artefacts = connection.collection('artefacts');
-    this.endedGroups = connection.collection('ended_groups');
+  constructor(connection: MongoConnection) {
+    this.artefacts = new Documents(connection, 'artefacts');
+    this.endedGroups = new Documents(connection, 'ended_groups');
   }
 
   async put(artefact: Artefact): Promise<'kept' | 'ended'> {
-    const { _id, ...content } = documentOf(artefact);
-    try {
-      await this.connection.ask((limits) =>
-        this.artefacts.replaceOne({ _id, ...USABLE }, content, { ...limits, hint: BY_ID, upsert: true }),
-      );
-    } catch (error) {
+    const content = contentOf(artefact);
+    if (!(await unlessTaken(() => this.artefacts.replace({ _id: idOf(artefact), ...USABLE }, content, true)))) {
       // The one that is there is not usable any more, or another process has put it first: then that one counts.
-      if (!isDuplicateKey(error)) throw error;
       const current = await this.find(artefact);
-      if (current !== null && isUsable(current)) return this.put(artefact);
-      return 'ended';
+      const isUsable = current !== null && current.consumedAt === undefined && current.endedAt === undefined;
+      return isUsable ? this.put(artefact) : 'ended';
     }
     const groupEndedAt = await this.endOf(artefact.group);
     if (groupEndedAt === undefined) return 'kept';
@@ -64,42 +55,30 @@ export class MongoArtefactStore implements ArtefactStore {
     return 'ended';
   }
 
-  async find({ kind, id }: ArtefactKey, call?: Cancellation): Promise<Artefact | null> {
-    const found = await this.connection.ask((limits) => this.artefacts.findOne({ _id: `${kind}:${id}` }, limits), call);
-    return this.withEnd(found);
+  async find(key: ArtefactKey, call?: Cancellation): Promise<Artefact | null> {
+    return this.withEnd(await this.artefacts.first({ _id: idOf(key) }, {}, call));
   }
 
   async findByAlias(kind: string, alias: string): Promise<Artefact | null> {
-    const [found = null] = await this.newest({ alias: `${kind}:${alias}` }, 'artefacts_by_alias', 1);
+    const options = { sort: NEWEST_FIRST, limit: 1, hint: 'artefacts_by_alias' };
+    const [found = null] = await this.artefacts.find({ alias: `${kind}:${alias}` }, options);
     return this.withEnd(found);
   }
 
-  async consume({ kind, id }: ArtefactKey, at: number): Promise<'consumed' | 'refused'> {
-    const filter = { _id: `${kind}:${id}`, ...USABLE };
-    const { matchedCount } = await this.connection.ask((limits) =>
-      this.artefacts.updateOne(filter, { $set: { consumedAt: at } }, { ...limits, hint: BY_ID }),
-    );
-    if (matchedCount === 0) return 'refused';
-    return (await this.find({ kind, id }))?.endedAt === undefined ? 'consumed' : 'refused';
+  async consume(key: ArtefactKey, at: number): Promise<'consumed' | 'refused'> {
+    const outcome = await this.artefacts.update({ _id: idOf(key), ...USABLE }, { $set: { consumedAt: at } });
+    if (outcome === 'conflict') return 'refused';
+    return (await this.find(key))?.endedAt === undefined ? 'consumed' : 'refused';
   }
 
-  async end({ kind, id }: ArtefactKey, at: number): Promise<void> {
-    const filter = { _id: `${kind}:${id}`, endedAt: null };
-    await this.connection.ask((limits) =>
-      this.artefacts.updateOne(filter, { $set: { endedAt: at } }, { ...limits, hint: BY_ID }),
-    );
+  async end(key: ArtefactKey, at: number): Promise<void> {
+    await this.artefacts.update({ _id: idOf(key), endedAt: null }, { $set: { endedAt: at } });
   }
 
   async endGroup(group: string, at: number, removeAt: number): Promise<void> {
-    await this.connection.ask((limits) =>
-      this.endedGroups.updateOne(
-        { _id: group },
-        { $setOnInsert: { at, removeAt } },
-        { ...limits, hint: BY_ID, upsert: true },
-      ),
-    );
-    await this.connection.ask((limits) =>
-      this.artefacts.updateMany(
+    await this.endedGroups.update({ _id: group }, { $setOnInsert: { at, removeAt } }, true);
+    await this.artefacts.connection.ask((limits) =>
+      this.artefacts.collection.updateMany(
         { group, endedAt: null },
         { $set: { endedAt: at } },
         { ...limits, hint: 'artefacts_by_group' },
@@ -108,28 +87,18 @@ export class MongoArtefactStore implements ArtefactStore {
   }
 
   async listOwned(kind: string, owner: string, limit: number): Promise<readonly Artefact[]> {
-    const found = await this.newest({ owner: `${kind}:${owner}` }, 'artefacts_by_owner', checkedLimit(limit));
-    return found.map(artefactOf);
+    const options = { sort: NEWEST_FIRST, limit: checkedLimit(limit), hint: 'artefacts_by_owner' };
+    return (await this.artefacts.find({ owner: `${kind}:${owner}` }, options)).map(artefactOf);
   }
 
-  async remove({ kind, id }: ArtefactKey): Promise<void> {
-    await this.connection.ask((limits) =>
-      this.artefacts.deleteOne({ _id: `${kind}:${id}` }, { ...limits, hint: BY_ID }),
-    );
+  async remove(key: ArtefactKey): Promise<void> {
+    await this.artefacts.remove({ _id: idOf(key) });
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {
-    const removed = await removeDue(this.connection, this.artefacts, 'artefacts_by_removal', now, checkedLimit(limit));
+    const removed = await this.artefacts.removeDue('artefacts_by_removal', now, checkedLimit(limit));
     const left = limit - removed;
-    return left > 0
-      ? removed + (await removeDue(this.connection, this.endedGroups, 'ended_groups_by_removal', now, left))
-      : removed;
-  }
-
-  private newest(filter: Filter<ArtefactDocument>, hint: string, limit: number): Promise<ArtefactDocument[]> {
-    return this.connection.ask((limits) =>
-      this.artefacts.find(filter, { sort: { createdAt: -1, _id: 1 }, limit, hint, ...limits }).toArray(),
-    );
+    return left > 0 ? removed + (await this.endedGroups.removeDue('ended_groups_by_removal', now, left)) : removed;
   }
 
   /** The mark of the group counts before each artefact carries it. */
@@ -142,64 +111,38 @@ export class MongoArtefactStore implements ArtefactStore {
   }
 
   private async endOf(group: string | undefined): Promise<number | undefined> {
-    if (group === undefined) return undefined;
-    const found = await this.connection.ask((limits) => this.endedGroups.findOne({ _id: group }, limits));
-    return found?.at;
+    return group === undefined ? undefined : (await this.endedGroups.first({ _id: group }))?.at;
   }
 }
 
-function documentOf({
-  kind,
-  id,
-  group,
-  owner,
-  alias,
-  data,
-  consumedAt,
-  endedAt,
-  ...times
-}: Artefact): ArtefactDocument {
+function idOf({ kind, id }: ArtefactKey): string {
+  return `${kind}:${id}`;
+}
+
+function contentOf(artefact: Artefact): Omit<ArtefactDocument, '_id'> {
+  const { kind, group, owner, alias, data, createdAt, expiresAt, removeAt, consumedAt, endedAt } = artefact;
   return {
-    _id: `${kind}:${id}`,
-    ...(group === undefined ? {} : { group }),
+    group,
     ...(owner === undefined ? {} : { owner: `${kind}:${owner}` }),
     ...(alias === undefined ? {} : { alias: `${kind}:${alias}` }),
     data: JSON.stringify(data),
-    ...times,
+    createdAt,
+    expiresAt,
+    removeAt,
     consumedAt: consumedAt ?? null,
     endedAt: endedAt ?? null,
   };
 }
 
-function artefactOf({
-  _id,
-  group,
-  owner,
-  alias,
-  data,
-  createdAt,
-  expiresAt,
-  removeAt,
-  consumedAt,
-  endedAt,
-}: ArtefactDocument): Artefact {
+function artefactOf({ _id, owner, alias, data, ...rest }: ArtefactDocument): Artefact {
   const kind = _id.slice(0, _id.indexOf(':'));
-  const own = (text: string) => text.slice(kind.length + 1);
-  return {
+  const own = (text: string | undefined) => text?.slice(kind.length + 1);
+  return present<Artefact>({
+    ...rest,
     kind,
-    id: own(_id),
-    ...(group === undefined ? {} : { group }),
-    ...(owner === undefined ? {} : { owner: own(owner) }),
-    ...(alias === undefined ? {} : { alias: own(alias) }),
+    id: _id.slice(kind.length + 1),
+    owner: own(owner),
+    alias: own(alias),
     data: JSON.parse(data) as JsonObject,
-    createdAt,
-    expiresAt,
-    removeAt,
-    ...(consumedAt === null ? {} : { consumedAt }),
-    ...(endedAt === null ? {} : { endedAt }),
-  };
-}
-
-function isUsable({ consumedAt, endedAt }: Artefact): boolean {
-  return consumedAt === undefined && endedAt === undefined;
+  });
 }

@@ -1,22 +1,16 @@
-import type { Collection, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting, insertUnordered, ownUuid, removeDue, textOf } from './documents.js';
-import { BY_ID } from './schema.js';
+import { Documents, ownUuid, present, textOf } from './documents.js';
 
-interface ClaimDocument {
+interface ClaimDocument extends Pick<Claim, 'version' | 'digest' | 'createdAt' | 'leaseExpiresAt' | 'removeAt'> {
   /** Account, App, operation and key; only the key, which comes last, may hold a slash. */
   readonly _id: string;
-  readonly version: number;
-  readonly digest: string;
   readonly subject: UUID;
-  readonly createdAt: number;
-  readonly leaseExpiresAt: number;
   /** Absent in what releases before this one wrote. */
-  readonly boot?: UUID;
-  readonly removeAt: number;
+  readonly boot?: UUID | undefined;
 }
 
 /** How many claims one command removes at most, so that none takes long. */
@@ -24,46 +18,35 @@ const MAX_REMOVED_AT_ONCE = 1_000;
 
 /** Idempotency claims in MongoDB, one document a key. */
 export class MongoClaimStore implements ClaimStore {
-  private readonly claims: Collection<ClaimDocument>;
+  private readonly claims: Documents<ClaimDocument>;
 
-  constructor(private readonly connection: MongoConnection) {
-    this.claims = connection.collection('claims');
+  constructor(connection: MongoConnection) {
+    this.claims = new Documents(connection, 'claims');
   }
 
   insert(claim: Claim): Promise<Insertion<Claim>> {
-    return firstOrExisting(
-      () => this.connection.ask((limits) => this.claims.insertOne({ _id: idOf(claim), ...contentOf(claim) }, limits)),
-      () => this.read(claim),
-    );
+    return this.claims.insertOrRead(documentOf(claim), () => this.read(claim));
   }
 
   /** Inserts claims of different keys, in no order, and returns the claims of the keys that are taken. */
   async insertAll(claims: readonly Claim[]): Promise<readonly Claim[]> {
-    const documents = claims.map((claim) => ({ _id: idOf(claim), ...contentOf(claim) }));
-    const refused = await this.connection.ask((limits) => insertUnordered(this.claims, documents, limits));
+    const refused = await this.claims.insertAll(claims.map(documentOf));
     const outcomes = await Promise.all(refused.map(async (place) => this.insert(claims[place] as Claim)));
     return outcomes.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing]));
   }
 
   async read(key: ClaimKey): Promise<Claim | null> {
-    const found = await this.connection.ask((limits) => this.claims.findOne({ _id: idOf(key) }, limits));
+    const found = await this.claims.first({ _id: idOf(key) });
     return found === null ? null : claimOf(key, found);
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const filter = { _id: idOf(next), version: expectedVersion };
-    const { matchedCount } = await this.connection.ask((limits) =>
-      this.claims.replaceOne(filter, contentOf(next), { ...limits, hint: BY_ID }),
-    );
-    return matchedCount === 1 ? 'applied' : 'conflict';
+    const { _id, ...content } = documentOf(next);
+    return this.claims.replace({ _id, version: expectedVersion }, content);
   }
 
-  async remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const filter = { _id: idOf(key), version: expectedVersion };
-    const { deletedCount } = await this.connection.ask((limits) =>
-      this.claims.deleteOne(filter, { ...limits, hint: BY_ID }),
-    );
-    return deletedCount === 1 ? 'applied' : 'conflict';
+  remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.claims.remove({ _id: idOf(key), version: expectedVersion });
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {
@@ -71,7 +54,7 @@ export class MongoClaimStore implements ClaimStore {
     let removed = 0;
     while (removed < limit) {
       const wanted = Math.min(limit - removed, MAX_REMOVED_AT_ONCE);
-      const some = await removeDue(this.connection, this.claims, 'claims_by_removal', now, wanted);
+      const some = await this.claims.removeDue('claims_by_removal', now, wanted);
       removed += some;
       if (some < wanted) break;
     }
@@ -83,35 +66,15 @@ function idOf({ accountId, appId, operation, key }: ClaimKey): string {
   return `${accountId}/${appId}/${operation}/${key}`;
 }
 
-function contentOf({
-  version,
-  digest,
-  subjectId,
-  createdAt,
-  leaseExpiresAt,
-  bootId,
-  removeAt,
-}: Claim): Omit<ClaimDocument, '_id'> {
-  const boot = bootId === undefined ? {} : { boot: ownUuid(bootId) };
-  return { version, digest, subject: ownUuid(subjectId), createdAt, leaseExpiresAt, ...boot, removeAt };
+function documentOf(claim: Claim): ClaimDocument {
+  const { version, digest, subjectId, createdAt, leaseExpiresAt, bootId, removeAt } = claim;
+  const [subject, boot] = [ownUuid(subjectId), bootId === undefined ? undefined : ownUuid(bootId)];
+  return { _id: idOf(claim), version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt };
 }
 
-function claimOf(
-  { accountId, appId, operation, key }: ClaimKey,
-  { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt }: ClaimDocument,
-): Claim {
-  const bootId = boot === undefined ? {} : { bootId: textOf(boot) };
-  return {
-    accountId,
-    appId,
-    operation,
-    key,
-    version,
-    digest,
-    subjectId: textOf(subject),
-    createdAt,
-    leaseExpiresAt,
-    ...bootId,
-    removeAt,
-  };
+function claimOf({ accountId, appId, operation, key }: ClaimKey, document: ClaimDocument): Claim {
+  const { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt } = document;
+  const [subjectId, bootId] = [textOf(subject), boot && textOf(boot)];
+  const content = { version, digest, subjectId, createdAt, leaseExpiresAt, bootId, removeAt };
+  return present<Claim>({ accountId, appId, operation, key, ...content });
 }

@@ -1,11 +1,11 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, Insertion, ListedDeliveries } from '../../core/ports/stores.js';
+import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
-import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
+import { type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 
 interface DeliveryDocument extends RecordDocument {
   readonly endpoint: UUID | null;
@@ -13,36 +13,14 @@ interface DeliveryDocument extends RecordDocument {
 }
 
 /** Webhook deliveries in MongoDB. */
-export class MongoDeliveryStore implements DeliveryStore {
-  private readonly documents: VersionedDocuments<Delivery, DeliveryDocument>;
-
+export class MongoDeliveryStore extends VersionedDocuments<Delivery, DeliveryDocument> implements DeliveryStore {
   constructor(connection: MongoConnection) {
-    this.documents = new VersionedDocuments(connection, {
+    super(connection, {
       collection: 'deliveries',
       byAttention: 'deliveries_by_attention',
       idOf: ({ deliveryId }) => deliveryId,
       fieldsOf: ({ endpointId, createdAt }) => ({ endpoint: uuidOf(endpointId), createdAt }),
     });
-  }
-
-  insert(delivery: Delivery): Promise<Insertion<Delivery>> {
-    return this.documents.insert(delivery);
-  }
-
-  read(deliveryId: string, call?: Cancellation): Promise<Delivery | null> {
-    return this.documents.read(deliveryId, call);
-  }
-
-  replace(next: Delivery, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return this.documents.replace(next, expectedVersion);
-  }
-
-  remove(deliveryId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return this.documents.remove(deliveryId, expectedVersion);
-  }
-
-  due(now: number, limit: number): Promise<readonly Delivery[]> {
-    return this.documents.due(now, limit);
   }
 
   async list(
@@ -53,7 +31,7 @@ export class MongoDeliveryStore implements DeliveryStore {
     const endpoint = uuidOf(endpointId);
     if (endpoint === null) return { items: [] };
     const wanted = { filter: { endpoint }, hint: 'deliveries_by_endpoint', ...bounds };
-    const found = await listByCreation(this.documents, wanted, page, call);
+    const found = await this.listByCreation(wanted, page, call);
     return pageOf(found, page, ({ createdAt, deliveryId }) => cursorAt({ createdAt, id: deliveryId }));
   }
 }

@@ -1,4 +1,4 @@
-import type { UUID } from 'mongodb';
+import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
@@ -7,20 +7,20 @@ import type {
   AppGenerations,
   DueAfter,
   GenerationStore,
-  Insertion,
   ListedField,
   ListedGenerations,
 } from '../../core/ports/stores.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
-import type { MongoConnection, OrderedWrite } from './connection.js';
-import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
+import type { MongoConnection } from './connection.js';
+import { type RecordDocument, recordsOf, uuidOf, VersionedDocuments } from './documents.js';
+import { BY_ID } from './schema.js';
 
 /** The fields by which an App's generations are listed. Tombstones have none of it, and so has what an older release wrote. */
 interface ListedFields {
   readonly createdAt?: number;
   readonly status?: string;
   readonly model?: string;
-  readonly trace?: string;
+  readonly trace?: string | undefined;
 }
 
 interface GenerationDocument extends RecordDocument, ListedFields {
@@ -29,18 +29,19 @@ interface GenerationDocument extends RecordDocument, ListedFields {
   readonly account: UUID | null;
   readonly app: UUID | null;
   /** Only while it counts for its account. */
-  readonly unchargedBytes?: number;
+  readonly unchargedBytes?: number | undefined;
 }
 
 /** Past every id, where the list of the newest begins. */
 const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** Generations in MongoDB. */
-export class MongoGenerationStore implements GenerationStore {
-  private readonly documents: VersionedDocuments<GenerationRecord, GenerationDocument>;
-
+export class MongoGenerationStore
+  extends VersionedDocuments<GenerationRecord, GenerationDocument>
+  implements GenerationStore
+{
   constructor(connection: MongoConnection) {
-    this.documents = new VersionedDocuments(connection, {
+    super(connection, {
       collection: 'generations',
       byAttention: 'generations_by_attention',
       idOf: ({ generationId }) => generationId,
@@ -48,35 +49,14 @@ export class MongoGenerationStore implements GenerationStore {
         kind: record.kind,
         account: uuidOf(record.accountId),
         app: uuidOf(record.appId),
-        ...unchargedFields(record),
+        unchargedBytes: record.kind === 'generation' ? record.unchargedBytes : undefined,
         ...listedFields(record),
       }),
     });
   }
 
-  insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
-    return this.documents.insert(record);
-  }
-
-  /** The insert as one of several writes of a command. */
-  insertion(record: GenerationRecord): OrderedWrite {
-    return this.documents.insertion(record);
-  }
-
-  read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
-    return this.documents.read(generationId, call);
-  }
-
-  replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return this.documents.replace(next, expectedVersion);
-  }
-
-  remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return this.documents.remove(generationId, expectedVersion);
-  }
-
-  async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
-    return this.documents.due(now, limit, after && { dueAt: after.dueAt, id: after.generationId });
+  override async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
+    return after === undefined ? super.due(now, limit) : this.dueAfter(now, limit, after.dueAt, after.generationId);
   }
 
   async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
@@ -88,13 +68,19 @@ export class MongoGenerationStore implements GenerationStore {
     const filter = { kind: 'generation', _id: { $lt: before } };
     const found =
       account === undefined
-        ? await this.documents.findNewest(filter, limit, call)
-        : await this.documents.find(
-            { ...filter, account },
-            { sort: { _id: -1 }, limit, hint: 'generations_by_account' },
-            call,
-          );
+        ? await this.newest(filter, limit, call)
+        : await this.find({ ...filter, account }, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
+  }
+
+  /** In descending order of id, by the index on it; as a pipeline, in which every server sorts what that index finds. */
+  private async newest(
+    filter: Filter<RecordDocument>,
+    limit: number,
+    call?: Cancellation,
+  ): Promise<GenerationRecord[]> {
+    const stages = [{ $match: filter }, { $sort: { _id: -1 } }, { $limit: limit }];
+    return recordsOf(await this.documents.aggregate(stages, BY_ID, call));
   }
 
   private async listApp(
@@ -106,33 +92,23 @@ export class MongoGenerationStore implements GenerationStore {
     if (app === null) return { items: [] };
     const { hint, field } = only === undefined ? { hint: 'generations_by_app', field: {} } : byField(only);
     const wanted = { filter: { kind: 'generation', app, ...field }, hint, ...bounds };
-    const found = await listByCreation(this.documents, wanted, page, call);
+    const found = await this.listByCreation(wanted, page, call);
     return pageOf(found as Generation[], page, (g) => cursorAt(placeOf(g)));
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     const account = uuidOf(accountId);
     if (account === null) return { generations: 0, bytes: 0 };
-    const [generations = 0, bytes = 0] = await this.documents.sums(
-      { account, unchargedBytes: { $gt: 0 } },
-      ['unchargedBytes'],
-      'generations_uncharged',
-      call,
-    );
+    const filter = { account, unchargedBytes: { $gt: 0 } };
+    const [generations = 0, bytes = 0] = await this.sums(filter, ['unchargedBytes'], 'generations_uncharged', call);
     return { generations, bytes };
   }
-}
-
-function unchargedFields(record: GenerationRecord): Pick<GenerationDocument, 'unchargedBytes'> {
-  return record.kind === 'generation' && record.unchargedBytes !== undefined
-    ? { unchargedBytes: record.unchargedBytes }
-    : {};
 }
 
 export function listedFields(record: GenerationRecord): ListedFields {
   if (record.kind !== 'generation') return {};
   const { createdAt, status, modelKey, clientTraceId } = record;
-  return { createdAt, status, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
+  return { createdAt, status, model: modelKey, trace: clientTraceId };
 }
 
 const BY_FIELD: Readonly<Record<ListedField, { readonly hint: string; readonly name: 'status' | 'model' | 'trace' }>> =

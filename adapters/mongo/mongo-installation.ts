@@ -1,7 +1,6 @@
-import type { Collection } from 'mongodb';
 import { compareFacts, type ComparedFacts, type Installation, type InstallationFacts } from '../driver.js';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting } from './documents.js';
+import { Documents } from './documents.js';
 import { INSTALLATION } from './schema.js';
 
 interface FactsDocument extends InstallationFacts {
@@ -10,22 +9,20 @@ interface FactsDocument extends InstallationFacts {
 
 /** Keeps processes that were configured for another secret or another object store from the same database. */
 export class MongoInstallation implements Installation {
-  private readonly collection: Collection<FactsDocument>;
+  private readonly facts: Documents<FactsDocument>;
 
-  constructor(private readonly connection: MongoConnection) {
-    this.collection = connection.collection(INSTALLATION);
+  constructor(connection: MongoConnection) {
+    this.facts = new Documents(connection, INSTALLATION);
   }
 
   async check(facts: Partial<InstallationFacts>): Promise<ComparedFacts> {
-    const existing = await this.connection.ask((limits) => this.collection.findOne({ _id: 'facts' }, limits));
+    const existing = await this.facts.first({ _id: 'facts' });
     return existing === null ? 'same' : compareFacts(existing, facts);
   }
 
   async claim({ secret, objects }: InstallationFacts): Promise<ComparedFacts> {
-    const outcome = await firstOrExisting<InstallationFacts>(
-      () => this.connection.ask((limits) => this.collection.insertOne({ _id: 'facts', secret, objects }, limits)),
-      () => this.connection.ask((limits) => this.collection.findOne({ _id: 'facts' }, limits)),
-    );
+    const document = { _id: 'facts', secret, objects } as const;
+    const outcome = await this.facts.insertOrRead(document, () => this.facts.first<FactsDocument>({ _id: 'facts' }));
     return outcome.inserted ? 'same' : compareFacts(outcome.existing, { secret, objects });
   }
 }

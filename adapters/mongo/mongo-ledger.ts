@@ -1,4 +1,5 @@
-import type { Collection, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
+import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Entry } from '../../core/credits/account.js';
@@ -17,7 +18,7 @@ import {
   type OutboxEntry,
 } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
-import { insertUnordered, ownUuid, textOf } from './documents.js';
+import { Documents, ownUuid, textOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 /**
@@ -45,14 +46,11 @@ const HEAD = { version: 1, lastSequence: 1, outbox: 1 } as const;
  * that reads the account first and the collection afterwards finds everything up to the account's last number.
  */
 export class MongoLedger {
-  private readonly accounts: Collection<AccountDocument>;
+  private readonly accounts: Documents<AccountDocument>;
   private readonly moved: MovedEntries;
 
-  constructor(
-    private readonly connection: MongoConnection,
-    form: LedgerForm,
-  ) {
-    this.accounts = connection.collection('accounts');
+  constructor(connection: MongoConnection, form: LedgerForm) {
+    this.accounts = new Documents(connection, 'accounts');
     this.moved = new MovedEntries(connection, form);
   }
 
@@ -61,10 +59,7 @@ export class MongoLedger {
    * account, or its number could be given to another entry while it is in the ledger.
    */
   head(account: UUID, call?: Cancellation): Promise<LedgerHead | null> {
-    return this.connection.ask(
-      (limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }),
-      call,
-    );
+    return this.accounts.first<LedgerHead>({ _id: account }, { projection: HEAD }, call);
   }
 
   /** The entries after number `from` up to number `to`, all of them; `to` is not past the head's last. */
@@ -96,14 +91,8 @@ export class MongoLedger {
 
   /** Up to `limit` accounts whose outbox holds an entry from before a time; the first of an outbox is its oldest. */
   async waitingSince(before: number, limit: number): Promise<string[]> {
-    const found = await this.connection.ask((limits) =>
-      this.accounts
-        .find(
-          { 'outbox.0.at': { $lt: before } },
-          { projection: { _id: 1 }, limit, ...limits, hint: 'accounts_by_outbox' },
-        )
-        .toArray(),
-    );
+    const options = { projection: { _id: 1 }, limit, hint: 'accounts_by_outbox' };
+    const found = await this.accounts.find({ 'outbox.0.at': { $lt: before } }, options);
     return found.map(({ _id }) => textOf(_id));
   }
 
@@ -120,7 +109,7 @@ export class MongoLedger {
       head.outbox.map((entry) => entryOf(accountId, entry)),
     );
     const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
-    await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
+    await this.accounts.update({ _id: head._id }, moved);
   }
 }
 
@@ -134,13 +123,13 @@ const MAX_TRIES = 10;
  * processes that have moved it at the same time, but never two entries with one number.
  */
 class MovedEntries {
-  private readonly documents: Collection<MovedDocument>;
+  private readonly documents: Documents<MovedDocument>;
 
   constructor(
-    private readonly connection: MongoConnection,
+    connection: MongoConnection,
     private readonly form: LedgerForm,
   ) {
-    this.documents = connection.collection('entries');
+    this.documents = new Documents(connection, 'entries');
   }
 
   /** The entries after number `from` up to number `to`, those that have been moved, in no order. */
@@ -150,18 +139,12 @@ class MovedEntries {
     const reach = entryId(accountId, Math.max(0, from + 1 - MAX_GROUP));
     // The query names the account too, so that a sharded cluster queries only the shard of its ledger.
     const filter = { _id: { $gt: reach, $lte: entryId(accountId, to) }, account };
-    const found = await this.connection.ask(
-      (limits) => this.documents.find(filter, { ...limits, hint: BY_ID }).toArray(),
-      call,
-    );
+    const found = await this.documents.find(filter, { hint: BY_ID }, call);
     return found.flatMap(entriesOf).filter(({ sequence }) => sequence > from && sequence <= to);
   }
 
   async operation(account: UUID, operationId: string): Promise<Entry | null> {
-    const filter = { account, operation: operationId };
-    const found = await this.connection.ask((limits) =>
-      this.documents.findOne(filter, { ...limits, hint: 'entries_by_operation' }),
-    );
+    const found = await this.documents.first({ account, operation: operationId }, { hint: 'entries_by_operation' });
     return found === null ? null : (entriesOf(found)[0] ?? null);
   }
 
@@ -179,15 +162,12 @@ class MovedEntries {
         there.add(entry.sequence);
       }
       const missing = entries.filter(({ sequence }) => !there.has(sequence));
-      if (missing.length === 0 || (await this.insert(documentsOf(missing, this.form)))) return;
+      if (missing.length === 0) return;
+      // Others have stored some of it where not all can be inserted.
+      const taken = await this.documents.insertAll(documentsOf(missing, this.form));
+      if (taken.length === 0) return;
     }
     throw new StoreUnavailable(`Entries of account ${textOf(account)} are being moved by other processes.`);
-  }
-
-  /** Whether all are stored; otherwise others have stored some of it. */
-  private async insert(documents: readonly MovedDocument[]): Promise<boolean> {
-    const taken = await this.connection.ask((limits) => insertUnordered(this.documents, documents, limits));
-    return taken.length === 0;
   }
 }
 
@@ -199,10 +179,7 @@ function assertSame(there: Entry, entry: Entry | undefined): void {
   assert(entry !== undefined, 'a flush moves consecutive entries');
   const { attribution, ...bare } = entry;
   const wanted = there.attribution === undefined ? bare : { ...bare, attribution };
-  assert(
-    JSON.stringify(there) === JSON.stringify(wanted),
-    `entry ${entry.sequence} of account ${entry.accountId} is written once`,
-  );
+  assert(isDeepStrictEqual(there, wanted), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
 }
 
 function documentsOf(entries: readonly Entry[], form: LedgerForm): MovedDocument[] {
@@ -254,7 +231,8 @@ export class LedgerFlushes {
   added(accountId: string, entries: number): void {
     const count = (this.counts.get(accountId) ?? 0) + entries;
     // An account that is forgotten is flushed a little later, or when its outbox is full.
-    if (!this.counts.has(accountId) && this.counts.size >= MAX_COUNTED_ACCOUNTS) this.forgetOldest();
+    if (!this.counts.has(accountId) && this.counts.size >= MAX_COUNTED_ACCOUNTS)
+      this.counts.delete(this.counts.keys().next().value ?? '');
     this.counts.set(accountId, count);
     if (count >= FLUSH_FROM) this.flushBehind(accountId);
   }
@@ -323,12 +301,5 @@ export class LedgerFlushes {
     const since = (this.counts.get(accountId) ?? counted) - counted;
     if (since > 0) this.counts.set(accountId, since);
     else this.counts.delete(accountId);
-  }
-
-  private forgetOldest(): void {
-    for (const accountId of this.counts.keys()) {
-      this.counts.delete(accountId);
-      return;
-    }
   }
 }

@@ -1,11 +1,10 @@
-import type { Collection, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
-import type { CommandLimits, MongoConnection } from './connection.js';
-import { insertIfFree, listByAccount, ownUuid, textOf, uuidOf } from './documents.js';
-import { BY_ID } from './schema.js';
+import type { MongoConnection } from './connection.js';
+import { Documents, ownUuid, textOf, uuidOf } from './documents.js';
 
 interface PersonDocument {
   readonly _id: UUID;
@@ -25,78 +24,63 @@ interface IdentityDocument {
 
 /** People and their outside identities in MongoDB. */
 export class MongoPersonStore implements PersonStore {
-  private readonly people: Collection<PersonDocument>;
-  private readonly identities: Collection<IdentityDocument>;
+  private readonly people: Documents<PersonDocument>;
+  private readonly identities: Documents<IdentityDocument>;
 
-  constructor(private readonly connection: MongoConnection) {
-    this.people = connection.collection('people');
-    this.identities = connection.collection('identities');
+  constructor(connection: MongoConnection) {
+    this.people = new Documents(connection, 'people');
+    this.identities = new Documents(connection, 'identities');
   }
 
   /** Id and e-mail address are unique alike, so an insert is refused completely if either is taken. */
-  insert(person: Person): Promise<'created' | 'exists'> {
+  async insert(person: Person): Promise<'created' | 'exists'> {
     const { personId, accountId, version, email } = person;
     const record = JSON.stringify(person);
     const document = { _id: ownUuid(personId), account: ownUuid(accountId), version, email, record };
-    return this.create((limits) => this.people.insertOne(document, limits));
+    return (await this.people.insert(document)) ? 'created' : 'exists';
   }
 
   async read(personId: string, call?: Cancellation): Promise<Person | null> {
     const _id = uuidOf(personId);
-    const found =
-      _id === null ? null : await this.connection.ask((limits) => this.people.findOne({ _id }, limits), call);
+    const found = _id === null ? null : await this.people.first({ _id }, {}, call);
     return found === null ? null : personOf(found);
   }
 
   async findByEmail(email: string): Promise<Person | null> {
-    const found = await this.connection.ask((limits) =>
-      this.people.findOne({ email }, { ...limits, hint: 'people_by_email' }),
-    );
+    const found = await this.people.first({ email }, { hint: 'people_by_email' });
     return found === null ? null : personOf(found);
   }
 
   async replace(next: Person, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: ownUuid(next.personId), version: expectedVersion };
-    const change = { $set: { version: next.version, record: JSON.stringify(next) } };
-    const { matchedCount } = await this.connection.ask((limits) =>
-      this.people.updateOne(filter, change, { ...limits, hint: BY_ID }),
-    );
-    return matchedCount === 1 ? 'applied' : 'conflict';
+    return this.people.update(filter, { $set: { version: next.version, record: JSON.stringify(next) } });
   }
 
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
-    const found = await listByAccount(this.connection, this.people, 'people_by_account', accountId, page, call);
+    const found = await this.people.ofAccount('people_by_account', accountId, page, call);
     return pageOf(found.map(personOf), page, (person) => person.personId);
   }
 
-  insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
+  async insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
     const { personId, linkedAt } = identity;
     const document = { _id: keyOf(identity), person: ownUuid(personId), linkedAt };
-    return this.create((limits) => this.identities.insertOne(document, limits));
+    return (await this.identities.insert(document)) ? 'created' : 'exists';
   }
 
   async findIdentity(key: IdentityKey): Promise<OutsideIdentity | null> {
-    const found = await this.connection.ask((limits) => this.identities.findOne({ _id: keyOf(key) }, limits));
+    const found = await this.identities.first({ _id: keyOf(key) });
     return found === null ? null : identityOf(found);
   }
 
   async listIdentities(personId: string): Promise<readonly OutsideIdentity[]> {
     const person = uuidOf(personId);
     if (person === null) return [];
-    const options = { sort: { linkedAt: 1 }, hint: 'identities_by_person' } as const;
-    const found = await this.connection.ask((limits) =>
-      this.identities.find({ person }, { ...options, ...limits }).toArray(),
-    );
+    const found = await this.identities.find({ person }, { sort: { linkedAt: 1 }, hint: 'identities_by_person' });
     return found.map(identityOf);
   }
 
   async removeIdentity(key: IdentityKey, personId: string): Promise<void> {
-    const filter = { _id: keyOf(key), person: ownUuid(personId) };
-    await this.connection.ask((limits) => this.identities.deleteOne(filter, { ...limits, hint: BY_ID }));
-  }
-
-  private async create(insert: (limits: CommandLimits) => Promise<unknown>): Promise<'created' | 'exists'> {
-    return (await insertIfFree(() => this.connection.ask(insert))) ? 'created' : 'exists';
+    await this.identities.remove({ _id: keyOf(key), person: ownUuid(personId) });
   }
 }
 

@@ -6,7 +6,7 @@ import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/po
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { type Credits, longOf, numberOf } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
-import { ownUuid, takenPlaces, textOf, uuidOf } from './documents.js';
+import { Documents, ownUuid, takenPlaces, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
 interface UsageDocument {
@@ -38,12 +38,12 @@ type WrittenDocument = UseDocument | TraceDocument;
 
 /** Rows of usage in MongoDB: one document each. */
 export class MongoUsageStore implements UsageStore {
-  private readonly uses: Collection<UseDocument>;
-  private readonly traces: Collection<TraceDocument>;
+  private readonly uses: Documents<UseDocument>;
+  private readonly traces: Documents<TraceDocument>;
 
   constructor(private readonly connection: MongoConnection) {
-    this.uses = connection.collection('usage');
-    this.traces = connection.collection('usage_by_trace');
+    this.uses = new Documents(connection, 'usage');
+    this.traces = new Documents(connection, 'usage_by_trace');
   }
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
@@ -52,11 +52,9 @@ export class MongoUsageStore implements UsageStore {
     const account = uuidOf(first?.accountId ?? '');
     if (first === undefined || account === null) return [];
     const filter = { _id: { $in: keys.map(idOf) }, account };
-    return this.connection.ask(async (limits) => {
-      const options = { ...limits, hint: BY_ID };
-      if (isTrace(first)) return (await this.traces.find(filter, options).toArray()).map(traceRowOf);
-      return (await this.uses.find(filter, options).toArray()).map(useRowOf);
-    }, call);
+    const options = { hint: BY_ID };
+    if (isTrace(first)) return (await this.traces.find(filter, options, call)).map(traceRowOf);
+    return (await this.uses.find(filter, options, call)).map(useRowOf);
   }
 
   async apply(changes: readonly UsageChange[]): Promise<'applied' | 'conflict'> {
@@ -82,11 +80,8 @@ export class MongoUsageStore implements UsageStore {
     const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit) + 1];
     if (account === null) return { items: [] };
     const start = page.cursor === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: page.cursor };
-    const pipeline = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
-    const found = await this.connection.ask(
-      (limits) => this.uses.aggregate<UseDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
-      call,
-    );
+    const stages = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
+    const found = await this.uses.aggregate(stages, BY_ID, call);
     return pageOf(found.map(useRowOf), page, idOf);
   }
 
@@ -99,23 +94,14 @@ export class MongoUsageStore implements UsageStore {
     const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit)];
     if (account === null) return [];
     const { after } = page;
-    const start =
-      after === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: idOf({ accountId, ...placeOf(after) }) };
-    const pipeline = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
-    const found = await this.connection.ask(
-      (limits) => this.traces.aggregate<TraceDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
-      call,
-    );
-    return found.map(traceRowOf);
+    const start = after === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: idOf({ accountId, ...after }) };
+    const stages = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
+    return (await this.traces.aggregate(stages, BY_ID, call)).map(traceRowOf);
   }
 }
 
 function pageOfIds(filter: object, limit: number): Document[] {
   return [{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }];
-}
-
-function placeOf({ day, clientTraceId }: NonNullable<TracePage['after']>) {
-  return { day, clientTraceId };
 }
 
 /** The character after the slash, so that all of the last day is in the range. */

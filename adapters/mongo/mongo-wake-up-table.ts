@@ -1,8 +1,7 @@
-import type { Collection, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
 import { checkedLimit } from '../../core/paging.js';
-import { isDuplicateKey, type MongoConnection } from './connection.js';
-import { textOf, uuidOf } from './documents.js';
-import { BY_ID } from './schema.js';
+import type { MongoConnection } from './connection.js';
+import { Documents, textOf, unlessTaken, uuidOf } from './documents.js';
 
 interface WakeUpDocument {
   /** The id of a generation, as in earlier releases; for any other subject its key. */
@@ -10,14 +9,16 @@ interface WakeUpDocument {
   readonly at: number;
 }
 
+const BY_TIME = { sort: { at: 1, _id: 1 }, hint: 'wake_ups_by_time' } as const;
+
 /** Wake-ups in MongoDB, one a subject, in order of time: what an adapter that delivers them keeps them in. */
 export class MongoWakeUpTable {
-  private readonly wakeUps: Collection<WakeUpDocument>;
+  private readonly wakeUps: Documents<WakeUpDocument>;
   /** The last write in progress here, by subject. */
   private readonly underWay = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly connection: MongoConnection) {
-    this.wakeUps = connection.collection('wake_ups');
+  constructor(connection: MongoConnection) {
+    this.wakeUps = new Documents(connection, 'wake_ups');
   }
 
   /**
@@ -29,34 +30,24 @@ export class MongoWakeUpTable {
 
   /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
   async due(now: number, limit: number): Promise<{ readonly key: string; readonly at: number }[]> {
-    const options = { sort: { at: 1, _id: 1 }, limit: checkedLimit(limit), hint: 'wake_ups_by_time' } as const;
-    const found = await this.connection.ask((limits) =>
-      this.wakeUps.find({ at: { $lte: now } }, { ...options, ...limits }).toArray(),
-    );
+    const found = await this.wakeUps.find({ at: { $lte: now } }, { ...BY_TIME, limit: checkedLimit(limit) });
     return found.map(({ _id, at }) => ({ key: typeof _id === 'string' ? _id : textOf(_id), at }));
   }
 
   /** Removes the wake-up, unless its time has changed. */
   done(key: string, at: number): Promise<void> {
-    const filter = { _id: idOf(key), at };
-    return this.inTurn(key, async () => {
-      await this.connection.ask((limits) => this.wakeUps.deleteOne(filter, { ...limits, hint: BY_ID }));
-    });
+    return this.inTurn(key, async () => void (await this.wakeUps.remove({ _id: idOf(key), at })));
   }
 
   /** The time of the first wake-up after `now`. */
   async nextAt(now: number): Promise<number | undefined> {
-    const options = { sort: { at: 1, _id: 1 }, hint: 'wake_ups_by_time' } as const;
-    return (
-      await this.connection.ask((limits) => this.wakeUps.findOne({ at: { $gt: now } }, { ...options, ...limits }))
-    )?.at;
+    return (await this.wakeUps.first({ at: { $gt: now } }, BY_TIME))?.at;
   }
 
   private async set(_id: UUID | string, at: number): Promise<void> {
-    const write = () =>
-      this.connection.ask((limits) => this.wakeUps.updateOne({ _id }, { $set: { at } }, { ...limits, upsert: true }));
+    const write = () => this.wakeUps.update({ _id }, { $set: { at } }, true);
     // One of two concurrent first writes may be refused without effect; a second try then finds a document to update.
-    await write().catch((error: unknown) => (isDuplicateKey(error) ? write() : Promise.reject(error)));
+    if (!(await unlessTaken(write))) await write();
   }
 
   /**

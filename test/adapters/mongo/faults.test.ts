@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import {
   type BulkWriteResult,
-  type Collection,
   type CommandStartedEvent,
   MongoBulkWriteError,
   MongoClient,
@@ -16,7 +15,7 @@ import {
   type TopologyDescription,
 } from 'mongodb';
 import { MongoConnection, storeError } from '../../../adapters/mongo/connection.js';
-import { insertUnordered } from '../../../adapters/mongo/documents.js';
+import { Documents } from '../../../adapters/mongo/documents.js';
 import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { CallOver } from '../../../core/cancellation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -472,11 +471,13 @@ async function inserted(error?: unknown): Promise<unknown> {
     insertMany: async () => {
       if (error !== undefined) throw error;
     },
-  } as unknown as Collection<{ n: number }>;
-  return insertUnordered(collection, DOCUMENTS, { maxTimeMS: 1_000 }).catch((thrown: unknown) => thrown);
+  };
+  const ask = async <T>(operation: (limits: object) => Promise<T>) => operation({ maxTimeMS: 1_000 });
+  const connection = { collection: () => collection, ask } as unknown as MongoConnection;
+  return new Documents(connection, 'entries').insertAll(DOCUMENTS).catch((thrown: unknown) => thrown);
 }
 
-describe('insertUnordered', () => {
+describe('an insert of several documents in no order', () => {
   it('answers no place where all were inserted, and the places of taken keys', async () => {
     expect(await inserted()).to.deep.equal([]);
     expect(await inserted(refused(1, [0, 2]))).to.deep.equal([0, 2]);
