@@ -29,15 +29,10 @@ export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[
   const faults: LineFault[] = [...yaml.faults];
   if (faults.length === 0) {
     const shape = tools.jsonSchemas.check(CATALOG_FILE_SCHEMA, yaml.value).faults;
-    for (const { pointer, message } of shape) faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
-    const say = ({ pointer, message, lineAt = pointer }: PlaceFault) =>
+    const misshapen = shape.map(({ pointer }) => pointer);
+    const found: PlaceFault[] = [...shape, ...entryFaults(yaml, misshapen, tools)];
+    for (const { pointer, message, lineAt = pointer } of found)
       faults.push({ line: yaml.lineOf(lineAt), message: asSentence(message) });
-    for (const fault of entryFaults(
-      yaml,
-      shape.map(({ pointer }) => pointer),
-      tools,
-    ))
-      say(fault);
   }
   return faults.sort((a, b) => a.line - b.line);
 }

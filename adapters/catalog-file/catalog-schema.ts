@@ -1,18 +1,6 @@
-import {
-  FAULT_POLICIES,
-  type FaultPolicy,
-  OTHER_SIZE_POLICIES,
-  type OtherSizePolicy,
-} from '../../core/catalog/model.js';
+import { FAULT_POLICIES, OTHER_SIZE_POLICIES } from '../../core/catalog/model.js';
 import { PRICE_UNITS, type PriceUnit } from '../../core/catalog/price.js';
-import {
-  MODALITIES,
-  type Modality,
-  type Operation,
-  OPERATIONS,
-  REFERENCE_ROLES,
-  type ReferenceRole,
-} from '../../core/generation/generation.js';
+import { MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../core/generation/generation.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { JsonObject } from '../../core/json.js';
 import { MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
@@ -54,7 +42,7 @@ const PRICE = {
   required: ['version', 'unit', 'credits_per_unit', 'minimum_credits', 'maximum_credits'],
   properties: {
     version: NAME,
-    unit: { type: 'string', enum: Object.keys(PRICE_UNITS) },
+    unit: { type: 'string', enum: Object.keys(PRICE_UNITS) as PriceUnit[] },
     credits_per_unit: DECIMAL,
     base_credits: DECIMAL,
     count_parameter: NAME,
@@ -160,57 +148,29 @@ export const CATALOG_FILE_SCHEMA: JsonObject = {
   properties: { version: { const: 1 }, models: { type: 'array', minItems: 1, maxItems: 1_000, items: MODEL } },
 } as unknown as JsonObject;
 
-export interface RouteEntryOfFile {
-  readonly provider: string;
-  readonly provider_settings?: JsonObject;
-  readonly weight?: number;
+/** The values that one of these schemas describes. */
+type ValueOf<S> = S extends { readonly enum: readonly (infer V)[] }
+  ? V
+  : S extends { readonly properties: infer P }
+    ? Members<P, S extends { readonly required: readonly (infer R)[] } ? R : never>
+    : S extends { readonly items: infer I }
+      ? readonly ValueOf<I>[]
+      : S extends { readonly additionalProperties: infer V extends object }
+        ? Readonly<Record<string, ValueOf<V>>>
+        : S extends { readonly type: keyof Values }
+          ? Values[S['type']]
+          : number | string;
+
+type Members<P, R> = { readonly [K in keyof P as K extends R ? K : never]: ValueOf<P[K]> } & {
+  readonly [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]>;
+};
+
+interface Values {
+  readonly object: JsonObject;
+  readonly integer: number;
+  readonly string: string;
+  readonly boolean: boolean;
 }
 
-/** A model as the file has it, once its shape is right. */
-export interface ModelEntry {
-  readonly model_key: string;
-  readonly display_name: string;
-  readonly modality: Modality;
-  readonly operations: readonly Operation[];
-  readonly description?: string;
-  readonly input_schema: JsonObject;
-  readonly limits: {
-    readonly max_reference_uploads: number;
-    readonly reference_roles: readonly ReferenceRole[];
-    readonly upload_media_types: string[];
-    readonly max_upload_bytes: number;
-    readonly max_outputs: number;
-    readonly negative_prompt: boolean;
-  };
-  readonly price: {
-    readonly version: string;
-    readonly unit: PriceUnit;
-    readonly credits_per_unit: number | string;
-    readonly base_credits?: number | string;
-    readonly count_parameter?: string;
-    readonly size_parameter?: string;
-    readonly duration_parameter?: string;
-    readonly multipliers?: { readonly parameter: string; readonly values: Readonly<Record<string, number | string>> }[];
-    readonly minimum_credits: number;
-    readonly maximum_credits: number;
-  };
-  /** Either one provider or a route. */
-  readonly provider?: string;
-  readonly provider_settings?: JsonObject;
-  readonly route?: readonly RouteEntryOfFile[];
-  readonly queue_timeout_seconds: number;
-  readonly run_timeout_seconds: number;
-  readonly max_attempts: number;
-  readonly concurrency: number;
-  readonly concurrency_per_account?: number;
-  readonly cancel_floor_credits: number;
-  readonly on_unknown_acceptance: FaultPolicy;
-  readonly on_invalid_output?: FaultPolicy;
-  readonly on_other_size?: OtherSizePolicy;
-  readonly ai_mark?: {
-    readonly source?: (typeof MARK_SOURCES)[number];
-    readonly system?: string;
-    readonly system_version?: string;
-  };
-  readonly poll_interval_ms: number;
-}
+/** A model as the file has it, once its shape is right. It has either one provider or a route. */
+export type ModelEntry = ValueOf<typeof MODEL>;

@@ -8,54 +8,45 @@ import { type PlaceFault, priceTerms } from './price-rules.js';
  */
 const MAX_TIMEOUTS_SECONDS = 24 * 3_600;
 
+type IsSound = (...names: (keyof ModelEntry)[]) => boolean;
+
 /** The rules between the fields of a model, each with the fields it is about. Pointers are relative to the model. */
-export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelEntry)[]) => boolean): PlaceFault[] {
-  const faults: PlaceFault[] = [];
-  const say = (pointer: string, message: string) => {
-    faults.push({ pointer, message });
-  };
+export function* modelFaults(entry: ModelEntry, isSound: IsSound): Generator<PlaceFault> {
+  const { modality, operations, limits } = entry;
   if (isSound('modality', 'operations')) {
-    const fitting = `${entry.modality}_generation`;
-    if (entry.operations.some((operation) => operation !== fitting)) {
-      say('/operations', `must be [${fitting}] for a model of modality ${entry.modality}`);
-    }
+    const fitting = `${modality}_generation`;
+    if (operations.some((operation) => operation !== fitting))
+      yield { pointer: '/operations', message: `must be [${fitting}] for a model of modality ${modality}` };
   }
   if (isSound('modality', 'limits')) {
-    const { limits } = entry;
-    if (entry.modality === 'image' && limits.reference_roles.some((role) => role !== 'reference_image')) {
-      say('/limits/reference_roles', 'may hold start_frame and end_frame for a video model only');
-    }
-    const takesUploads = limits.max_reference_uploads > 0;
-    if (takesUploads && limits.reference_roles.length === 0) {
-      say('/limits/reference_roles', 'must not be empty when max_reference_uploads is above 0');
-    }
-    if (takesUploads && limits.upload_media_types.length === 0) {
-      say('/limits/upload_media_types', 'must not be empty when max_reference_uploads is above 0');
-    }
+    if (modality === 'image' && limits.reference_roles.some((role) => role !== 'reference_image'))
+      yield {
+        pointer: '/limits/reference_roles',
+        message: 'may hold start_frame and end_frame for a video model only',
+      };
+    for (const name of ['reference_roles', 'upload_media_types'] as const)
+      if (limits.max_reference_uploads > 0 && limits[name].length === 0)
+        yield { pointer: `/limits/${name}`, message: 'must not be empty when max_reference_uploads is above 0' };
   }
-  if (isSound('concurrency', 'concurrency_per_account') && (entry.concurrency_per_account ?? 0) > entry.concurrency) {
-    say('/concurrency_per_account', 'must not be above concurrency');
-  }
+  if (isSound('concurrency', 'concurrency_per_account') && (entry.concurrency_per_account ?? 0) > entry.concurrency)
+    yield { pointer: '/concurrency_per_account', message: 'must not be above concurrency' };
   if (
     isSound('queue_timeout_seconds', 'run_timeout_seconds') &&
     entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS
-  ) {
-    say(
-      '/queue_timeout_seconds',
-      'and run_timeout_seconds must together be below 86400, the day that uploads are kept',
-    );
-  }
-  for (const fault of routeFaults(entry, isSound)) faults.push(fault);
-  if (isSound('ai_mark')) for (const fault of markFaults(entry.ai_mark)) faults.push(fault);
-  if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits) {
-    say('/cancel_floor_credits', 'must not be above price.maximum_credits');
-  }
-  return faults;
+  )
+    yield {
+      pointer: '/queue_timeout_seconds',
+      message: 'and run_timeout_seconds must together be below 86400, the day that uploads are kept',
+    };
+  yield* routeFaults(entry, isSound);
+  if (isSound('ai_mark')) yield* markFaults(entry.ai_mark);
+  if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits)
+    yield { pointer: '/cancel_floor_credits', message: 'must not be above price.maximum_credits' };
 }
 
 function* routeFaults(
   { provider, provider_settings: settings, route }: ModelEntry,
-  isSound: (...names: (keyof ModelEntry)[]) => boolean,
+  isSound: IsSound,
 ): Generator<PlaceFault> {
   if (!isSound('provider', 'provider_settings', 'route')) return;
   if (provider === undefined && route === undefined)
@@ -92,36 +83,27 @@ function* markFaults(mark: ModelEntry['ai_mark']): Generator<PlaceFault> {
 
 /** A checked entry of the file as core's model. */
 export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): Model {
-  const { limits } = entry;
+  const { provider: _p, provider_settings: _s, route: _r, ai_mark: mark, limits, price: _, ...same } = entry;
+  const { queue_timeout_seconds: queueSeconds, run_timeout_seconds: runSeconds, ...rest } = same;
   return {
-    modelKey: entry.model_key,
-    displayName: entry.display_name,
-    modality: entry.modality,
-    operations: entry.operations,
-    ...(entry.description === undefined ? {} : { description: entry.description }),
-    inputSchema: entry.input_schema,
-    limits: {
-      maxReferenceUploads: limits.max_reference_uploads,
-      referenceRoles: limits.reference_roles,
-      uploadMediaTypes: limits.upload_media_types,
-      maxUploadBytes: limits.max_upload_bytes,
-      maxOutputs: limits.max_outputs,
-      negativePrompt: limits.negative_prompt,
-    },
+    ...inCamelCase(rest),
+    limits: inCamelCase(limits),
     price: priceTerms(entry, sourceOf),
     route: routeOf(entry),
-    queueTimeoutMs: entry.queue_timeout_seconds * 1_000,
-    runTimeoutMs: entry.run_timeout_seconds * 1_000,
-    maxAttempts: entry.max_attempts,
-    concurrency: entry.concurrency,
+    queueTimeoutMs: queueSeconds * 1_000,
+    runTimeoutMs: runSeconds * 1_000,
     concurrencyPerAccount: entry.concurrency_per_account ?? defaultConcurrencyPerAccount(entry.concurrency),
-    cancelFloorCredits: entry.cancel_floor_credits,
-    onUnknownAcceptance: entry.on_unknown_acceptance,
-    ...(entry.on_invalid_output === undefined ? {} : { onInvalidOutput: entry.on_invalid_output }),
     onOtherSize: entry.on_other_size ?? 'deliver',
-    ...(entry.ai_mark === undefined ? {} : { mark: markOf(entry.ai_mark) }),
-    pollIntervalMs: entry.poll_interval_ms,
+    ...(mark === undefined ? {} : { mark: markOf(mark) }),
   };
+}
+
+type Camel<S> = S extends `${infer H}_${infer T}` ? `${H}${Capitalize<Camel<T>>}` : S;
+
+/** The members under their names in core. */
+function inCamelCase<T extends object>(entry: T): { readonly [K in keyof T as Camel<K>]: T[K] } {
+  const camel = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [camel(name), value])) as never;
 }
 
 /** The names that the file uses for the ways in which media are made. */
@@ -133,16 +115,8 @@ const MARK_SOURCES = {
   none: 'none',
 } as const;
 
-function markOf({
-  source = 'by_references',
-  system,
-  system_version: systemVersion,
-}: NonNullable<ModelEntry['ai_mark']>): ModelMark {
-  return {
-    source: MARK_SOURCES[source],
-    ...(system === undefined ? {} : { system }),
-    ...(systemVersion === undefined ? {} : { systemVersion }),
-  };
+function markOf({ source = 'by_references', ...rest }: NonNullable<ModelEntry['ai_mark']>): ModelMark {
+  return { source: MARK_SOURCES[source], ...inCamelCase(rest) };
 }
 
 /** One provider is a route of one. Without weights, every generation begins at the first. */

@@ -3,36 +3,35 @@ import { escapePointerToken, type Json, type JsonObject } from '../../core/json.
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
 
-type Say = (pointer: string, message: string) => void;
+type SourceOf = (pointer: string) => string | undefined;
 
 /** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
-export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): PlaceFault[] {
-  const faults: PlaceFault[] = [];
-  const say: Say = (pointer, message) => {
-    faults.push({ pointer, message });
-  };
-  const { price } = entry;
+export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {
+  const { price, modality } = entry;
   for (const name of ['credits_per_unit', 'base_credits'] as const) {
-    if (price[name] === undefined) continue;
-    if (scaledDecimal(sourceOf(`/price/${name}`) ?? '', MICRO_PLACES) === undefined) {
-      say(`/price/${name}`, 'must be a decimal number from 0 with at most 6 places');
-    }
+    const pointer = `/price/${name}`;
+    if (price[name] !== undefined && scaledDecimal(sourceOf(pointer) ?? '', MICRO_PLACES) === undefined)
+      yield { pointer, message: 'must be a decimal number from 0 with at most 6 places' };
   }
-  if (price.minimum_credits > price.maximum_credits) say('/price/minimum_credits', 'must not be above maximum_credits');
-  if (price.unit === 'image' && entry.modality !== 'image') say('/price/unit', 'must not be image for a video model');
-  if (price.unit === 'video' && entry.modality !== 'video') say('/price/unit', 'must not be video for an image model');
+  if (price.minimum_credits > price.maximum_credits)
+    yield { pointer: '/price/minimum_credits', message: 'must not be above maximum_credits' };
+  if (price.unit === 'image' && modality !== 'image')
+    yield { pointer: '/price/unit', message: 'must not be image for a video model' };
+  if (price.unit === 'video' && modality !== 'video')
+    yield { pointer: '/price/unit', message: 'must not be video for an image model' };
   const { needs }: UnitRule = PRICE_UNITS[price.unit];
   if (needs !== undefined && price[PARAMETER_KEYS[needs]] === undefined)
-    say('/price', `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}`);
-  checkCount(entry, say);
-  checkSize(entry, say);
-  checkDuration(entry, say);
-  checkMultipliers(entry, sourceOf, say);
-  return faults;
+    yield { pointer: '/price', message: `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}` };
+  for (const name of ['count_parameter', 'size_parameter', 'duration_parameter'] as const) {
+    const parameter = price[name];
+    const message = parameter === undefined ? undefined : PARAMETER_FAULTS[name](entry, parameter);
+    if (message !== undefined) yield { pointer: `/price/${name}`, message };
+  }
+  yield* multiplierFaults(entry, sourceOf);
 }
 
 /** The price of a model whose faults were checked. */
-export function priceTerms({ price }: ModelEntry, sourceOf: (pointer: string) => string | undefined): PriceTerms {
+export function priceTerms({ price }: ModelEntry, sourceOf: SourceOf): PriceTerms {
   const scaled = (pointer: string, places: number) => scaledDecimal(sourceOf(pointer) ?? '0', places) ?? 0;
   return {
     version: price.version,
@@ -83,11 +82,9 @@ interface Subschema {
   readonly defines: boolean;
 }
 
-const DEFINING_ONE = new Set(['items']);
-const DEFINING_MANY = new Set(['prefixItems', 'anyOf', 'oneOf']);
-const DEFINING_NAMED = new Set(['properties', 'patternProperties', '$defs']);
-
-const NARROWING_ONE = new Set([
+/** Keywords whose schemas say what a value may be, and those whose schemas only narrow it. */
+const DEFINING = ['items', 'prefixItems', 'anyOf', 'oneOf', 'properties', 'patternProperties', '$defs'];
+const NARROWING = [
   'not',
   'if',
   'then',
@@ -97,23 +94,24 @@ const NARROWING_ONE = new Set([
   'additionalProperties',
   'unevaluatedItems',
   'unevaluatedProperties',
-]);
-const NARROWING_MANY = new Set(['allOf']);
-const NARROWING_NAMED = new Set(['dependentSchemas']);
+  'allOf',
+  'dependentSchemas',
+];
+/** Of these, the keywords that have their schemas by name. */
+const BY_NAME = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
 function* subschemas(schema: Json, pointer: string, defines: boolean): Generator<Subschema> {
   if (!isObject(schema)) return;
   yield { schema, pointer, defines };
   for (const [keyword, value] of Object.entries(schema)) {
+    const isDefining = DEFINING.includes(keyword);
+    if (!isDefining && !NARROWING.includes(keyword)) continue;
     const at = `${pointer}/${keyword}`;
-    const inner = defines && (DEFINING_ONE.has(keyword) || DEFINING_MANY.has(keyword) || DEFINING_NAMED.has(keyword));
-    if (DEFINING_ONE.has(keyword) || NARROWING_ONE.has(keyword)) yield* subschemas(value, at, inner);
-    else if ((DEFINING_MANY.has(keyword) || NARROWING_MANY.has(keyword)) && Array.isArray(value)) {
-      for (const [index, item] of value.entries()) yield* subschemas(item, `${at}/${index}`, inner);
-    } else if ((DEFINING_NAMED.has(keyword) || NARROWING_NAMED.has(keyword)) && isObject(value)) {
+    const several = Array.isArray(value) || (BY_NAME.includes(keyword) && isObject(value));
+    if (!several) yield* subschemas(value, at, defines && isDefining);
+    else
       for (const [name, item] of Object.entries(value))
-        yield* subschemas(item, `${at}/${escapePointerToken(name)}`, inner);
-    }
+        yield* subschemas(item, `${at}/${escapePointerToken(name)}`, defines && isDefining);
   }
 }
 
@@ -122,46 +120,39 @@ function* subschemas(schema: Json, pointer: string, defines: boolean): Generator
  * closed, texts are bounded, every value has a type, and nothing is fetched from elsewhere.
  */
 export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault[] {
-  const faults: PlaceFault[] = [];
-  if (schema['type'] !== 'object') faults.push({ pointer: '/type', message: 'must be object' });
-  for (const part of subschemas(schema, '', true)) {
-    for (const keyword of ['$ref', '$dynamicRef']) {
-      const target = part.schema[keyword];
-      if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) {
-        faults.push({
-          pointer: `${part.pointer}/${keyword}`,
-          message: 'must refer to a place in the same schema, beginning with #',
-        });
-      }
-    }
-    if (part.defines) faults.push(...opennessFaults(part));
-  }
+  const faults = [...shapeFaults(schema)];
   return faults.length > 0 ? faults : defaultFaults(schema, jsonSchemas);
 }
 
-function opennessFaults({ schema, pointer }: Subschema): PlaceFault[] {
-  const faults: PlaceFault[] = [];
-  const listed = schema['enum'] !== undefined || schema['const'] !== undefined;
-  if (listed) return faults;
+function* shapeFaults(schema: JsonObject): Generator<PlaceFault> {
+  if (schema['type'] !== 'object') yield { pointer: '/type', message: 'must be object' };
+  for (const part of subschemas(schema, '', true)) {
+    for (const keyword of ['$ref', '$dynamicRef']) {
+      const target = part.schema[keyword];
+      if (target !== undefined && !(typeof target === 'string' && target.startsWith('#')))
+        yield {
+          pointer: `${part.pointer}/${keyword}`,
+          message: 'must refer to a place in the same schema, beginning with #',
+        };
+    }
+    if (part.defines) yield* opennessFaults(part);
+  }
+}
+
+function* opennessFaults({ schema, pointer }: Subschema): Generator<PlaceFault> {
+  if (schema['enum'] !== undefined || schema['const'] !== undefined) return;
   const types = [schema['type'] ?? []].flat();
-  if (types.includes('object') && schema['additionalProperties'] !== false) {
-    faults.push({ pointer, message: 'must have additionalProperties: false' });
-  }
-  if (types.includes('string') && schema['pattern'] === undefined && schema['maxLength'] === undefined) {
-    faults.push({ pointer, message: 'is a string and must have an enum, a const, a pattern or a maxLength' });
-  }
-  if (types.includes('array') && !isObject(schema['items']) && schema['items'] !== false) {
-    faults.push({ pointer, message: 'is an array and must define its items' });
-  }
-  if (!isTyped(schema)) faults.push({ pointer, message: 'must have a type' });
-  for (const [name, item] of Object.entries({
-    ...asObject(schema['properties']),
-    ...asObject(schema['patternProperties']),
-  })) {
+  if (types.includes('object') && schema['additionalProperties'] !== false)
+    yield { pointer, message: 'must have additionalProperties: false' };
+  if (types.includes('string') && schema['pattern'] === undefined && schema['maxLength'] === undefined)
+    yield { pointer, message: 'is a string and must have an enum, a const, a pattern or a maxLength' };
+  if (types.includes('array') && !isObject(schema['items']) && schema['items'] !== false)
+    yield { pointer, message: 'is an array and must define its items' };
+  if (!isTyped(schema)) yield { pointer, message: 'must have a type' };
+  const named = { ...(schema['properties'] as object), ...(schema['patternProperties'] as object) };
+  for (const [name, item] of Object.entries(named))
     if (item === true)
-      faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must have a type' });
-  }
-  return faults;
+      yield { pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must have a type' };
 }
 
 function isTyped(schema: Json | undefined): boolean {
@@ -189,10 +180,6 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function asObject(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
 const SIZE = /^[1-9][0-9]{0,5}x[1-9][0-9]{0,5}$/;
 /** Texts that a pattern for sizes must not match. */
 const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1', ' 1024x1024', '1024X1024'];
@@ -201,55 +188,47 @@ const THOUSANDTH_PLACES = 3;
 
 const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'duration_parameter' } as const;
 
-function checkCount(entry: ModelEntry, say: Say): void {
-  const name = entry.price.count_parameter;
-  if (name === undefined) return;
-  const { max_outputs: most } = entry.limits;
-  const values = integerRange(propertyOf(entry, name));
-  if (!values || values.minimum < 1 || values.maximum > most) {
+/** The fault of a parameter that a price names. */
+const PARAMETER_FAULTS: Readonly<
+  Record<`${'count' | 'size' | 'duration'}_parameter`, (entry: ModelEntry, name: string) => string | undefined>
+> = {
+  count_parameter(entry, name) {
+    const { max_outputs: most } = entry.limits;
+    const values = integerRange(propertyOf(entry, name));
+    if (values && values.minimum >= 1 && values.maximum <= most) return undefined;
     const bounds = `with a minimum of at least 1 and a maximum of at most limits.max_outputs, ${most}`;
-    say('/price/count_parameter', `must name an integer parameter ${bounds}`);
-  }
-}
+    return `must name an integer parameter ${bounds}`;
+  },
+  size_parameter(entry, name) {
+    const property = propertyOf(entry, name);
+    if (!isObject(property) || property['type'] !== 'string' || !takesOnlySizes(property))
+      return 'must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT';
+    return isAlwaysThere(entry, name) ? undefined : NOT_ALWAYS_THERE;
+  },
+  duration_parameter(entry, name) {
+    const values = integerRange(propertyOf(entry, name));
+    if (!values || values.minimum < 1)
+      return 'must name an integer parameter of seconds with a minimum of at least 1 and a maximum';
+    return isAlwaysThere(entry, name) ? undefined : NOT_ALWAYS_THERE;
+  },
+};
+const NOT_ALWAYS_THERE = 'must name a parameter that is required or has a default';
 
-function checkSize(entry: ModelEntry, say: Say): void {
-  const name = entry.price.size_parameter;
-  if (name === undefined) return;
-  const property = propertyOf(entry, name);
-  if (!isObject(property) || property['type'] !== 'string' || !takesOnlySizes(property)) {
-    say('/price/size_parameter', 'must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT');
-  } else if (!isAlwaysThere(entry, name))
-    say('/price/size_parameter', 'must name a parameter that is required or has a default');
-}
-
-function checkDuration(entry: ModelEntry, say: Say): void {
-  const name = entry.price.duration_parameter;
-  if (name === undefined) return;
-  const values = integerRange(propertyOf(entry, name));
-  if (!values || values.minimum < 1) {
-    say(
-      '/price/duration_parameter',
-      'must name an integer parameter of seconds with a minimum of at least 1 and a maximum',
-    );
-  } else if (!isAlwaysThere(entry, name))
-    say('/price/duration_parameter', 'must name a parameter that is required or has a default');
-}
-
-function checkMultipliers(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined, say: Say): void {
+function* multiplierFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {
   const seen = new Set<string>();
   for (const [index, { parameter, values }] of (entry.price.multipliers ?? []).entries()) {
     const at = `/price/multipliers/${index}`;
     const property = propertyOf(entry, parameter);
-    if (property === undefined) say(`${at}/parameter`, 'must name a parameter of input_schema');
-    if (seen.has(parameter)) say(`${at}/parameter`, 'must not name a parameter that another multiplier names');
+    if (property === undefined) yield { pointer: `${at}/parameter`, message: 'must name a parameter of input_schema' };
+    if (seen.has(parameter))
+      yield { pointer: `${at}/parameter`, message: 'must not name a parameter that another multiplier names' };
     seen.add(parameter);
     for (const name of Object.keys(values)) {
       const pointer = `${at}/values/${escapePointerToken(name)}`;
-      if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined) {
-        say(pointer, 'must be a decimal number from 0 with at most 3 places');
-      }
+      if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined)
+        yield { pointer, message: 'must be a decimal number from 0 with at most 3 places' };
       if (isObject(property) && !canTake(property, name))
-        say(pointer, `must be a value that the parameter ${parameter} can have`);
+        yield { pointer, message: `must be a value that the parameter ${parameter} can have` };
     }
   }
 }

@@ -134,15 +134,38 @@ export function compileSchema(schema: JsonObject): ValidateFunction {
   return engine.removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS).compile(schema);
 }
 
-let metaSchema: ValidateFunction | undefined;
+/** The meta-schema 2020-12 and those of its vocabularies, by their places below one address. */
+const META_SCHEMAS = [
+  'schema',
+  'core',
+  'applicator',
+  'unevaluated',
+  'validation',
+  'meta-data',
+  'format-annotation',
+  'content',
+];
 
-/** The validator of the 2020-12 meta-schema, compiled when first asked for. */
-export function metaSchemaValidator(): ValidateFunction {
-  metaSchema ??= new Ajv2020({ ...OPTIONS, useDefaults: false }).getSchema(
-    'https://json-schema.org/draft/2020-12/schema',
-  );
-  if (metaSchema === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is missing.');
-  return metaSchema;
+interface MetaSchema {
+  readonly validate: ValidateFunction;
+  /** The schema of each keyword. */
+  readonly keywords: ReadonlyMap<string, Json>;
+}
+
+let compiled: MetaSchema | undefined;
+
+/** The meta-schema, compiled when first asked for. */
+export function metaSchema(): MetaSchema {
+  if (compiled === undefined) {
+    const engine = new Ajv2020({ ...OPTIONS, useDefaults: false });
+    const [validate, ...vocabularies] = META_SCHEMAS.map((name, index) => {
+      const place = `https://json-schema.org/draft/2020-12/${index === 0 ? '' : 'meta/'}${name}`;
+      return engine.getSchema(place) as ValidateFunction;
+    });
+    const keywords = vocabularies.flatMap(({ schema }) => Object.entries((schema as JsonObject)['properties'] ?? {}));
+    compiled = { validate: validate as ValidateFunction, keywords: new Map(keywords) };
+  }
+  return compiled;
 }
 
 /** Deeper than any request or schema we take, and shallow enough for every recursive walk. */

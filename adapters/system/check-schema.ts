@@ -1,13 +1,6 @@
 import { escapePointerToken, type Json, pathOf, tokensOf } from '../../core/json.js';
 import type { Fault } from '../../core/ports/machine.js';
-import {
-  compileSchema,
-  copyJson,
-  FORMAT_NAMES,
-  metaSchemaValidator,
-  NestedTooDeep,
-  orderedFaults,
-} from './ajv-json-schemas.js';
+import { compileSchema, copyJson, FORMAT_NAMES, metaSchema, NestedTooDeep, orderedFaults } from './ajv-json-schemas.js';
 
 /**
  * The faults of a schema itself; empty if `AjvJsonSchemas` can compile it. The faults point into the schema. It must
@@ -23,9 +16,9 @@ export function checkSchema(schema: Json): readonly Fault[] {
     if (error instanceof NestedTooDeep) return [invalid('', error.message)];
     throw error;
   }
-  const validate = metaSchemaValidator();
+  const { validate, keywords } = metaSchema();
   if (!validate(schema)) return orderedFaults(validate.errors ?? [], schema);
-  const unusable = [...unusableWords(schema, '')];
+  const unusable = [...unusableWords(schema, '', keywords)];
   if (unusable.length > 0) return unusable;
   try {
     compileSchema(schema);
@@ -34,62 +27,6 @@ export function checkSchema(schema: Json): readonly Fault[] {
     return [invalid('', `the schema cannot be compiled: ${error instanceof Error ? error.message : String(error)}`)];
   }
 }
-
-/** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
-const ONE = new Set([
-  'additionalProperties',
-  'items',
-  'contains',
-  'not',
-  'if',
-  'then',
-  'else',
-  'propertyNames',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  'contentSchema',
-]);
-const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
-const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
-const PLAIN = new Set([
-  '$schema',
-  '$id',
-  '$ref',
-  '$anchor',
-  '$dynamicRef',
-  '$dynamicAnchor',
-  '$comment',
-  'type',
-  'enum',
-  'const',
-  'minLength',
-  'maxLength',
-  'pattern',
-  'format',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'minContains',
-  'maxContains',
-  'required',
-  'minProperties',
-  'maxProperties',
-  'dependentRequired',
-  'title',
-  'description',
-  'default',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'contentEncoding',
-  'contentMediaType',
-]);
 
 function invalid(pointer: string, message: string): Fault {
   return {
@@ -112,7 +49,7 @@ function isPattern(text: Json): boolean {
  * Faults that the meta-schema accepts and the validator rejects: a misspelt keyword, a format we do not check, a
  * broken pattern.
  */
-function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
+function* unusableWords(schema: Json, pointer: string, keywords: ReadonlyMap<string, Json>): Generator<Fault> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
   for (const pattern of Object.keys(schema['patternProperties'] ?? {})) {
     const at = `${pointer}/patternProperties/${escapePointerToken(pattern)}`;
@@ -120,15 +57,25 @@ function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
   }
   for (const [keyword, value] of Object.entries(schema)) {
     const at = `${pointer}/${escapePointerToken(keyword)}`;
-    if (ONE.has(keyword)) yield* unusableWords(value, at);
-    else if (MANY.has(keyword) || NAMED.has(keyword)) {
+    const holds = schemasIn(keywords.get(keyword));
+    // The vocabularies are for meta-schemas alone.
+    if (holds === undefined || keyword === '$vocabulary')
+      yield invalid(at, `${keyword} is not a keyword of JSON Schema 2020-12`);
+    else if (holds === 'one') yield* unusableWords(value, at, keywords);
+    else if (holds === 'several') {
       for (const [name, item] of Object.entries(value as object))
-        yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`);
-    } else if (!PLAIN.has(keyword)) yield invalid(at, `${keyword} is not a keyword of JSON Schema 2020-12`);
-    else if (keyword === 'pattern' && !isPattern(value))
+        yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`, keywords);
+    } else if (keyword === 'pattern' && !isPattern(value))
       yield invalid(at, 'pattern must be a valid regular expression');
     else if (keyword === 'format' && !(typeof value === 'string' && FORMAT_NAMES.has(value))) {
       yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
     }
   }
+}
+
+/** How many schemas a keyword holds by its own schema: several in a list or by name; undefined for what is not a keyword. */
+function schemasIn(definition: Json | undefined): 'none' | 'one' | 'several' | undefined {
+  if (definition === undefined) return undefined;
+  if (typeof definition === 'object' && definition !== null && '$dynamicRef' in definition) return 'one';
+  return /"#meta"|schemaArray/.test(JSON.stringify(definition)) ? 'several' : 'none';
 }
