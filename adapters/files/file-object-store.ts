@@ -5,15 +5,7 @@ import { assertObjectKey } from '../../core/object-keys.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 import type { ObjectCount } from '../driver-backup.js';
-import {
-  type Disk,
-  hasCode,
-  ObjectFolder,
-  REAL_DISK,
-  StoredObject,
-  syncDirectory,
-  writeFully,
-} from './object-folder.js';
+import { type Disk, hasCode, ObjectFolder, REAL_DISK, StoredObject, syncPath, writeFully } from './object-folder.js';
 import { DIGEST_HEADER, SignedObjects, type TakesBytes } from './signed-objects.js';
 import { UrlSigner } from './url-signer.js';
 
@@ -64,25 +56,19 @@ export class FileObjectStore implements ObjectStore {
    * it.
    */
   async signPut(target: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {
-    const { key, mediaType, byteSize, sha256, expiresAt } = target;
+    const { mediaType, byteSize, sha256 } = target;
     if (!Number.isSafeInteger(byteSize) || byteSize < 0)
       throw new RangeError('A byte size is a whole number, not below zero.');
-    const digest = sha256 === undefined ? {} : { sha256 };
-    const url = this.signer.sign({ method: 'PUT', key, mediaType, byteSize, expiresAt, ...digest });
+    const digest = sha256 === undefined ? {} : { [DIGEST_HEADER]: sha256 };
     return {
-      url,
+      url: this.signer.sign({ method: 'PUT', ...target }),
       method: 'PUT',
-      headers: { 'Content-Type': mediaType, ...(sha256 === undefined ? {} : { [DIGEST_HEADER]: sha256 }) },
+      headers: { 'Content-Type': mediaType, ...digest },
     };
   }
 
   async signGet(target: Parameters<ObjectStore['signGet']>[0]): Promise<SignedRequest> {
-    const { key, mediaType, filename, expiresAt } = target;
-    return {
-      url: this.signer.sign({ method: 'GET', key, mediaType, filename, expiresAt }),
-      method: 'GET',
-      headers: {},
-    };
+    return { url: this.signer.sign({ method: 'GET', ...target }), method: 'GET', headers: {} };
   }
 
   async stat(key: string): Promise<ObjectFacts | null> {
@@ -187,7 +173,10 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     await link(from, to);
   } catch (error) {
     if (!NO_LINKS.some((code) => hasCode(error, code))) return known(error);
-    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE).then(() => synced(to), known);
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE).then(
+      () => syncPath(REAL_DISK, to),
+      known,
+    );
   }
 }
 
@@ -209,20 +198,11 @@ async function copyWhole(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function synced(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 async function syncFolders(target: string): Promise<void> {
   const root = join(target, 'objects');
-  for (const shard of await namesIn(root)) await syncDirectory(REAL_DISK, join(root, shard));
+  for (const shard of await namesIn(root)) await syncPath(REAL_DISK, join(root, shard));
   for (const folder of [root, target])
-    await syncDirectory(REAL_DISK, folder).catch((error: unknown) => {
+    await syncPath(REAL_DISK, folder).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
 }

@@ -1,4 +1,4 @@
-import { createHash, type Hash, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ export class ObjectFolder {
     for (const path of [folder, ...parts]) await checkRights(disk, path);
     await onDisk(async () => {
       for (const path of [folder, ...parts]) await makePrivateFolder(disk, path);
-      await syncDirectory(disk, folder);
+      await syncPath(disk, folder);
       await opened.removeAbandoned();
     });
     opened.sweptAt = disk.now();
@@ -94,7 +94,7 @@ export class ObjectFolder {
         );
         // Another write may have created the name a moment ago: a caller that gets `exists` may rely on its durability
         // too.
-        await syncDirectory(this.disk, dirname(target));
+        await syncPath(this.disk, dirname(target));
         return taken ? 'exists' : 'copied';
       });
     } finally {
@@ -108,7 +108,7 @@ export class ObjectFolder {
     if (small !== undefined) return onDisk(async () => small.remove(path));
     await onDiskOr(undefined, async () => {
       await this.disk.unlink(path);
-      await syncDirectory(this.disk, dirname(path));
+      await syncPath(this.disk, dirname(path));
     });
   }
 
@@ -125,7 +125,7 @@ export class ObjectFolder {
     if (this.shards.has(shard)) return path;
     await onDisk(async () => {
       await makePrivateFolder(this.disk, shard);
-      await syncDirectory(this.disk, dirname(shard));
+      await syncPath(this.disk, dirname(shard));
     });
     this.shards.add(shard);
     return path;
@@ -241,92 +241,6 @@ export class StoredObject implements ObjectFacts {
   }
 }
 
-/** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
-export class IncomingBytes {
-  readonly #hash = createHash('sha256');
-  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
-  #held = NOTHING;
-  #handle: FileHandle | undefined;
-  #byteSize = 0;
-
-  constructor(
-    private readonly disk: Disk,
-    private readonly path: string,
-    private readonly placeFor: (key: string) => Promise<string>,
-    private readonly heldBytes: HeldBytes,
-  ) {}
-
-  get byteSize(): number {
-    return this.#byteSize;
-  }
-
-  async add(chunk: Uint8Array): Promise<void> {
-    this.#byteSize += chunk.byteLength;
-    this.#hash.update(chunk);
-    if (this.#handle === undefined && this.#isSmall() && this.#holds(chunk)) return;
-    const handle = await this.#file(this.#byteSize - chunk.byteLength);
-    await onDisk(async () => writeFully(handle, chunk));
-  }
-
-  async staged(): Promise<StagedObject> {
-    const { disk, path, placeFor } = this;
-    if (disk.small !== undefined && this.#handle === undefined) {
-      const staged = new StagedBytes(
-        disk.small,
-        path,
-        placeFor,
-        this.#held.subarray(0, this.#byteSize),
-        this.#hash,
-        () => {
-          this.heldBytes.giveBack(staged.heldBytes);
-        },
-      );
-      this.heldBytes.replace(this.#held.byteLength, staged.heldBytes);
-      this.#held = NOTHING;
-      return staged;
-    }
-    return new StagedFile(await this.#file(), path, disk, placeFor, this.#byteSize, this.#hash);
-  }
-
-  async discard(): Promise<void> {
-    this.#letGo();
-    if (this.#handle !== undefined) await discardFile(this.disk, this.path, this.#handle);
-  }
-
-  #isSmall(): boolean {
-    return this.disk.small !== undefined && this.#byteSize <= MOST_HELD;
-  }
-
-  /** Copies the newest chunk, as its source may use its memory again; false where there is no room. */
-  #holds(chunk: Uint8Array): boolean {
-    const [before, after] = [this.#byteSize - chunk.byteLength, this.#byteSize];
-    if (after > this.#held.byteLength) {
-      const capacity = Math.min(MOST_HELD, Math.max(after, 2 * this.#held.byteLength));
-      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
-      const larger = new Uint8Array(capacity);
-      larger.set(this.#held.subarray(0, before));
-      this.#held = larger;
-    }
-    this.#held.set(chunk, before);
-    return true;
-  }
-
-  /** The temporary file, with all that was held. */
-  async #file(heldSize = this.#byteSize): Promise<FileHandle> {
-    if (this.#handle !== undefined) return this.#handle;
-    const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
-    this.#handle = handle;
-    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
-    this.#letGo();
-    return handle;
-  }
-
-  #letGo(): void {
-    this.heldBytes.giveBack(this.#held.byteLength);
-    this.#held = NOTHING;
-  }
-}
-
 /** Bytes that have arrived but have no key yet: to be committed or discarded, once. */
 export interface StagedObject {
   readonly byteSize: number;
@@ -338,74 +252,65 @@ export interface StagedObject {
   discard(): Promise<void>;
 }
 
-/** Few bytes, which are held in memory and become a file with their key. It copies what it is given. */
-class StagedBytes implements StagedObject {
-  readonly sha256: string;
-  readonly byteSize: number;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+/** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
+export class IncomingBytes implements StagedObject {
+  byteSize = 0;
+  readonly #hash = createHash('sha256');
+  #digest: Uint8Array = NOTHING;
+  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
+  #held = NOTHING;
+  /** The bytes of it that are counted, also while they are on another thread. */
+  #counted = 0;
+  #handle: FileHandle | undefined;
 
   constructor(
-    private readonly small: SmallFiles,
-    private readonly path: string,
-    private readonly placeFor: (key: string) => Promise<string>,
-    bytes: Uint8Array,
-    hash: Hash,
-    /** Called when the bytes are held no more. */
-    private readonly letGo: () => void,
-  ) {
-    const digest = hash.digest();
-    this.sha256 = digest.toString('hex');
-    this.byteSize = bytes.byteLength;
-    this.#bytes = new Uint8Array(bytes.byteLength + digest.byteLength);
-    this.#bytes.set(bytes);
-    this.#bytes.set(digest, bytes.byteLength);
-  }
-
-  get heldBytes(): number {
-    return this.byteSize + TRAILER_BYTES;
-  }
-
-  async commit(key: string): Promise<void> {
-    try {
-      const target = await this.placeFor(key);
-      await onDisk(async () => this.small.write(this.path, target, this.#bytes));
-    } finally {
-      this.letGo();
-    }
-  }
-
-  async discard(): Promise<void> {
-    this.letGo();
-  }
-}
-
-/** Bytes in a temporary file. */
-class StagedFile implements StagedObject {
-  readonly sha256: string;
-  readonly #digest: Uint8Array;
-
-  constructor(
-    private readonly handle: FileHandle,
-    private readonly path: string,
     private readonly disk: Disk,
+    private readonly path: string,
     private readonly placeFor: (key: string) => Promise<string>,
-    readonly byteSize: number,
-    hash: Hash,
-  ) {
-    this.#digest = hash.digest();
-    this.sha256 = Buffer.from(this.#digest).toString('hex');
+    private readonly heldBytes: HeldBytes,
+  ) {}
+
+  get sha256(): string {
+    return Buffer.from(this.#digest).toString('hex');
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    const heldSize = this.byteSize;
+    this.byteSize += chunk.byteLength;
+    this.#hash.update(chunk);
+    if (this.#handle === undefined && this.disk.small !== undefined && this.#holds(chunk, heldSize)) return;
+    const handle = await this.#file(heldSize);
+    await onDisk(async () => writeFully(handle, chunk));
+  }
+
+  /** No more bytes come. Few of them are held in one piece with their digest, as the file that they become with their key. */
+  async staged(): Promise<StagedObject> {
+    this.#digest = this.#hash.digest();
+    if (this.disk.small === undefined || this.#handle !== undefined) await this.#file(this.byteSize);
+    else {
+      const file = new Uint8Array(this.byteSize + TRAILER_BYTES);
+      file.set(this.#held.subarray(0, this.byteSize));
+      file.set(this.#digest, this.byteSize);
+      this.heldBytes.replace(this.#counted, file.byteLength);
+      this.#counted = file.byteLength;
+      this.#held = file;
+    }
+    return this;
   }
 
   async commit(key: string): Promise<void> {
+    const { disk, path } = this;
     try {
       const target = await this.placeFor(key);
       await onDisk(async () => {
-        await writeFully(this.handle, this.#digest);
-        await this.handle.sync();
-        await this.handle.close();
-        await this.disk.rename(this.path, target);
-        await syncDirectory(this.disk, dirname(target));
+        if (this.#handle === undefined) return disk.small?.write(path, target, this.#held);
+        await writeFully(this.#handle, this.#digest);
+        await this.#handle.sync();
+        await this.#handle.close();
+        await disk.rename(path, target);
+        await syncPath(disk, dirname(target));
       });
+      this.#letGo();
     } catch (error) {
       await this.discard();
       throw error;
@@ -413,14 +318,42 @@ class StagedFile implements StagedObject {
   }
 
   async discard(): Promise<void> {
-    await discardFile(this.disk, this.path, this.handle);
+    this.#letGo();
+    if (this.#handle === undefined) return;
+    await this.#handle.close().catch(() => undefined);
+    await this.disk.unlink(this.path).catch(() => undefined);
   }
-}
 
-/** Removes a temporary file. A later sweep removes what cannot be removed now. */
-async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
-  await handle.close().catch(() => undefined);
-  await disk.unlink(path).catch(() => undefined);
+  /** Copies a chunk, as its source may use its memory again; false where there is no room. */
+  #holds(chunk: Uint8Array, before: number): boolean {
+    if (this.byteSize > MOST_HELD) return false;
+    if (this.byteSize > this.#held.byteLength) {
+      const capacity = Math.min(MOST_HELD, Math.max(this.byteSize, 2 * this.#held.byteLength));
+      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
+      this.#counted = capacity;
+      const larger = new Uint8Array(capacity);
+      larger.set(this.#held.subarray(0, before));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, before);
+    return true;
+  }
+
+  /** The temporary file, with all that was held. */
+  async #file(heldSize: number): Promise<FileHandle> {
+    if (this.#handle !== undefined) return this.#handle;
+    const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
+    this.#handle = handle;
+    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
+    this.#letGo();
+    return handle;
+  }
+
+  #letGo(): void {
+    this.heldBytes.giveBack(this.#counted);
+    this.#counted = 0;
+    this.#held = NOTHING;
+  }
 }
 
 /** Counts what all that arrives in a folder holds in memory. */
@@ -524,8 +457,8 @@ export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise
   }
 }
 
-/** Makes the names in a directory durable. */
-export async function syncDirectory(disk: Disk, path: string): Promise<void> {
+/** Makes what a path has durable: the names in a directory, or the bytes of a file. */
+export async function syncPath(disk: Disk, path: string): Promise<void> {
   const handle = await disk.open(path, 'r');
   try {
     await handle.sync();

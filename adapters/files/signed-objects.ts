@@ -33,7 +33,7 @@ export class SignedObjects {
   }
 
   private async answerTo(request: SignedObjectRequest): Promise<SignedObjectResponse> {
-    const { folder, signer, clock, takesBytes } = this.parts;
+    const { signer, clock } = this.parts;
     if (request.method === 'OPTIONS') return answer(204, { ...PREFLIGHT, Allow: METHODS });
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (method !== 'GET' && method !== 'PUT')
@@ -43,9 +43,53 @@ export class SignedObjects {
     if (grant === undefined)
       return unread(request, refusal(403, 'The address is not one that was signed for this method.'));
     if (clock.now() >= grant.expiresAt) return unread(request, refusal(403, EXPIRED));
-    return grant.method === 'PUT'
-      ? answerPut(folder, clock, takesBytes, grant, request)
-      : answerGet(folder, grant, request);
+    return grant.method === 'PUT' ? this.answerPut(grant, request) : this.answerGet(grant, request);
+  }
+
+  /** Answers a verified GET or HEAD: all, a range, or nothing when the client has it already. */
+  private async answerGet(grant: GetGrant, request: SignedObjectRequest): Promise<SignedObjectResponse> {
+    const object = await this.parts.folder.open(grant.key);
+    if (object === null) return refusal(404, 'There is no such object.');
+    const response = describe(object, grant, request);
+    // Every path that does not hand the file on must close it.
+    if (response.body !== undefined && response.status < 300) return response;
+    await object.close();
+    return response;
+  }
+
+  /**
+   * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
+   * still needed, are checked again once all bytes have arrived, so that no object appears after the target was closed.
+   */
+  private async answerPut(grant: PutGrant, request: SignedObjectRequest): Promise<SignedObjectResponse> {
+    const refused = headerRefusal(grant, request.headers) ?? (await this.takenRefusal(grant));
+    if (refused !== undefined) return unread(request, refused);
+    let staged: StagedObject | 'too-large';
+    try {
+      staged = await this.parts.folder.stage(request.body, grant.byteSize);
+    } catch (error) {
+      // A disk failure is our fault; a client's disconnect is not.
+      if (error instanceof StoreUnavailable) throw error;
+      return refusal(400, 'The body ended before it was complete.', { Connection: 'close' });
+    }
+    if (staged === 'too-large')
+      return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
+    try {
+      const fault = bodyRefusal(grant, staged, this.parts.clock.now()) ?? (await this.takenRefusal(grant));
+      if (fault === undefined) {
+        await staged.commit(grant.key);
+        return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
+      }
+      await staged.discard();
+      return fault;
+    } catch (error) {
+      await staged.discard();
+      throw error;
+    }
+  }
+
+  private async takenRefusal({ key }: PutGrant): Promise<SignedObjectResponse | undefined> {
+    return (await this.parts.takesBytes(key)) ? undefined : refusal(410, NO_LONGER_TAKEN);
   }
 }
 
@@ -150,21 +194,6 @@ function wantedRange(request: SignedObjectRequest, etag: string): string | undef
   return request.method === 'GET' && (ifRange === undefined || ifRange === etag) ? header(request, 'range') : undefined;
 }
 
-/** Answers a verified GET or HEAD: all, a range, or nothing when the client has it already. */
-async function answerGet(
-  folder: ObjectFolder,
-  grant: GetGrant,
-  request: SignedObjectRequest,
-): Promise<SignedObjectResponse> {
-  const object = await folder.open(grant.key);
-  if (object === null) return refusal(404, 'There is no such object.');
-  const response = describe(object, grant, request);
-  // Every path that does not hand the file on must close it.
-  if (response.body !== undefined && response.status < 300) return response;
-  await object.close();
-  return response;
-}
-
 function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRequest): SignedObjectResponse {
   const etag = `"${object.etag}"`;
   if (alreadyHas(request, etag)) return answer(304, { ETag: etag });
@@ -213,50 +242,6 @@ function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers'])
   return undefined;
 }
 
-/**
- * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
- * still needed, are checked again once all bytes have arrived, so that no object appears after the target was closed.
- */
-async function answerPut(
-  folder: ObjectFolder,
-  clock: Pick<Clock, 'now'>,
-  takesBytes: TakesBytes,
-  grant: PutGrant,
-  request: SignedObjectRequest,
-): Promise<SignedObjectResponse> {
-  const refused = headerRefusal(grant, request.headers) ?? (await takenRefusal(takesBytes, grant));
-  if (refused !== undefined) return unread(request, refused);
-  const staged = await stageBody(folder, grant, request);
-  if (staged === 'broke-off') return refusal(400, 'The body ended before it was complete.', { Connection: 'close' });
-  if (staged === 'too-large')
-    return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
-  const fault = bodyRefusal(grant, staged, clock.now()) ?? (await lateRefusal(takesBytes, grant, staged));
-  if (fault !== undefined) {
-    await staged.discard();
-    return fault;
-  }
-  await staged.commit(grant.key);
-  return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
-}
-
-async function takenRefusal(takesBytes: TakesBytes, { key }: PutGrant): Promise<SignedObjectResponse | undefined> {
-  return (await takesBytes(key)) ? undefined : refusal(410, NO_LONGER_TAKEN);
-}
-
-/** The same once the bytes are here, which a failure must not leave behind. */
-async function lateRefusal(
-  takesBytes: TakesBytes,
-  grant: PutGrant,
-  staged: StagedObject,
-): Promise<SignedObjectResponse | undefined> {
-  try {
-    return await takenRefusal(takesBytes, grant);
-  } catch (error) {
-    await staged.discard();
-    throw error;
-  }
-}
-
 function bodyRefusal(
   grant: PutGrant,
   body: { readonly byteSize: number; readonly sha256: string },
@@ -266,20 +251,6 @@ function bodyRefusal(
   if (grant.sha256 !== undefined && body.sha256 !== grant.sha256)
     return refusal(400, 'The body does not have the SHA-256 it was signed for.');
   return now >= grant.expiresAt ? refusal(403, EXPIRED) : undefined;
-}
-
-/** A disk failure is our fault and is passed on; a client's disconnect is not. */
-async function stageBody(
-  folder: ObjectFolder,
-  grant: PutGrant,
-  request: SignedObjectRequest,
-): Promise<StagedObject | 'too-large' | 'broke-off'> {
-  try {
-    return await folder.stage(request.body, grant.byteSize);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
-    return 'broke-off';
-  }
 }
 
 /**

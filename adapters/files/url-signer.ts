@@ -1,28 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { assertMediaType, assertObjectKey, isObjectKey } from '../../core/object-keys.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
 
 const MIN_SECRET_BYTES = 32;
 const PATH_PREFIX = '/objects/';
 const SIGNED_PARAMETERS = ['expires', 'type', 'length', 'sha256', 'filename'] as const;
 
-export interface PutGrant {
-  readonly method: 'PUT';
-  readonly key: string;
-  readonly mediaType: string;
-  readonly byteSize: number;
-  /** Lower-case hex. */
-  readonly sha256?: string;
-  readonly expiresAt: number;
-}
+type Target<Method extends 'signPut' | 'signGet'> = Readonly<Parameters<ObjectStore[Method]>[0]>;
 
-export interface GetGrant {
-  readonly method: 'GET';
-  readonly key: string;
-  readonly mediaType: string;
-  readonly filename: string;
-  readonly expiresAt: number;
-}
-
+export type PutGrant = { readonly method: 'PUT' } & Target<'signPut'>;
+export type GetGrant = { readonly method: 'GET' } & Target<'signGet'>;
 export type Grant = PutGrant | GetGrant;
 
 /**
