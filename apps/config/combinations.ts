@@ -21,9 +21,16 @@ export function combinationFaults(config: Choice, drivers: readonly Driver[]): s
   ];
 }
 
+type Rule = readonly [isBroken: boolean, sentence: string];
+
+/** The sentences of the rules that are broken. */
+function broken(...rules: readonly Rule[]): string[] {
+  return rules.filter(([isBroken]) => isBroken).map(([, sentence]) => sentence);
+}
+
 function missing({ stores, signer, providers, role, worker }: Choice, drivers: readonly Driver[]): string[] {
   const { database, objects, wakeUps } = stores;
-  const faults = [
+  return [
     ...required(database, `${STORE_KEYS.database} ${database.driver.name}`),
     ...unlent(wakeUps.driver, database.driver, drivers),
     ...required(objects, `${STORE_KEYS.objects} ${objects.driver.name}`),
@@ -31,10 +38,8 @@ function missing({ stores, signer, providers, role, worker }: Choice, drivers: r
     ...required(wakeUps, `${STORE_KEYS['wake-ups']} ${wakeUps.driver.name}`),
     ...(signer === undefined ? [] : required(signer, `${SIGNER_KEY} ${signer.driver.name}`)),
     ...[...providers].flatMap(([name, provider]) => required(provider, `providers.${name}`, `providers.${name}`)),
+    ...broken([role === 'worker' && !worker.enabled, 'role worker has nothing to do while worker.enabled is false.']),
   ];
-  return role === 'worker' && !worker.enabled
-    ? [...faults, 'role worker has nothing to do while worker.enabled is false.']
-    : faults;
 }
 
 /** The faults of a chosen driver whose required options are missing. */
@@ -68,100 +73,85 @@ function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[
   });
 }
 
+function anyOf(drivers: readonly Driver[]): string {
+  return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
+}
+
 /**
  * Limits that are each allowed, but with which processes together would take over work that is still running elsewhere.
  */
-function tooTight({
-  stores: {
-    database: { driver, options },
-    wakeUps,
-  },
-  settings,
-}: Choice): string[] {
-  const faults: string[] = [];
-  const call = driver.longestCall?.(options);
-  for (const [key, leaseMs] of Object.entries({
-    claim_lease_seconds: settings.claimLeaseMs,
-    lease_seconds: settings.leaseMs,
-  })) {
-    if (call !== undefined && leaseMs < call.timeoutMs) {
-      faults.push(
-        `${driver.name}.${call.option} must not be more than settings.${key}, or one slow answer ends the lease.`,
-      );
-    }
-  }
-  const connections = driver.connections?.(options);
+function tooTight({ stores: { database, wakeUps }, settings }: Choice): string[] {
+  const { driver, options } = database;
   const { name, minConnections = 0 } = wakeUps.driver;
-  if (connections !== undefined && connections.count < minConnections) {
-    faults.push(`stores.wake_ups ${name} needs a ${driver.name}.${connections.option} of ${minConnections} at least.`);
-  }
-  return faults;
+  const call = driver.longestCall?.(options);
+  const connections = driver.connections?.(options);
+  const beyond = (key: string, leaseMs: number): Rule => [
+    call !== undefined && leaseMs < call.timeoutMs,
+    `${driver.name}.${call?.option} must not be more than settings.${key}, or one slow answer ends the lease.`,
+  ];
+  return broken(beyond('claim_lease_seconds', settings.claimLeaseMs), beyond('lease_seconds', settings.leaseMs), [
+    connections !== undefined && connections.count < minConnections,
+    `stores.wake_ups ${name} needs a ${driver.name}.${connections?.option} of ${minConnections} at least.`,
+  ]);
 }
 
 /** A process with both listeners would fail with the system's message that another process has the port. */
 function samePort({ role, rest, internal }: Choice): string[] {
-  if (role === 'worker' || internal.port === undefined || internal.port === 0) return [];
   const isSame = internal.port === rest.port && internal.host === rest.host;
-  return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each its own port.`] : [];
-}
-
-function anyOf(drivers: readonly Driver[]): string {
-  return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
+  return broken([
+    role !== 'worker' && internal.port !== 0 && isSame,
+    `internal.port and rest.port are both ${rest.port} of ${rest.host}; give each its own port.`,
+  ]);
 }
 
 /** One sentence for each setting that would let an unauthorised client call, or a third party read the traffic. */
 export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
   if (grpc.port === undefined) return [];
-  const faults: string[] = [];
-  const isLocal = isLoopback(grpc.host);
+  const { host, plaintext } = grpc;
+  const isLocal = isLoopback(host);
   const isAlone = role === 'all' && stores.database.driver.isInDataFolder === true;
-  if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
-    faults.push(
+  const [hasCallers, hasCert] = [grpc.callersFile !== undefined, grpc.tlsCertFile !== undefined];
+  const hasClientCa = grpc.tlsClientCaFile !== undefined;
+  return broken(
+    [
+      !hasCallers && !(isLocal && isAlone),
       'grpc.port needs grpc.callers_file; without one, callers need not authenticate, which is allowed only for a process with its own data folder that listens on 127.0.0.1.',
-    );
-  }
-  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined))
-    faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined)
-    faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined)
-    faults.push(
+    ],
+    [
+      hasCert !== (grpc.tlsKeyFile !== undefined),
+      'grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.',
+    ],
+    [hasClientCa && !hasCert, 'grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.'],
+    [
+      hasClientCa && !hasCallers,
       'grpc.tls_client_ca_file needs grpc.callers_file, which defines what its services may do; without one, all of them may do everything.',
-    );
-  if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
-    faults.push(
-      `grpc.host ${grpc.host} is reachable from other machines, so tokens would travel in plain text: set grpc.tls_cert_file and grpc.tls_key_file, or grpc.plaintext: true if a proxy in front encrypts.`,
-    );
-  }
-  return faults;
+    ],
+    [
+      !isLocal && !hasCert && !plaintext,
+      `grpc.host ${host} is reachable from other machines, so tokens would travel in plain text: set grpc.tls_cert_file and grpc.tls_key_file, or grpc.plaintext: true if a proxy in front encrypts.`,
+    ],
+  );
 }
 
 /** The issuer of tokens, and the paths of pages and cookies, begin at the root of a host. */
-function peopleFaults(config: Choice): string[] {
-  const { signIn, oauth, rest } = config;
+function peopleFaults({ role, signIn, oauth, rest, log }: Choice): string[] {
   const path = new URL(rest.publicUrl ?? 'http://host').pathname;
+  const hasOperators = signIn.operatorArea && role !== 'worker';
   return [
-    ...(oauth.enabled && !signIn.enabled
-      ? ['oauth.enabled needs sign_in.enabled: people must sign in to allow it.']
-      : []),
-    ...operatorFaults(config),
+    ...broken(
+      [oauth.enabled && !signIn.enabled, 'oauth.enabled needs sign_in.enabled: people must sign in to allow it.'],
+      [hasOperators && !signIn.enabled, 'sign_in.operator_area needs sign_in.enabled: operators must sign in.'],
+      // The actions of operators are recorded only in the log, so it must include them.
+      [
+        hasOperators && !['trace', 'debug', 'info'].includes(log.level),
+        `sign_in.operator_area needs log.level info: at ${log.level} the log has no lines about what operators do.`,
+      ],
+    ),
     ...providerFaults(signIn),
-    ...(signIn.enabled && path !== '/'
-      ? [
-          'rest.public_url must have no path while people sign in; set sign_in.enabled and oauth.enabled to false to keep it.',
-        ]
-      : []),
-  ];
-}
-
-/** The actions of operators are recorded only in the log, so it must include them. */
-function operatorFaults({ role, signIn, log }: Choice): string[] {
-  if (!signIn.operatorArea || role === 'worker') return [];
-  return [
-    ...(signIn.enabled ? [] : ['sign_in.operator_area needs sign_in.enabled: operators must sign in.']),
-    ...(['trace', 'debug', 'info'].includes(log.level)
-      ? []
-      : [`sign_in.operator_area needs log.level info: at ${log.level} the log has no lines about what operators do.`]),
+    ...broken([
+      signIn.enabled && path !== '/',
+      'rest.public_url must have no path while people sign in; set sign_in.enabled and oauth.enabled to false to keep it.',
+    ]),
   ];
 }
 

@@ -47,9 +47,9 @@ export function valuesOf<S extends KeyTree>(
   { folder = '', section = '' }: { readonly folder?: string; readonly section?: string } = {},
 ): ValuesOf<S> {
   const fields = Object.entries(keys).flatMap(([name, key]): [string, unknown][] => {
-    const path = section === '' ? name : `${section}.${name}`;
-    if (!(key instanceof Key)) return [[fieldOf(name), valuesOf(key, values, { folder, section: path })]];
-    const value = values.get(path) ?? null;
+    const keyPath = section === '' ? name : `${section}.${name}`;
+    if (!(key instanceof Key)) return [[fieldOf(name), valuesOf(key, values, { folder, section: keyPath })]];
+    const value = values.get(keyPath) ?? null;
     return value === null ? [] : [[fieldOf(name), key.read(value, folder)]];
   });
   return Object.fromEntries(fields) as ValuesOf<S>;
@@ -66,9 +66,8 @@ export function boolean(byDefault: boolean): Key<boolean> {
   return new Key({ type: 'boolean', default: byDefault });
 }
 
-export function integer(byDefault: number, minimum: number, maximum: number): Key<number>;
-export function integer(byDefault: undefined, minimum: number, maximum: number): Key<number | undefined>;
-export function integer(byDefault: number | undefined, minimum: number, maximum: number): Key<number | undefined> {
+/** `D` is undefined where a key has no default. */
+export function integer<D extends number | undefined>(byDefault: D, minimum: number, maximum: number): Key<number | D> {
   return new Key({ type: 'integer', minimum, maximum, ...defaultOf(byDefault) });
 }
 
@@ -103,9 +102,7 @@ export function driver(kind: Driver['kind']): Key<string> {
 }
 
 /** Text that is not empty. */
-export function text(byDefault: string): Key<string>;
-export function text(): Key<string | undefined>;
-export function text(byDefault?: string): Key<string | undefined> {
+export function text<D extends string | undefined = undefined>(byDefault?: D): Key<string | D> {
   return new Key({ ...FILLED_TEXT, ...defaultOf(byDefault) });
 }
 
@@ -114,9 +111,7 @@ export function secret(): Key<string | undefined> {
   return new Key({ ...FILLED_TEXT, writeOnly: true });
 }
 
-export function path(byDefault: string): Key<string>;
-export function path(): Key<string | undefined>;
-export function path(byDefault?: string): Key<string | undefined> {
+export function path<D extends string | undefined = undefined>(byDefault?: D): Key<string | D> {
   return new Key({ ...FILLED_TEXT, ...defaultOf(byDefault) }, (value, folder) => resolve(folder, value as string));
 }
 
