@@ -1,3 +1,5 @@
+import { DAMAGED } from './probe-limits.js';
+
 /** The result of a walk over a picture's structure. */
 export type ContainerEnd =
   | {
@@ -12,7 +14,7 @@ export type ContainerEnd =
   /** The structure is incomplete or invalid, or no decoder should read it; the sentence says which. */
   | { readonly complete: false; readonly invalid: string };
 
-export const BROKEN: ContainerEnd = { complete: false, invalid: 'The file is damaged or incomplete.' };
+export const BROKEN: ContainerEnd = { complete: false, ...DAMAGED };
 
 /** The bytes as a Buffer over the same memory, for its readers of numbers and names. */
 export function viewOf(bytes: Uint8Array): Buffer {

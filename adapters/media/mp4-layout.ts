@@ -118,8 +118,12 @@ function entries(entry: SampleEntry, types: string): (readonly [string, SampleEn
   return types.split(' ').map((type) => [type, entry] as const);
 }
 
-/** Boxes of a file beside those of the layout. Any other makes the file invalid to the probe, and is left to it. */
-export const MP4_UNWANTED: ReadonlySet<string> = new Set('free skip wide udta meta uuid emsg'.split(' '));
+const MP4_UNWANTED: ReadonlySet<string> = new Set('free skip wide udta meta uuid emsg'.split(' '));
+
+/** Whether a box of this type is one of a file. Any other makes the file invalid to the probe, and is left to it. */
+export function isTopBox(type: string): boolean {
+  return MP4_LAYOUT[type] !== undefined || MP4_UNWANTED.has(type);
+}
 
 /** The bytes of an `stsd` box before its sample entries: its version, and their number. */
 export const STSD_BYTES = 8;

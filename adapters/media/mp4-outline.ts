@@ -12,8 +12,8 @@ import {
   maySkip,
   wordAt,
 } from './mp4-box.js';
-import { SAMPLE_ENTRIES, sampleEntryIn, STSD_BYTES, TRACK_HANDLERS } from './mp4-layout.js';
-import type { Invalid } from './probe-limits.js';
+import { isTopBox, SAMPLE_ENTRIES, sampleEntryIn, STSD_BYTES, TRACK_HANDLERS } from './mp4-layout.js';
+import { DAMAGED, type Invalid } from './probe-limits.js';
 
 /** A file of which some parts are known, as it can be sent to a thread. In the order of the file. */
 export interface KnownParts {
@@ -80,7 +80,7 @@ function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly b
   const type = head.toString('latin1', 4, 8);
   const box = boxIn(head, leftBytes);
   const boxBytes = box === undefined ? 0 : box.headerBytes + box.contentBytes;
-  if (TOP_BOXES.has(type)) {
+  if (isTopBox(type)) {
     if (head.readUInt32BE(0) === 0) return NO_SIZE;
     return box === undefined ? DAMAGED : { box, boxBytes };
   }
@@ -140,26 +140,6 @@ export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
 /** The overhead of a box beside its bytes. */
 const BOX_BYTES = 128;
 
-const TOP_BOXES = new Set([
-  'ftyp',
-  'moov',
-  'mdat',
-  'free',
-  'skip',
-  'wide',
-  'udta',
-  'meta',
-  'uuid',
-  'moof',
-  'mfra',
-  'sidx',
-  'styp',
-  'ssix',
-  'prft',
-  'emsg',
-  'pdin',
-]);
-
 /**
  * The boxes that say where samples are. An `mfra` box says again where the `moof` boxes are, and could name other places: bytes of
  * another box that look like one. It is left out.
@@ -167,8 +147,6 @@ const TOP_BOXES = new Set([
 const INDEX_BOXES = new Set(['moov', 'moof']);
 /** The number of bytes that a demuxer requests to read the header of a box. */
 const HEADER_BYTES = 16;
-
-const DAMAGED: Invalid = { invalid: 'The file is damaged or incomplete.' };
 
 const NO_SIZE: Invalid = {
   invalid: 'The last box of the video does not state its size; send a file in which every box does.',
@@ -181,7 +159,7 @@ const LONG_INDEX: Invalid = {
 /** The file's bytes from `from` (inclusive) to `to` (exclusive), with zeros for all that is not known. */
 export function bytesOf({ parts }: KnownParts, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(to - from);
-  for (let index = partAt(parts, from); index < parts.length; index += 1) {
+  for (let index = lastUpTo(from, parts, ({ at }) => at); index < parts.length; index += 1) {
     const { at, bytes: known } = parts[index]!;
     if (at >= to) break;
     const begin = Math.max(at, from);
@@ -190,12 +168,12 @@ export function bytesOf({ parts }: KnownParts, from: number, to: number): Uint8A
   return bytes;
 }
 
-/** The index of the last part that begins at or before this place. */
-function partAt(parts: readonly Part[], place: number): number {
-  let [low, high] = [0, parts.length - 1];
+/** The index of the last of these that begins at or before this place; 0 without one. They are in the order of the file. */
+export function lastUpTo<T>(place: number, all: readonly T[], placeOf: (one: T) => number): number {
+  let [low, high] = [0, all.length - 1];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (parts[middle]!.at <= place) low = middle;
+    if (placeOf(all[middle]!) <= place) low = middle;
     else high = middle - 1;
   }
   return low;

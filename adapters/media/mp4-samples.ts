@@ -1,6 +1,6 @@
 import { viewOf } from './container-end.js';
 import { boxesOf, boxIn, contentsOf, type InnerBox, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
-import { type KnownParts, moviesIn, topBoxes, trackIdOf, wordAfterTimes } from './mp4-outline.js';
+import { type KnownParts, lastUpTo, moviesIn, topBoxes, trackIdOf, wordAfterTimes } from './mp4-outline.js';
 import type { Invalid } from './probe-limits.js';
 
 const MISSING: Invalid = { invalid: 'The file does not have all samples that the index of the video names.' };
@@ -30,13 +30,7 @@ class MediaData {
 
   has(from: number, byteCount: number): boolean {
     if (byteCount === 0) return true;
-    let [low, high] = [0, this.#ranges.length - 1];
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (this.#ranges[middle]!.from <= from) low = middle;
-      else high = middle - 1;
-    }
-    const range = this.#ranges[low];
+    const range = this.#ranges[lastUpTo(from, this.#ranges, (one) => one.from)];
     return range !== undefined && from >= range.from && from + byteCount <= range.to;
   }
 }

@@ -7,6 +7,7 @@ export interface Invalid {
   readonly invalid: string;
 }
 
+export const DAMAGED: Invalid = { invalid: 'The file is damaged or incomplete.' };
 export const UNREADABLE_VIDEO: Invalid = { invalid: 'The file starts like an MP4 video but cannot be read.' };
 
 /** No picture or video here has a longer side; checked before multiplying. */
@@ -38,7 +39,7 @@ const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
 export function decodeFault(bytes: Uint8Array, maxDecodeBytes = Infinity): Invalid | undefined {
   const header = readImageHeader(bytes);
   // A decoder that reads a header where we see none is not to be trusted with it.
-  if (typeof header === 'string') return { invalid: 'The file is damaged or incomplete.' };
+  if (typeof header === 'string') return DAMAGED;
   const neededBytes = decodeBytes(header);
   if (neededBytes <= maxDecodeBytes) return undefined;
   const { form, widthPx, heightPx } = header;

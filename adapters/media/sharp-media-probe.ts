@@ -109,17 +109,10 @@ export class BytesCollector {
    * `close`.
    */
   async all(): Promise<Uint8Array | undefined> {
-    if (this.#byteSize > this.maxBytes) {
-      await this.close();
-      return undefined;
-    }
     const all = new Uint8Array(this.maxBytes);
     let at = 0;
-    for (const chunk of this.#head.splice(0)) {
-      all.set(chunk, at);
-      at += chunk.byteLength;
-    }
-    for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) {
+    const next = async () => this.#head.shift() ?? this.#next();
+    for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
       if (this.#byteSize > this.maxBytes) {
         await this.close();
         return undefined;

@@ -2,11 +2,11 @@ import { type Box, boxIn, LOOKED_AT_BYTES, maySkip } from '../mp4-box.js';
 import {
   type BoxesBehind,
   BYTES_BEFORE_NAME,
+  isTopBox,
   type Kept,
   type Layout,
   MAX_NAME_BYTES,
   MP4_LAYOUT,
-  MP4_UNWANTED,
   sampleEntryIn,
   STSD_BYTES,
 } from '../mp4-layout.js';
@@ -41,7 +41,7 @@ export function* mp4Edits(pass: CleaningPass): Edits {
     const isPlayable = seen.has('moov') && seen.has('mdat');
     if (isPlayable && (yield* isEndAt(0))) break;
     const box = boxIn(yield look(LOOKED_AT_BYTES), Infinity);
-    if (box === undefined || (!isKnown(box) && !isPlayable && !(yield* isSmallAndWhole(box)))) return;
+    if (box === undefined || (!isTopBox(box.type) && !isPlayable && !(yield* isSmallAndWhole(box)))) return;
     seen.add(box.type);
     if (box.isManifest) yield* manifestEdits(box, pass);
     else if (isPlayable && mark && pass.writesMark) yield* lastBoxEdits(box, mark, pass);
@@ -58,10 +58,6 @@ function xmpBox(packet: Buffer): Buffer {
   return Buffer.concat([header, XMP_UUID, packet]);
 }
 
-function isKnown({ type, isManifest }: Box): boolean {
-  return isManifest || MP4_LAYOUT[type] !== undefined || MP4_UNWANTED.has(type);
-}
-
 const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + contentBytes;
 
 /**
@@ -71,7 +67,7 @@ const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + co
 function* isEndAt(offset: number): Edits<boolean> {
   const box = boxIn((yield look(offset + LOOKED_AT_BYTES)).subarray(offset), Infinity);
   if (box === undefined) return true;
-  return !isKnown(box) && !(yield* isSmallAndWhole(box, offset));
+  return !isTopBox(box.type) && !(yield* isSmallAndWhole(box, offset));
 }
 
 /** Whether an unknown box after this number of bytes may be part of the file: players skip it. */
@@ -148,7 +144,8 @@ function isBehind(kept: Layout | BoxesBehind): kept is BoxesBehind {
 function* contentEdits(contentBytes: number, layout: Layout): Edits {
   for (let leftBytes = contentBytes; leftBytes > 0;) {
     const ahead = yield look(Math.min(leftBytes, LOOKED_AT_BYTES));
-    if (ahead.length === 0) return yield* cutEdits(leftBytes);
+    // The file ended within a box: what came after it here would be taken for its content.
+    if (ahead.length === 0) return void (yield keep(leftBytes));
     const box = boxIn(ahead, leftBytes);
     if (box === undefined) yield* freeEdits(leftBytes);
     else yield* boxEdits(box, layout[box.type]);
@@ -166,7 +163,7 @@ function* sampleEntriesEdits(contentBytes: number): Edits {
   yield keep(Math.min(contentBytes, STSD_BYTES));
   for (let leftBytes = contentBytes - STSD_BYTES; leftBytes > 0;) {
     const entryAhead = yield look(Math.min(leftBytes, LOOKED_AT_BYTES));
-    if (entryAhead.length === 0) return yield* cutEdits(leftBytes);
+    if (entryAhead.length === 0) return void (yield keep(leftBytes));
     const box = boxIn(entryAhead, leftBytes);
     if (box === undefined) return yield* freeEdits(leftBytes);
     const entry = sampleEntryIn(entryAhead, box, version);
@@ -175,11 +172,6 @@ function* sampleEntriesEdits(contentBytes: number): Edits {
     if (entry !== undefined) yield* contentEdits(box.contentBytes - fixedBytes, entry.boxes);
     leftBytes -= bytesOf(box);
   }
-}
-
-/** The file ended within a box: what comes after it here would be taken for its content. */
-function* cutEdits(missingBytes: number): Edits {
-  yield keep(missingBytes);
 }
 
 /** A size of 0 says that the box ends with the file: a content of so many bytes is in no file that can be played. */
