@@ -1,4 +1,4 @@
-import { restLimits } from '../../apps/config/rest-limits.js';
+import { restLimits } from '../../apps/http/http-fronts.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';

@@ -5,13 +5,13 @@
  */
 import { expect } from 'chai';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import { DEFAULT_REST_LIMITS } from '../../apps/config/rest-limits.js';
 import type { Route } from '../../apps/http/developer/operation.js';
 import { ROUTES } from '../../apps/http/developer/routes.js';
 import { MAX_BODY_BYTES } from '../../apps/http/host/http-context.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { DEFAULT_REST_LIMITS } from '../harness/http-fronts.js';
 import { type CodeBlock, plain, readPage, tablesOf } from './pages.js';
 
 const page = readPage('docs/api.md');

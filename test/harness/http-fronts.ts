@@ -1,6 +1,11 @@
+import { valuesOf } from '../../apps/config/key.js';
+import { CONFIG_KEYS, KEYS } from '../../apps/config/keys.js';
 import type { HttpHost } from '../../apps/http/host/server.js';
-import { type HttpOptions, provideHttp } from '../../apps/wiring/modules.js';
+import { type HttpOptions, provideHttp, type RestLimits, restLimits } from '../../apps/http/http-fronts.js';
 import type { Parts } from '../../apps/wiring/parts.js';
+
+const DEFAULTS = new Map([...CONFIG_KEYS].map(([path, schema]) => [path, schema['default'] ?? null]));
+export const DEFAULT_REST_LIMITS: RestLimits = restLimits(valuesOf({ rest: KEYS.rest }, DEFAULTS).rest);
 
 export interface HttpFrontsOptions
   extends

@@ -140,8 +140,6 @@ export interface CredentialLimits {
   readonly writesPerMinute: number;
 }
 
-export const DEFAULT_CREDENTIAL_LIMITS: CredentialLimits = { readsPerMinute: 1_200, writesPerMinute: 300 };
-
 /** Shared by the fronts that credentials are for: none of them is a way around the rates of another. */
 export type CredentialRates = Readonly<Partial<Record<'reads' | 'writes', ShownRateLimit>>>;
 

@@ -110,18 +110,6 @@ export interface HttpLimits {
   readonly maxConnectionsPerAddress: number;
 }
 
-export const DEFAULT_HTTP_LIMITS: HttpLimits = {
-  failedAuthenticationsPerMinute: 60,
-  bodyTimeoutMs: 10_000,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 300_000,
-  keepAliveTimeoutMs: 65_000,
-  idleTimeoutMs: 60_000,
-  maxHeaderBytes: 16 * 1024,
-  maxConnections: 10_000,
-  maxConnectionsPerAddress: 1_000,
-};
-
 /** The largest JSON body that is read. */
 export const MAX_BODY_BYTES = 128 * 1024;
 

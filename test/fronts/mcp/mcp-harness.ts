@@ -2,7 +2,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { RestLimits } from '../../../apps/config/rest-limits.js';
+import type { RestLimits } from '../../../apps/http/http-fronts.js';
 import type { HttpFrontsOptions } from '../../harness/http-fronts.js';
 import { type Audience, type Scope, SCOPES } from '../../../core/access/credential.js';
 import { createKey } from '../../../core/access/manage.js';

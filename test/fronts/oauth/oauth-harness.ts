@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ScryptHasher } from '../../../adapters/system/scrypt-hasher.js';
-import type { RestLimits } from '../../../apps/config/rest-limits.js';
+import type { RestLimits } from '../../../apps/http/http-fronts.js';
 import type { HttpFrontsOptions } from '../../harness/http-fronts.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/config/rest-limits.js';
+import type { RestLimits } from '../../../../apps/http/http-fronts.js';
 import type { HttpHost } from '../../../../apps/http/host/server.js';
-import { createHttpFronts, type HttpFrontsOptions } from '../../../harness/http-fronts.js';
+import { createHttpFronts, DEFAULT_REST_LIMITS, type HttpFrontsOptions } from '../../../harness/http-fronts.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';

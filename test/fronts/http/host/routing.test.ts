@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import { SystemIds } from '../../../../adapters/system/system-ids.js';
-import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/http-context.js';
+import { DEFAULT_REST_LIMITS } from '../../../harness/http-fronts.js';
 import { preferredWait, readQuery } from '../../../../apps/http/host/request.js';
 import { sendAnswer, sendStream, type StreamedAnswer } from '../../../../apps/http/host/send.js';
 import { createHttpHost, createRouter, type HttpHost, type HttpRoute } from '../../../../apps/http/host/server.js';
@@ -102,7 +102,7 @@ describe('routing', () => {
         ids: new SystemIds(),
         clock: new SystemClock(),
         logger: pino({ level: 'silent' }),
-        limits: DEFAULT_HTTP_LIMITS,
+        limits: DEFAULT_REST_LIMITS,
       },
       [() => [things], () => [files]],
     );

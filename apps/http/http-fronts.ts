@@ -1,0 +1,117 @@
+import type { Provide } from '../../adapters/provide.js';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
+import { type Audience, AUDIENCES } from '../../core/access/credential.js';
+import type { OutsideProvider } from '../../core/ports/outside.js';
+import type { Config } from '../config/config.js';
+import { HTTP_FRONTS, type Parts } from '../wiring/parts.js';
+import { CONSOLE_PATH, consolePages } from './console/console-front.js';
+import { consoleApi } from './developer/console-api.js';
+import { developerApi } from './developer/developer-api.js';
+import { createCredentialRates, type CredentialLimits } from './host/authenticate.js';
+import type { HttpLimits } from './host/http-context.js';
+import { probes, startPage } from './host/pages.js';
+import { createHttpHost, type HttpHostOptions } from './host/server.js';
+import { mcp } from './mcp/mcp-front.js';
+import { signedObjects } from './objects/signed-objects.js';
+import type { ClientDocumentFetch } from './oauth/authorization-server.js';
+import { resourceMetadataUrl } from './oauth/metadata.js';
+import { oauth } from './oauth/oauth-front.js';
+import { BrowserSessions, SignInRates } from './pages/browser-sessions.js';
+import { pageAssets } from './pages/page.js';
+import { signIn } from './sign-in/sign-in-front.js';
+
+/** The limits in the section `rest`: those of the HTTP host, and the request rates of a credential. */
+export type RestLimits = HttpLimits & CredentialLimits;
+
+/** The limits set by a configuration. */
+export function restLimits({ rateLimits, ...limits }: Config['rest']): RestLimits {
+  const { createsPerMinute: writesPerMinute, ...rates } = rateLimits;
+  return { ...limits, ...rates, writesPerMinute };
+}
+
+export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'> {
+  readonly limits: RestLimits;
+  /** Serves `/objects/…`, for an object store without its own server. */
+  readonly signedObjects?: SignedObjectGate | undefined;
+  /** The MCP server; there is none when absent. */
+  readonly mcp?: { readonly confirmAboveCredits: number } | undefined;
+  /** How people sign in and connect programs; what is absent has its default. */
+  readonly people?: PeopleOptions | undefined;
+}
+
+export interface PeopleOptions {
+  /** Whether people can sign in; true when absent. */
+  readonly hasSignIn?: boolean;
+  /** Whether operators can work in a browser; false when absent. */
+  readonly hasOperatorArea?: boolean;
+  /** Whether people can connect programs, which then have tokens; true when absent. */
+  readonly hasOAuth?: boolean;
+  /** Whether programs may register themselves; true when absent. */
+  readonly hasRegistration?: boolean;
+  readonly outsideProvider?: OutsideProvider | undefined;
+  readonly clientDocuments?: ClientDocumentFetch | undefined;
+}
+
+/** Binds the HTTP server with the fronts that the configuration turns on. Nothing listens before `listen`. */
+export function provideHttp(
+  provide: Provide<Parts>,
+  isBound: (name: keyof Parts) => boolean,
+  { signedObjects: gate, mcp: mcpOptions, people = {}, ...host }: HttpOptions,
+): void {
+  const { hasSignIn = true, hasOAuth = true } = people;
+  const { bodyTimeoutMs } = host.limits;
+  const metadataOf = (publicUrl: () => string, audience: Audience) =>
+    hasSignIn && hasOAuth ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), audience) } : {};
+  const api = ['context', 'authenticator', 'rates', 'publicUrl', 'requireStores', 'logger'] as const;
+  provide('rates', [], () => createCredentialRates(host.limits));
+  provide('developerApi', api, (parts) =>
+    developerApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
+  );
+  if (mcpOptions !== undefined)
+    provide('mcp', api, (parts) =>
+      mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),
+    );
+  provide('startPage', [], () => startPage(hasSignIn ? CONSOLE_PATH : '/docs'));
+  if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasMcp: mcpOptions !== undefined });
+  if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
+  provide('probes', ['readiness'], ({ readiness }) => probes(readiness));
+  const fronts = HTTP_FRONTS.filter(isBound);
+  provide('http', ['context', 'logger', ...fronts], ({ context: { ids, clock }, logger, ...bound }) => {
+    const made: Partial<Pick<Parts, (typeof fronts)[number]>> = bound;
+    return createHttpHost(
+      { ids, clock, logger, ...host },
+      fronts.flatMap((name) => made[name] ?? []),
+    );
+  });
+}
+
+/** The fronts for people in browsers, and for the programs that they connect. */
+function providePeople(
+  provide: Provide<Parts>,
+  {
+    hasMcp,
+    bodyTimeoutMs,
+    hasOAuth = true,
+    hasOperatorArea = false,
+    hasRegistration = true,
+    outsideProvider,
+    clientDocuments: fetchClientDocument,
+  }: PeopleOptions & { readonly hasMcp: boolean; readonly bodyTimeoutMs: number },
+): void {
+  const audiences: readonly Audience[] = hasMcp ? AUDIENCES : ['rest'];
+  const page = ['context', 'publicUrl', 'sessions'] as const;
+  provide('sessions', ['context', 'publicUrl'], ({ context, publicUrl }) => new BrowserSessions(context, publicUrl));
+  provide('signInRates', [], () => new SignInRates());
+  provide('pageAssets', [], () => pageAssets());
+  provide('signIn', [...page, 'signInRates'], ({ signInRates: rates, ...parts }) =>
+    signIn({ ...parts, rates, bodyTimeoutMs, outsideProvider }),
+  );
+  provide('consoleApi', [...page, 'rates'], (parts) => consoleApi({ ...parts, bodyTimeoutMs }));
+  provide('consolePages', [...page, 'signInRates'], (parts) =>
+    consolePages({ ...parts, bodyTimeoutMs, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }),
+  );
+  if (hasOAuth)
+    provide('oauth', [...page, 'logger'], (parts) =>
+      oauth({ ...parts, bodyTimeoutMs, audiences, hasRegistration, fetchClientDocument }),
+    );
+}
