@@ -51,8 +51,8 @@ export class VideoProber {
 class VideoThread {
   readonly #worker: Worker;
   #failure: unknown;
-  /** From then on, what ends the thread is the video that it probes. */
-  #isReady = false;
+  /** How long it was busy until it was ready, in milliseconds. From then on, what ends the thread is the video that it probes. */
+  #startMs: number | undefined;
   #settle:
     | { readonly resolve: (answer: MediaFacts | Invalid) => void; readonly reject: (error: unknown) => void }
     | undefined;
@@ -62,13 +62,13 @@ class VideoThread {
     this.#worker = new Worker(module, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMib } });
     this.#worker.unref();
     this.#worker.on('message', (message: VideoMessage) => {
-      if (message === 'ready') this.#isReady = true;
+      if (message === 'ready') this.#startMs = this.#busyMs();
       else this.#settle?.resolve(message);
     });
     this.#worker.on('error', (error) => (this.#failure = error));
     this.#worker.once('exit', () => {
       ended();
-      if (this.#isReady) this.#settle?.resolve(UNREADABLE_VIDEO);
+      if (this.#startMs !== undefined) this.#settle?.resolve(UNREADABLE_VIDEO);
       else this.#settle?.reject(new Error('The thread that probes videos cannot start.', { cause: this.#failure }));
     });
   }
@@ -77,9 +77,10 @@ class VideoThread {
   async run(job: VideoJob, maxBusyMs: number): Promise<MediaFacts | Invalid> {
     let [busyMs, seenMs] = [0, this.#busyMs()];
     const looks = setInterval(() => {
+      if (this.#startMs === undefined) return;
       const nowMs = this.#busyMs();
-      // A process that was stopped was not busy.
-      busyMs += Math.min(nowMs - seenMs, 2 * LOOK_EVERY_MS);
+      // A process that was stopped was not busy, and no video makes the start of its thread longer.
+      busyMs += Math.min(nowMs - Math.max(seenMs, this.#startMs), 2 * LOOK_EVERY_MS);
       seenMs = nowMs;
       if (busyMs > maxBusyMs) void this.#worker.terminate();
     }, LOOK_EVERY_MS);
