@@ -1,29 +1,21 @@
 import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
 import type { Toxic } from '../harness/toxiproxy.js';
-import {
-  RECEIVER_LINK_FAULTS,
-  RECEIVER_NAMES,
-  RECEIVER_TROUBLES,
-  type ReceiverFaultKind,
-  type ReceiverName,
-  type ReceiverTrouble,
-  STREAM_FAULTS,
-} from '../receivers/receivers.js';
-import { type Action, type Fault, poisonOf, REST, type RestName, type Round } from './schedule.js';
-
-type Drawn = { readonly action: Action; readonly forMs: number };
+import { RECEIVER_NAMES, type ReceiverName, type ReceiverTrouble } from '../receivers/receivers.js';
+import { dealer, type Drawn, type Kinds, poisonOf, REST, type RestName, type Round } from './schedule.js';
 
 /** On every second connection, so that what was sent first does not arrive first. */
 const HALF = 0.5;
 
-/** Faults between the workers and receivers, at receivers, and between clients and their event streams. */
-const KINDS: Readonly<Record<ReceiverFaultKind, (draw: Draw) => Drawn>> = {
+/** Faults of links between workers and the receivers of webhooks. */
+export const RECEIVER_LINK_FAULTS: Kinds = {
   "a receiver's link slowed": (draw) =>
     links(draw, { type: 'latency', attributes: { latency: between(draw, 500, 2_000), jitter: 200 } }, HALF),
   "a receiver's link cut": (draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }),
   "a receiver's link black-holed": (draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }),
   "a receiver's link that ends early": (draw) =>
     links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 200, 2_000) } }),
+};
+export const RECEIVER_TROUBLES: Kinds = {
   'a receiver hangs': (draw) => trouble(draw, 'hang'),
   'a receiver resets': (draw) => trouble(draw, 'reset'),
   'a receiver fails': (draw) => trouble(draw, 'fail'),
@@ -31,27 +23,20 @@ const KINDS: Readonly<Record<ReceiverFaultKind, (draw: Draw) => Drawn>> = {
   'a receiver is slow': (draw) => trouble(draw, 'slow'),
   'a receiver is busy': (draw) => trouble(draw, 'busy'),
   'a receiver answers without end': (draw) => trouble(draw, 'endless'),
+};
+/** Faults between clients and their event streams. */
+export const STREAM_FAULTS: Kinds = {
   'a stream slowed': (draw) =>
     streams(draw, { type: 'latency', attributes: { latency: between(draw, 100, 1_500), jitter: 50 } }),
   'a stream cut': (draw) => streams(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }),
   'a stream black-holed': (draw) => streams(draw, { type: 'timeout', attributes: { timeout: 0 } }),
 };
 
-const DECKS = [RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS] as const;
-
-/**
- * The same rounds with three of these in addition to their own faults: of a link to receivers, at receivers, and of
- * streams.
- */
+/** The same rounds with one fault of each of these tables in addition to their own. */
 export function withReceiverFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x72_65_63_76);
-  const dealt: ReceiverFaultKind[][] = DECKS.map(() => []);
-  const deal = (deck: number): Fault => {
-    if (dealt[deck]?.length === 0) dealt[deck] = shuffled<ReceiverFaultKind>(draw, DECKS[deck] ?? []);
-    const kind = dealt[deck]?.pop() as ReceiverFaultKind;
-    return { kind, ...KINDS[kind](draw), afterMs: between(draw, 300, 2_000) };
-  };
-  return rounds.map((round) => ({ ...round, faults: [...round.faults, ...DECKS.map((_, deck) => deal(deck))] }));
+  const dealers = [RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS].map((kinds) => dealer(draw, kinds));
+  return rounds.map((round) => ({ ...round, faults: [...round.faults, ...dealers.map((deal) => deal())] }));
 }
 
 function links(draw: Draw, toxic: Toxic, toxicity = oneOf<number>(draw, [1, HALF])): Drawn {

@@ -1,9 +1,9 @@
 import { between, type Draw, drawsFrom, oneOf, shuffled } from '../draws.js';
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
 import type { Trouble } from '../harness/troubled-s3.js';
-import type { ReceiverFaultKind, ReceiverName, ReceiverTrouble } from '../receivers/receivers.js';
+import type { ReceiverName, ReceiverTrouble } from '../receivers/receivers.js';
 import type { VendorName } from '../vendors/vendor-models.js';
-import type { VendorFaultKind, VendorTrouble } from '../vendors/vendor-trouble.js';
+import type { VendorTrouble } from '../vendors/vendor-trouble.js';
 
 export const REST = ['rest-1', 'rest-2'] as const;
 export const WORKERS = ['worker-1', 'worker-2', 'worker-3'] as const;
@@ -36,7 +36,8 @@ export type Action =
   | (Poison & { readonly to: 'streams'; readonly targets: readonly RestName[] });
 
 export interface Fault {
-  readonly kind: FaultKind;
+  /** A name in one of the tables of kinds. */
+  readonly kind: string;
   readonly action: Action;
   /** Milliseconds from the beginning of the round; it is undone after `forMs`. */
   readonly afterMs: number;
@@ -51,60 +52,70 @@ export interface Round {
   readonly revokeAfterMs: number;
 }
 
-type Drawn = { readonly action: Action; readonly forMs: number };
+/** A fault without its name and its beginning. */
+export type Drawn = Pick<Fault, 'action' | 'forMs'>;
+/** Kinds of fault by name. */
+export type Kinds = Readonly<Record<string, (draw: Draw) => Drawn>>;
 
 /** Longer than a worker's lease and a claim's, so that another process takes over from one that is still alive. */
 const PAST_THE_LEASES_MS = 6_000;
 /** In the middle of a round's load. */
 const REPLACED_AFTER_MS = 1_500;
 
-const KINDS = {
-  'a REST process killed': (draw: Draw) => processes('SIGKILL', [oneOf(draw, REST)], between(draw, 0, 2_000)),
-  'a worker killed': (draw: Draw) => processes('SIGKILL', [oneOf(draw, WORKERS)], between(draw, 0, 4_000)),
-  'several processes killed': (draw: Draw) => processes('SIGKILL', several(draw), between(draw, 0, 2_000)),
-  'a REST process stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, REST)], between(draw, 0, 2_000)),
-  'a worker stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, WORKERS)], between(draw, 0, 2_000)),
-  'a REST process frozen': (draw: Draw) => processes('freeze', [oneOf(draw, REST)], PAST_THE_LEASES_MS + draw(1_000)),
-  'a worker frozen': (draw: Draw) =>
-    processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
-  'MongoDB killed': (draw: Draw) => store('SIGKILL', 'mongo', between(draw, 0, 3_000)),
-  'MongoDB frozen': (draw: Draw) => store('freeze', 'mongo', between(draw, 500, 4_000)),
-  'S3 killed': (draw: Draw) => store('SIGKILL', 's3', between(draw, 0, 3_000)),
-  'a link slowed': (draw: Draw) =>
+const KINDS: Kinds = {
+  'a REST process killed': (draw) => processes('SIGKILL', [oneOf(draw, REST)], between(draw, 0, 2_000)),
+  'a worker killed': (draw) => processes('SIGKILL', [oneOf(draw, WORKERS)], between(draw, 0, 4_000)),
+  'several processes killed': (draw) => processes('SIGKILL', several(draw), between(draw, 0, 2_000)),
+  'a REST process stopped': (draw) => processes('SIGTERM', [oneOf(draw, REST)], between(draw, 0, 2_000)),
+  'a worker stopped': (draw) => processes('SIGTERM', [oneOf(draw, WORKERS)], between(draw, 0, 2_000)),
+  'a REST process frozen': (draw) => processes('freeze', [oneOf(draw, REST)], PAST_THE_LEASES_MS + draw(1_000)),
+  'a worker frozen': (draw) => processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
+  'MongoDB killed': (draw) => store('SIGKILL', 'mongo', between(draw, 0, 3_000)),
+  'MongoDB frozen': (draw) => store('freeze', 'mongo', between(draw, 500, 4_000)),
+  'S3 killed': (draw) => store('SIGKILL', 's3', between(draw, 0, 3_000)),
+  'a link slowed': (draw) =>
     links(draw, { type: 'latency', attributes: { latency: between(draw, 50, 800), jitter: 50 } }, 4_000),
-  'a link narrowed': (draw: Draw) =>
-    links(draw, { type: 'bandwidth', attributes: { rate: between(draw, 1, 20) } }, 4_000),
-  'a link cut': (draw: Draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }, 3_000),
-  'a link black-holed': (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }, 5_000),
-  'a link that ends early': (draw: Draw) =>
+  'a link narrowed': (draw) => links(draw, { type: 'bandwidth', attributes: { rate: between(draw, 1, 20) } }, 4_000),
+  'a link cut': (draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }, 3_000),
+  'a link black-holed': (draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }, 5_000),
+  'a link that ends early': (draw) =>
     links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
-  'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down', usersOfS3(draw)),
-  'S3 fails': (draw: Draw) => trouble(draw, 'internal-error', usersOfS3(draw)),
+  'S3 asks to slow down': (draw) => trouble(draw, 'slow-down', usersOfS3(draw)),
+  'S3 fails': (draw) => trouble(draw, 'internal-error', usersOfS3(draw)),
   // REST processes do not send bodies to the store: clients do, at its own address.
-  'S3 takes half': (draw: Draw) => trouble(draw, 'half-requests', oneOrAll(draw, WORKERS)),
+  'S3 takes half': (draw) => trouble(draw, 'half-requests', oneOrAll(draw, WORKERS)),
   // Reads are rare, so the fault affects all processes.
-  'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers', PROCESSES),
-} as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
+  'S3 gives half': (draw) => trouble(draw, 'half-answers', PROCESSES),
+};
 
-type StoreFaultKind = keyof typeof KINDS;
-export type FaultKind = StoreFaultKind | VendorFaultKind | ReceiverFaultKind;
 /** Fault kinds of processes and stores. */
-export const FAULT_KINDS = Object.keys(KINDS) as StoreFaultKind[];
+export const FAULT_KINDS = Object.keys(KINDS);
+
+/** Gives this fault its name and its beginning. */
+export function begun(draw: Draw, kind: string, drawn: Drawn): Fault {
+  return { kind, ...drawn, afterMs: between(draw, 300, 2_000) };
+}
 
 /**
- * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of
- * enough rounds has each of them: a fault that happens not to be drawn proves nothing.
+ * Deals kinds like cards, so that a run of enough rounds has each of them: a fault that happens not to be drawn proves
+ * nothing.
  */
+export function dealer(draw: Draw, kinds: Kinds): () => Fault {
+  let deck: [string, Kinds[string]][] = [];
+  return () => {
+    if (deck.length === 0) deck = shuffled(draw, Object.entries(kinds));
+    const [kind, drawn] = deck.pop() as (typeof deck)[number];
+    return begun(draw, kind, drawn(draw));
+  };
+}
+
+/** The rounds of one seed, each with one to three faults that overlap, all of different kinds. */
 export function drawRounds(seed: number, count: number): Round[] {
   const draw = drawsFrom(seed);
-  let deck: StoreFaultKind[] = [];
-  const deal = () => {
-    if (deck.length === 0) deck = shuffled(draw, FAULT_KINDS);
-    return deck.pop() as StoreFaultKind;
-  };
+  const deal = dealer(draw, KINDS);
   return Array.from({ length: count }, (_, index) => {
-    const kinds = new Set(Array.from({ length: between(draw, 1, 3) }, deal));
-    const faults = [...kinds].map((kind) => ({ kind, ...KINDS[kind](draw), afterMs: between(draw, 300, 2_000) }));
+    const dealt = Array.from({ length: between(draw, 1, 3) }, deal);
+    const faults = [...new Map(dealt.map((fault) => [fault.kind, fault])).values()];
     return {
       number: index + 1,
       faults,

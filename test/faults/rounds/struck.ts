@@ -1,11 +1,10 @@
 import type { Generation } from '../../../core/generation/generation.js';
-import { RECEIVER_TROUBLES } from '../receivers/receivers.js';
-import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-trouble.js';
-import { type Action, FAULT_KINDS, type FaultKind } from './schedule.js';
+import { RECEIVER_TROUBLES } from './receiver-faults.js';
+import { type Action, type Fault, FAULT_KINDS } from './schedule.js';
+import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from './vendor-faults.js';
 
 /** The final effect of a fault: processes and stores that were struck, requests in trouble or sent into a bad link. */
-export interface Struck {
-  readonly kind: FaultKind;
+export interface Struck extends Pick<Fault, 'kind'> {
   readonly action: Action['to'];
   readonly hits: number;
 }
@@ -35,6 +34,14 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
   'streams': (hits) => `${hits} pieces sent`,
 };
 
+/** Actions that may hit nothing as long as one of them in the run hits something. */
+const BY_CHANCE: Partial<Record<Struck['action'], string>> = {
+  'links': 'a link',
+  's3': 'S3',
+  'vendor-links': "a vendor's link",
+  'receiver-links': "a receiver's link",
+  'streams': 'a stream',
+};
 const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
 
 /**
@@ -43,21 +50,17 @@ const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
  * fail only if all of them together hit nothing. Vendors get calls of each kind while it fails.
  */
 export function whatHitNothing(struck: readonly Struck[]): string[] {
-  const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
+  const missed = (are: (one: Struck) => boolean) => struck.every((one) => !are(one) || one.hits === 0);
   const certain = FAULT_KINDS.filter((kind) =>
     struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)),
   );
+  const atVendors = [...Object.keys(VENDOR_CALL_TROUBLES), ...VENDOR_LOSSES, VENDOR_SILENCE];
+  const each = [...certain, ...atVendors, ...Object.keys(RECEIVER_TROUBLES)];
   return [
-    ...certain.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
-    ...[...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE].filter(
-      (kind) => hitsOf((one) => one.kind === kind) === 0,
+    ...each.filter((kind) => missed((one) => one.kind === kind)),
+    ...Object.entries(BY_CHANCE).flatMap(([to, what]) =>
+      missed(({ action }) => action === to) ? [`any trouble of ${what}`] : [],
     ),
-    ...RECEIVER_TROUBLES.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
-    ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),
-    ...(hitsOf(({ action }) => action === 's3') === 0 ? ['any trouble of S3'] : []),
-    ...(hitsOf(({ action }) => action === 'vendor-links') === 0 ? ["any trouble of a vendor's link"] : []),
-    ...(hitsOf(({ action }) => action === 'receiver-links') === 0 ? ["any trouble of a receiver's link"] : []),
-    ...(hitsOf(({ action }) => action === 'streams') === 0 ? ['any trouble of a stream'] : []),
   ];
 }
 

@@ -10,17 +10,18 @@ import {
   type VendorModel,
   type VendorName,
 } from '../vendors/vendor-models.js';
+import type { VendorTrouble } from '../vendors/vendor-trouble.js';
 import {
-  VENDOR_CALL_TROUBLES,
-  VENDOR_LINK_FAULTS,
-  VENDOR_SILENCE,
-  type VendorFaultKind,
-  type VendorTrouble,
-} from '../vendors/vendor-trouble.js';
-import { type Action, type Fault, poisonOf, type Round, WORKERS } from './schedule.js';
-
-type Drawn = { readonly action: Action; readonly forMs: number };
-type Dealt = (typeof VENDOR_LINK_FAULTS)[number] | (typeof VENDOR_CALL_TROUBLES)[number];
+  type Action,
+  begun,
+  dealer,
+  type Drawn,
+  type Fault,
+  type Kinds,
+  poisonOf,
+  type Round,
+  WORKERS,
+} from './schedule.js';
 
 const JITTER_MS = 50;
 /** Vendors that are the only one of their models. */
@@ -32,23 +33,28 @@ const WITH_TASKS = ['predictions', 'studio', 'west', 'east'] as const;
  */
 const SHORTEST_SILENCE_MS = 2_000;
 
-/** Faults between the workers and vendors, and at vendors. A link delays by less than a vendor's settle time. */
-const KINDS: Readonly<Record<Dealt, (draw: Draw) => Drawn>> = {
-  "a vendor's link slowed": (draw: Draw) =>
+/** Faults of links to vendors. A link delays by less than a vendor's settle time. */
+export const VENDOR_LINK_FAULTS: Kinds = {
+  "a vendor's link slowed": (draw) =>
     links(draw, {
       type: 'latency',
       attributes: { latency: between(draw, 100, LONGEST_DELAY_MS - JITTER_MS), jitter: JITTER_MS },
     }),
-  "a vendor's link cut": (draw: Draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }),
-  "a vendor's link black-holed": (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }),
-  "a vendor's link that ends early": (draw: Draw) =>
+  "a vendor's link cut": (draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }),
+  "a vendor's link black-holed": (draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }),
+  "a vendor's link that ends early": (draw) =>
     links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 200, 2_000) } }),
-  'a vendor is full': (draw: Draw) => trouble(draw, 'full', someOf(draw, VENDOR_NAMES)),
-  'a vendor fails polls': (draw: Draw) => trouble(draw, 'polls-fail', someOf(draw, WITH_TASKS)),
-  'a vendor fails outputs': (draw: Draw) => trouble(draw, 'outputs-fail', someOf(draw, WITH_TASKS)),
-  'a vendor fails cancels': (draw: Draw) => trouble(draw, 'cancels-fail', someOf(draw, WITH_TASKS)),
-  'a vendor fails uploads': (draw: Draw) => trouble(draw, 'uploads-fail', ['studio']),
 };
+export const VENDOR_CALL_TROUBLES: Kinds = {
+  'a vendor is full': (draw) => trouble(draw, 'full', someOf(draw, VENDOR_NAMES)),
+  'a vendor fails polls': (draw) => trouble(draw, 'polls-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails outputs': (draw) => trouble(draw, 'outputs-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails cancels': (draw) => trouble(draw, 'cancels-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails uploads': (draw) => trouble(draw, 'uploads-fail', ['studio']),
+};
+/** Faults that leave it unknown whether a submission was accepted. */
+export const VENDOR_LOSSES = ['a vendor loses requests', 'a vendor loses answers'] as const;
+export const VENDOR_SILENCE = 'a vendor is silent';
 
 /**
  * The same rounds with these in addition to their own faults: one of a link to vendors and one of calls at vendors,
@@ -57,25 +63,11 @@ const KINDS: Readonly<Record<Dealt, (draw: Draw) => Drawn>> = {
  */
 export function withVendorFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x76_65_6e_64);
-  const dealt: Record<Place, Dealt[]> = { link: [], vendor: [] };
-  const deal = (place: Place): Fault => {
-    if (dealt[place].length === 0) dealt[place] = shuffled(draw, DECKS[place]);
-    const kind = dealt[place].pop() as Dealt;
-    return begun(draw, kind, KINDS[kind](draw));
-  };
+  const [dealLink, dealTrouble] = [dealer(draw, VENDOR_LINK_FAULTS), dealer(draw, VENDOR_CALL_TROUBLES)];
   return rounds.map((round) => {
     const other = round.number % 2 === 0 ? killed(draw) : silence(draw);
-    const added = [deal('link'), deal('vendor'), ...losses(draw), other];
-    return { ...round, faults: [...round.faults, ...added] };
+    return { ...round, faults: [...round.faults, dealLink(), dealTrouble(), ...losses(draw), other] };
   });
-}
-
-type Place = 'link' | 'vendor';
-
-const DECKS: Readonly<Record<Place, readonly Dealt[]>> = { link: VENDOR_LINK_FAULTS, vendor: VENDOR_CALL_TROUBLES };
-
-function begun(draw: Draw, kind: VendorFaultKind, drawn: Drawn): Fault {
-  return { kind, ...drawn, afterMs: between(draw, 300, 2_000) };
 }
 
 /**
@@ -89,8 +81,8 @@ function losses(draw: Draw): Fault[] {
   const losing = (what: VendorTrouble, ofRoute: VendorName | undefined, others: readonly VendorName[]) =>
     trouble(draw, what, ofRoute === undefined ? others : [ofRoute, ...others]);
   return [
-    begun(draw, 'a vendor loses requests', losing('requests-lost', one, requests)),
-    begun(draw, 'a vendor loses answers', losing('answers-lost', other, answers)),
+    begun(draw, VENDOR_LOSSES[0], losing('requests-lost', one, requests)),
+    begun(draw, VENDOR_LOSSES[1], losing('answers-lost', other, answers)),
   ];
 }
 
