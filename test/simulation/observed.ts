@@ -2,8 +2,6 @@ import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { Beat, GenerationEvent } from '../../core/generation/events.js';
 import type { JsonObject } from '../../core/json.js';
-import type { WebhookMessage } from '../../core/ports/outside.js';
-import type { Submission } from '../../core/ports/provider.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { UsageBy } from '../../core/usage/read-usage.js';
@@ -112,42 +110,6 @@ export interface Heard {
   /** The number of the follower's connection. */
   readonly stream: number;
   readonly event: GenerationEvent | Beat;
-}
-
-/** Observes a run. Every method throws a `Violation` when something is wrong. */
-export interface Observer {
-  /** How often each step of a generation was seen, as `running cancel running`. */
-  readonly transitions: ReadonlyMap<string, number>;
-  /** Called right after a call did its work, before its answer leaves. */
-  effect(effect: Effect): Promise<void>;
-  /** Called before a provider call, before any of it arrives. */
-  calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void;
-  /** The provider has a task from now on, which may have been on its way for a while. */
-  /** `isUsable`: whether a part at least of what it will deliver, if it does, can be used. */
-  taken(submission: Submission, reference: string, isUsable: boolean): void;
-  /** The object store lost or damaged this object by itself. */
-  spoiled(objectKey: string): void;
-  /** A receiver of a client has got a message, and accepts it or not. */
-  told(message: WebhookMessage, told: Told): void;
-  /** A follower has got an event of its App. */
-  heard(heard: Heard): void;
-  /** A follower has left for good. */
-  left(follower: string): void;
-  /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
-  sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void>;
-  asked(asked: Asked): void;
-  /** The request reached a process, which starts to work on it now. */
-  arrived(asked: Asked, at: number): void;
-  /** A process has decided; the answer may still be lost in transit. */
-  served(asked: Asked, answer: Answer, at: number): Promise<void>;
-  /** The answer that the client received, and when. */
-  answered(asked: Asked, answer: Answer, at: number): void;
-  /** A line core logged. */
-  logged(process: string, event: string, about: Readonly<Record<string, unknown>>): void;
-  /** Faults have stopped: from `at` on nothing fails. */
-  quiet(at: number): void;
-  /** Everything that can end has had the time to end. */
-  atRest(at: number): Promise<void>;
 }
 
 /** A violated invariant. `invariant` is its number in the list of `docs/correctness.md`. */

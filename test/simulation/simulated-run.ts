@@ -12,7 +12,7 @@ import { Chance, Scheduler, Timeline } from './harness/scheduler.js';
 import { Service } from './harness/service.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_MODELS, SIMULATED_SETTINGS } from './harness/settings.js';
 import type { Role, SimulatedProcess } from './harness/simulated-process.js';
-import { type Observer, Violation } from './observed.js';
+import { Violation } from './observed.js';
 import { AfterFaults } from './workload/after-faults.js';
 import { type Clients, createClients, passHours } from './workload/clients.js';
 import { Readers } from './workload/operator.js';
@@ -52,7 +52,7 @@ export class SimulatedRun implements RunContext {
   readonly timeline: Timeline;
   readonly scheduler: Scheduler;
   readonly chance: Chance;
-  readonly observer: Observer;
+  readonly observer: SimulationChecker;
   /** The run is set up without faults. */
   profile: FaultProfile = NO_FAULTS;
   private readonly drawnProfile: FaultProfile;

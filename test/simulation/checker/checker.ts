@@ -1,15 +1,6 @@
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Submission } from '../../../core/ports/provider.js';
-import {
-  type Answer,
-  type Asked,
-  type Effect,
-  type Heard,
-  type Observer,
-  type Premises,
-  type Told,
-  violation,
-} from '../observed.js';
+import { type Answer, type Asked, type Effect, type Heard, type Premises, type Told, violation } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Books } from './books.js';
 import { CallTable, type Part } from './calls.js';
@@ -45,9 +36,10 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
  * Checks that fault runs can make as well are rules of `test/history`, which receive the observations here in the exact
  * order of events. All other checks need calls on ports, which only a simulation sees.
  *
- * The checker relies on effects being shown one at a time, each before the next takes place.
+ * The checker relies on effects being shown one at a time, each before the next takes place. Every method throws a
+ * `Violation` when something is wrong.
  */
-export class SimulationChecker implements Observer {
+export class SimulationChecker {
   private readonly order = new EventOrder();
   private readonly clocks = new ProcessClocks();
   private readonly calls = new CallTable();
@@ -130,6 +122,7 @@ export class SimulationChecker implements Observer {
     return this.generations.transitions;
   }
 
+  /** Called right after a call did its work, before its answer leaves. */
   async effect(effect: Effect): Promise<void> {
     this.order.tick();
     this.clocks.note(effect);
@@ -137,34 +130,44 @@ export class SimulationChecker implements Observer {
     await this.calls.pass(effect);
   }
 
+  /** Called before a provider call, before any of it arrives. */
   calling(call: Omit<Effect, 'result'>): void {
     this.order.tick();
     this.clocks.note(call);
     for (const part of this.parts) part.calling?.(call);
   }
 
+  /**
+   * The provider has a task from now on, which may have been on its way for a while. `isUsable`: whether a part at least of
+   * what it will deliver, if it does, can be used.
+   */
   taken(submission: Submission, reference: string, isUsable: boolean): void {
     for (const part of this.parts) part.taken?.(submission, reference, isUsable);
   }
 
+  /** A receiver of a client has got a message, and accepts it or not. */
   told(message: WebhookMessage, told: Told): void {
     this.order.tick();
     this.webhooks.told(message, told);
   }
 
+  /** A follower has got an event of its App. */
   heard(heard: Heard): void {
     this.order.tick();
     this.eventStreams.heard(heard);
   }
 
+  /** A follower has left for good. */
   left(follower: string): void {
     this.eventStreams.left(follower);
   }
 
+  /** The object store lost or damaged this object by itself. */
   spoiled(objectKey: string): void {
     this.objects.spoiled(objectKey);
   }
 
+  /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
   async sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void> {
     this.uploads.sent(uploadId, bytes, status);
     await this.objects.requireAllOf(`upload ${uploadId}`);
@@ -175,22 +178,26 @@ export class SimulationChecker implements Observer {
     for (const part of this.parts) part.asked?.(asked);
   }
 
+  /** The request reached a process, which starts to work on it now. */
   arrived(asked: Asked, at: number): void {
     this.order.tick();
     for (const part of this.parts) part.arrived?.(asked, at);
   }
 
+  /** A process has decided; the answer may still be lost in transit. */
   async served(asked: Asked, answer: Answer, at: number): Promise<void> {
     this.order.tick();
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
     for (const part of this.parts) await part.served?.(asked, answer, at);
   }
 
+  /** The answer that the client received, and when. */
   answered(asked: Asked, answer: Answer, at: number): void {
     this.order.tick();
     for (const part of this.parts) part.answered?.(asked, answer, at);
   }
 
+  /** A line core logged. */
   logged(process: string, event: string, about: Readonly<Record<string, unknown>>): void {
     this.secrets.requireNone(about, () => `"${event}", logged by ${process},`);
     const { error } = about;
@@ -199,11 +206,13 @@ export class SimulationChecker implements Observer {
     if (isBug) throw violation`12: ${process} logged "${event}": ${error.stack ?? error.message}`;
   }
 
+  /** Faults have stopped: from `at` on nothing fails. */
   quiet(at: number): void {
     this.order.tick();
     for (const part of this.parts) part.quiet?.(at);
   }
 
+  /** Everything that can end has had the time to end. */
   async atRest(at: number): Promise<void> {
     this.order.tick();
     for (const part of this.parts) await part.atRest?.(at);

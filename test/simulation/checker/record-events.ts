@@ -3,7 +3,7 @@ import { ENDED_RANK, rankOf } from '../../history/task.js';
 import { changedMembers } from '../../history/values.js';
 
 /** From status, event and status: every documented transition of a generation. */
-const ALLOWED = new Set([
+export const ALLOWED: ReadonlySet<string> = new Set([
   'queued start running',
   'queued cancel cancelled',
   'queued give-up failed',

@@ -1,34 +1,17 @@
 import { RUN_ROWS } from '../../../core/generation/run/next-step.js';
+import { ALLOWED } from '../checker/record-events.js';
 import { CALL_FAULTS, FAULTED_CALLS } from '../faults/fault-profile.js';
 import type { Result } from '../play-seeds.js';
 import { type Branch, branchesOf, type Tally } from './branches.js';
 import { unexpected, UNREACHED_ROWS } from './unreached.js';
 
-/** Every transition in the documentation of the state machine. */
-const STEPS = [
-  ...['start running', 'cancel cancelled', 'give-up failed', 'postpone queued'].map((step) => `queued ${step}`),
-  ...[
-    'take-over',
-    'renew',
-    're-lease',
-    'begin-attempt',
-    'accepted',
-    'attempt-failed',
-    'yield',
-    'allow-last-poll',
-    'cancel',
-    'postpone',
-  ].map((event) => `running ${event} running`),
-  'running succeed succeeded',
-  'running fail failed',
-  'running expire failed',
-  'running stop cancelled',
-  ...['succeeded', 'failed', 'cancelled'].flatMap((status) =>
-    ['settle', 'postpone', 'outputs-removed', 'late-report', 'delete'].map((event) => `${status} ${event} ${status}`),
-  ),
-  // No simulated model succeeds without a charge.
-  ...['failed', 'cancelled'].map((status) => `${status} content-removed ${status}`),
+/** Transitions that a run need not take. No simulated model succeeds without a charge. */
+const UNCOUNTED = [
+  'running submit-again running',
+  'running submission-ended running',
+  'succeeded content-removed succeeded',
 ];
+const STEPS = [...ALLOWED].filter((step) => !UNCOUNTED.includes(step));
 
 const print = (line = '') => process.stdout.write(`${line}\n`);
 

@@ -1,6 +1,6 @@
 import type { Tally } from '../coverage/branches.js';
 import type { FaultProfile } from '../faults/fault-profile.js';
-import type { Observer } from '../observed.js';
+import type { SimulationChecker } from '../checker/checker.js';
 import type { Chance, Scheduler, Timeline } from './scheduler.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
@@ -11,7 +11,7 @@ export interface RunContext {
   readonly chance: Chance;
   /** Changes once: when the faults stop. */
   readonly profile: FaultProfile;
-  readonly observer: Observer;
+  readonly observer: SimulationChecker;
   readonly tally: Tally;
   readonly timeline: Timeline;
   kill(process: SimulatedProcess): void;
