@@ -24,7 +24,7 @@ import { KEY_OPERATIONS } from './keys-and-apps.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
 import { SESSION_OPERATIONS } from './sessions-and-connections.js';
 import { SIGN_IN_OPERATIONS } from './sign-in-ways.js';
-import { guarded } from './operator/guarded.js';
+import { guarded } from './operator/operator-operation.js';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 
 /** The path of the account page. */

@@ -301,11 +301,13 @@ type ValueOf<F> = F extends { readonly type: 'string' }
   ? string
   : F extends { readonly type: 'integer' }
     ? number
-    : F extends { readonly type: 'array'; readonly items: infer I }
-      ? readonly ValueOf<I>[]
-      : F extends TypedSchema<infer T>
-        ? T
-        : Json;
+    : F extends { readonly type: 'boolean' }
+      ? boolean
+      : F extends { readonly type: 'array'; readonly items: infer I }
+        ? readonly ValueOf<I>[]
+        : F extends TypedSchema<infer T>
+          ? T
+          : Json;
 
 /** The schema of an object with these fields and no other, all of them required unless `required` names fewer. */
 export function bodySchema<const P extends JsonObject, R extends keyof P = keyof P>(

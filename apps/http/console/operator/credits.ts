@@ -4,13 +4,13 @@ import type { Context } from '../../../../core/context.js';
 import { listEntries } from '../../../../core/credits/operate.js';
 import { type Verification, verifyCredits, type VerifyProgress } from '../../../../core/credits/verify.js';
 import { ServiceError } from '../../../../core/errors.js';
-import type { JsonObject } from '../../../../core/json.js';
 import { requireOperator } from '../../../../core/people/operators.js';
 import { cursorOf, tokenOf } from '../../../page-token.js';
 import { asServiceError } from '../../../service-errors.js';
+import { bodySchema } from '../../host/request.js';
+import type { StreamedAnswer } from '../../host/send.js';
 import { Disconnect, ServedWait } from '../../host/wait.js';
-import type { ConsoleParts } from '../console-operation.js';
-import { idIn, type OperatorCall, type OperatorOperation } from './operator-operation.js';
+import { change, changeWith, type OperatorCall, type OperatorOperation, read } from './operator-operation.js';
 
 const PREFIX = 'operator';
 const OURS = /^operator:([0-9a-f-]{36}):[0-9a-f-]{36}$/;
@@ -28,80 +28,54 @@ function operatorOf(operationId: string | undefined): string | undefined {
   return OURS.exec(operationId ?? '')?.[1];
 }
 
-/** Parts of what the operator's area sends. Core has the rules; these keep out what no page sends. */
-const OPERATION_ID = { type: 'string', format: 'uuid' } as const;
-export const REASON = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const;
-export const CREDITS = {
-  type: 'integer',
-  minimum: Number.MIN_SAFE_INTEGER,
-  maximum: Number.MAX_SAFE_INTEGER,
-} as const;
-
-const SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['operation_id', 'credits', 'reason'],
-  properties: { operation_id: OPERATION_ID, credits: CREDITS, reason: REASON },
-} as const satisfies JsonObject;
+/** Core has the rules; this keeps out what no page sends. */
+const OPERATION = bodySchema({
+  operation_id: { type: 'string', format: 'uuid' },
+  credits: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+  reason: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' },
+});
 
 const WORDING = {
   '/credits': 'Credits are a whole number.',
   '/reason': 'A reason must have 1 to 1,000 characters.',
 } as const;
 
-interface Sent {
-  readonly operation_id: string;
-  readonly credits: number;
-  readonly reason: string;
-}
-
 /** Happens once under the id that the page sends, however often it is sent. */
 function creditOperation(path: string, act: string, make: 'grantCredits' | 'adjustCredits'): OperatorOperation {
-  return {
-    method: 'POST',
-    path: `/accounts/:account_id/${path}`,
+  return changeWith(
+    `/accounts/:account_id/${path}`,
     act,
-    body: { schema: SCHEMA, wording: WORDING },
-    async answer(_parts, { ctx, signedIn, operator, body, act: record }) {
-      const { operation_id: sentId, credits, reason } = body as unknown as Sent;
+    OPERATION,
+    async ({ id, signedIn, operator, body: { operation_id: sentId, credits, reason }, act: record }) => {
       const operationId = operationIdOf(signedIn.person.personId, sentId);
       record.note({ credits, operationId });
-      const operation = { accountId: idIn(ctx, 'account_id'), operationId, credits: BigInt(credits), reason };
-      const operated = await operator.credits[make](operation);
+      const operated = await operator.credits[make]({ accountId: id, operationId, credits: BigInt(credits), reason });
       record.note({ isRepeated: operated.earlierTime !== undefined });
       return operated;
     },
-  };
+    WORDING,
+  );
 }
 
-const adjustCredits = creditOperation('adjustments', 'adjust credits', 'adjustCredits');
-
-const grantCredits = creditOperation('grants', 'grant credits', 'grantCredits');
-
 /** The ledger of an account, the newest entry first, with the operators who made entries here. */
-const listLedger: OperatorOperation = {
-  method: 'GET',
-  path: '/accounts/:account_id/entries',
-  act: 'read the ledger of an account',
-  async answer({ context }, { ctx, operator, page, json }) {
-    const { account } = await operator.access.getAccount({ accountId: idIn(ctx, 'account_id') });
-    const accountId = account?.accountId ?? '';
-    const list = `newest entries of ${accountId}`;
-    const { entries, nextCursor } = await listEntries(context, { accountId }, cursorOf(page, list, 'cursor'));
-    const ids = new Set(entries.flatMap(({ entry }) => operatorOf(entry.operationId) ?? []));
-    const people = await Promise.all([...ids].map((id) => context.people.read(id, context.call)));
-    const emails = new Map(people.flatMap((person) => (person === null ? [] : [[person.personId, person.email]])));
-    return {
-      entries: entries.map(({ entry, availableChange, credentialName }) => ({
-        ...json.entryJson(entry),
-        available_change: availableChange,
-        credential_name: credentialName,
-        operator_email: emails.get(operatorOf(entry.operationId) ?? ''),
-      })),
-      next_cursor: tokenOf(list, nextCursor),
-    };
-  },
-};
+async function listLedger({ id, context, operator, page, json }: OperatorCall): Promise<object> {
+  const { account } = await operator.access.getAccount({ accountId: id });
+  const accountId = account?.accountId ?? '';
+  const list = `newest entries of ${accountId}`;
+  const { entries, nextCursor } = await listEntries(context, { accountId }, cursorOf(page, list, 'cursor'));
+  const ids = new Set(entries.flatMap(({ entry }) => operatorOf(entry.operationId) ?? []));
+  const people = await Promise.all([...ids].map((personId) => context.people.read(personId, context.call)));
+  const emails = new Map(people.flatMap((person) => (person === null ? [] : [[person.personId, person.email]])));
+  return {
+    entries: entries.map(({ entry, availableChange, credentialName }) => ({
+      ...json.entryJson(entry),
+      available_change: availableChange,
+      credential_name: credentialName,
+      operator_email: emails.get(operatorOf(entry.operationId) ?? ''),
+    })),
+    next_cursor: tokenOf(list, nextCursor),
+  };
+}
 
 /** The maximum duration of one check, in milliseconds. */
 const LONGEST_MS = 3_600_000;
@@ -182,35 +156,30 @@ const TELL_EVERY_MS = 1_000;
  * Recomputes every ledger while the page listens: a line of JSON a second says how far it is, and the last one what was
  * found. The check ends with the connection, with the session, and with this process.
  */
-const verifyBooks: OperatorOperation = {
-  method: 'POST',
-  path: '/verify',
-  act: 'verify the books',
-  async answer(parts, call) {
-    const check = new BooksCheck(parts.context);
-    const until = new ServedWait(new Disconnect(call.ctx.res), parts);
-    const listenNoMore = until.onOver(() => check.stop());
-    if (until.isOver) check.stop();
-    check.result.then(listenNoMore, listenNoMore);
-    return {
-      stream: () => lines(parts, call, check),
-      mediaType: 'application/x-ndjson; charset=utf-8',
-      // Tells nginx not to buffer the stream, because buffered lines arrive too late.
-      headers: { 'X-Accel-Buffering': 'no' },
-    };
-  },
-};
+async function verifyBooks(call: OperatorCall): Promise<StreamedAnswer> {
+  const check = new BooksCheck(call.context);
+  const until = new ServedWait(new Disconnect(call.ctx.res), call.parts);
+  const listenNoMore = until.onOver(() => check.stop());
+  if (until.isOver) check.stop();
+  check.result.then(listenNoMore, listenNoMore);
+  return {
+    stream: () => lines(call, check),
+    mediaType: 'application/x-ndjson; charset=utf-8',
+    // Tells nginx not to buffer the stream, because buffered lines arrive too late.
+    headers: { 'X-Accel-Buffering': 'no' },
+  };
+}
 
-async function* lines(parts: ConsoleParts, call: OperatorCall, check: BooksCheck): AsyncGenerator<string> {
+async function* lines(call: OperatorCall, check: BooksCheck): AsyncGenerator<string> {
   let outcome = 'stopped';
   try {
     let isRunning = true;
     while (isRunning) {
       yield lineOf(check.progress);
       isRunning = await isRunningAfter(TELL_EVERY_MS, check);
-      if (isRunning && !(await isAllowed(parts, call))) check.stop();
+      if (isRunning && !(await isAllowed(call))) check.stop();
     }
-    const end = await endOf(parts.context, check);
+    const end = await endOf(call.context, check);
     ({ outcome } = end);
     call.act.note(end.about);
     yield lineOf(end.said);
@@ -239,9 +208,9 @@ async function endOf({ log }: Context, { result, progress }: BooksCheck) {
 }
 
 /** A store that does not answer says nothing of the session. */
-async function isAllowed({ context, sessions }: ConsoleParts, { ctx }: OperatorCall): Promise<boolean> {
+async function isAllowed({ context, parts, ctx }: OperatorCall): Promise<boolean> {
   try {
-    requireOperator(context, await sessions.require(ctx), 'read');
+    requireOperator(context, await parts.sessions.require(ctx), 'read');
     return true;
   } catch (error) {
     return !(error instanceof ServiceError);
@@ -253,4 +222,9 @@ function lineOf(said: object): string {
 }
 
 /** The ledger of an account, and the check of all books. */
-export const CREDIT_OPERATIONS: readonly OperatorOperation[] = [listLedger, grantCredits, adjustCredits, verifyBooks];
+export const CREDIT_OPERATIONS: readonly OperatorOperation[] = [
+  read('/accounts/:account_id/entries', 'read the ledger of an account', listLedger),
+  creditOperation('grants', 'grant credits', 'grantCredits'),
+  creditOperation('adjustments', 'adjust credits', 'adjustCredits'),
+  change('/verify', 'verify the books', verifyBooks),
+];
