@@ -31,8 +31,8 @@ export interface WatchingCall<Request> extends ActingCall<Request> {
   readonly requireAllowed: () => Promise<void>;
 }
 
-interface Described<I extends DescMessage, O extends DescMessage> {
-  readonly method: DescMethodUnary<I, O>;
+/** What is known of a method besides the types of its messages. */
+interface Rules {
   /** Absent for a public method. */
   readonly scope?: ServiceScope;
   /**
@@ -42,67 +42,52 @@ interface Described<I extends DescMessage, O extends DescMessage> {
   readonly bodyField?: string;
 }
 
-export interface PlainMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
-  readonly acts: false;
-  answer(call: Call<MessageShape<I>>): Promise<MessageInitShape<O>>;
-}
-
-/** A method that acts for the account and the App in the call's metadata. */
-export interface ActingMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
-  readonly acts: true;
-  answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
-  /** Id of the generation that a call with this response created, for the log. */
-  createdId?(answer: MessageInitShape<O>): string | undefined;
-}
-
 // The types of a method's request and response are known where it is defined; a list of methods only knows that it
 // serves calls.
-export interface ServedMethod {
+export interface ServedMethod extends Rules {
   readonly method: DescMethodUnary;
-  readonly scope?: ServiceScope;
-  readonly bodyField?: string;
+  /** Whether it acts for the account and the App in the call's metadata. */
   readonly acts: boolean;
   answer(call: never): Promise<Record<string, unknown>>;
   createdId?(answer: never): string | undefined;
 }
 
-/**
- * A method that acts for an account and an App and sends several messages, until it ends or the caller disconnects.
- */
-export interface StreamingMethod<I extends DescMessage, O extends DescMessage> {
-  readonly method: DescMethodServerStreaming<I, O>;
-  readonly scope: ServiceScope;
-  readonly acts: true;
-  answer(call: WatchingCall<MessageShape<I>>): AsyncIterable<MessageInitShape<O>>;
-}
-
-export interface ServedStream {
+/** It sends several messages, until it ends or the caller disconnects. */
+export interface ServedStream extends Rules {
   readonly method: DescMethodServerStreaming;
   readonly scope: ServiceScope;
-  readonly bodyField?: string;
   readonly acts: true;
   answer(call: never): AsyncIterable<Record<string, unknown>>;
 }
 
-export function streaming<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodServerStreaming<I, O>,
-  rest: Omit<StreamingMethod<I, O>, 'method' | 'acts'>,
-): StreamingMethod<I, O> {
-  return { method, acts: true, ...rest };
-}
-
-export function acting<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  rest: Omit<ActingMethod<I, O>, 'method' | 'acts'>,
-): ActingMethod<I, O> {
-  return { method, acts: true, ...rest };
-}
-
 export function plain<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  rest: Omit<PlainMethod<I, O>, 'method' | 'acts'>,
-): PlainMethod<I, O> {
-  return { method, acts: false, ...rest };
+  rest: Rules & { answer(call: Call<MessageShape<I>>): Promise<MessageInitShape<O>> },
+) {
+  return { method, acts: false as const, ...rest };
+}
+
+/** A method that acts for an account and an App. */
+export function acting<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  rest: Rules & {
+    answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
+    /** Id of the generation that a call with this response created, for the log. */
+    createdId?(answer: MessageInitShape<O>): string | undefined;
+  },
+) {
+  return { method, acts: true as const, ...rest };
+}
+
+/** One that sends several messages. */
+export function streaming<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  rest: Rules & {
+    readonly scope: ServiceScope;
+    answer(call: WatchingCall<MessageShape<I>>): AsyncIterable<MessageInitShape<O>>;
+  },
+) {
+  return { method, acts: true as const, ...rest };
 }
 
 const DEFAULT_SIZE = 50;

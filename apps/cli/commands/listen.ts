@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import PQueue from 'p-queue';
 import { secretText, signedHeaders } from '../../../adapters/webhooks/signature.js';
 import {
   type Darkroom,
@@ -255,8 +256,7 @@ interface Open {
 export class Forwarder {
   private readonly open = new Map<string, Open>();
   private readonly all = new Set<Promise<void>>();
-  private readonly turns: (() => void)[] = [];
-  private posting = 0;
+  private readonly posts = new PQueue({ concurrency: MAX_POSTING });
   private failed: { readonly error: unknown } | undefined;
   readonly counts = { delivered: 0, exhausted: 0 };
 
@@ -308,26 +308,13 @@ export class Forwarder {
     await before;
     const signal = AbortSignal.any([superseded.signal, this.stop]);
     for (let attempt = 1; ; attempt += 1) {
-      const posted = await this.inTurn(signal, () => this.post(message));
+      const posted = await this.posts.add(async () => (signal.aborted ? undefined : this.post(message)));
       if (posted === undefined) return;
       const { waitSeconds, ...outcome } = outcomeOf(posted, attempt);
       if (outcome.state !== 'retrying') this.counts[outcome.state] += 1;
       this.tell({ ...posted, ...outcome, message, attempt, ...(waitSeconds === undefined ? {} : { waitSeconds }) });
       if (waitSeconds === undefined) return;
       await sleep(waitSeconds * 1_000, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  /** Undefined, with nothing done, when the signal has fired by its turn. */
-  private async inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
-    if (this.posting >= MAX_POSTING) await new Promise<void>((resolve) => this.turns.push(resolve));
-    else this.posting += 1;
-    try {
-      return signal.aborted ? undefined : await work();
-    } finally {
-      const next = this.turns.shift();
-      if (next === undefined) this.posting -= 1;
-      else next();
     }
   }
 }

@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { crc32, deflateSync } from 'node:zlib';
 import { parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Options, ProviderDriver } from '../../../adapters/driver.js';
+import { sharp } from '../../../adapters/image-library.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import type { Model } from '../../../core/catalog/model.js';
@@ -150,7 +150,7 @@ async function checkFirst(provider: Provider, { route }: Model): Promise<void> {
 
 async function run(provider: Provider, model: Model, interrupted: AbortSignal): Promise<readonly TriedFile[]> {
   const settings = model.route[0]?.settings ?? {};
-  const submission = submissionOf(model, settings);
+  const submission = await submissionOf(model, settings);
   const submitted = await provider.submit(submission, call());
   if (!submitted.accepted) throw new Failure(`The provider refused the task: ${submitted.failure.message}`);
   if ('outputs' in submitted) throw new Failure('A provider that answers with outputs cannot be tried.');
@@ -196,7 +196,7 @@ async function ended(
   throw new Failure(`The task did not end within run_timeout_seconds, ${withinMs / 1_000}.`);
 }
 
-function submissionOf(model: Model, settings: JsonObject): Submission {
+async function submissionOf(model: Model, settings: JsonObject): Promise<Submission> {
   const { withDefaults } = new AjvJsonSchemas().check(model.inputSchema, {});
   const parameters = withDefaults as JsonObject;
   const count = parameters[model.price.countParameter ?? ''];
@@ -208,7 +208,7 @@ function submissionOf(model: Model, settings: JsonObject): Submission {
     prompt: FIRST_PROMPT,
     parameters,
     inputSchema: model.inputSchema,
-    references: referencesFor(settings),
+    references: await referencesFor(settings),
     settings,
     token: randomUUID(),
     outputCount: typeof count === 'number' ? count : 1,
@@ -216,10 +216,15 @@ function submissionOf(model: Model, settings: JsonObject): Submission {
   };
 }
 
-/** A plain picture for each place that the settings have for a file. */
-function referencesFor(settings: JsonObject): readonly ProviderReference[] {
+const SIDE = 512;
+
+/** A plain grey picture for each place that the settings have for a file. */
+async function referencesFor(settings: JsonObject): Promise<readonly ProviderReference[]> {
   const inputs = (settings['inputs'] ?? {}) as JsonObject;
-  const bytes = plainPicture();
+  const grey = { r: 128, g: 128, b: 128 };
+  const bytes = await sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: grey } })
+    .png()
+    .toBuffer();
   return REFERENCE_ROLES.flatMap((role) => {
     const places = inputs[role];
     return (Array.isArray(places) ? places : []).map((): ProviderReference => ({
@@ -229,32 +234,6 @@ function referencesFor(settings: JsonObject): readonly ProviderReference[] {
       open: async () => Readable.from([bytes]),
     }));
   });
-}
-
-const SIDE = 512;
-
-/** A grey PNG. */
-function plainPicture(): Uint8Array {
-  const chunk = (type: string, data: Buffer) => {
-    const content = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-    const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
-    length.writeUInt32BE(data.length);
-    checksum.writeUInt32BE(crc32(content));
-    return Buffer.concat([length, content, checksum]);
-  };
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(SIDE, 0);
-  header.writeUInt32BE(SIDE, 4);
-  header.set([8, 2], 8);
-  const rows = Buffer.alloc(SIDE * (1 + SIDE * 3), 128);
-  for (let row = 0; row < SIDE; row += 1) rows[row * (1 + SIDE * 3)] = 0;
-  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([
-    signature,
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(rows)),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
 }
 
 async function keep(
