@@ -1,5 +1,5 @@
 import { ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
-import { WireType } from '@bufbuild/protobuf/wire';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 /** Why a message in bytes is not decoded. */
 export type BytesFault = 'too many fields' | 'malformed' | 'a member named __proto__';
@@ -8,16 +8,16 @@ export type BytesFault = 'too many fields' | 'malformed' | 'a member named __pro
 interface FieldShape {
   readonly wireType: WireType;
   /** Whether many values may be written as one field. */
-  readonly isPackable: boolean;
+  readonly isPackable?: boolean;
   /** The message in it. */
-  readonly inner?: () => Shape;
-  readonly isMapKey: boolean;
+  readonly inner?: (() => Shape) | undefined;
+  readonly isMapKey?: true;
 }
 
 interface Shape {
   readonly fields: ReadonlyMap<number, FieldShape>;
   /** Whether it is an entry of a map, in which the decoder takes what it does not know for something else. */
-  readonly isEntry: boolean;
+  readonly isEntry?: true;
 }
 
 const SHAPES = new WeakMap<DescMessage, Shape>();
@@ -32,95 +32,66 @@ const DROPPED = Buffer.from('__proto__');
  * decoder would go different ways.
  */
 export function bytesFault(message: DescMessage, bytes: Uint8Array, most: number): BytesFault | undefined {
-  return new FieldCount(bytes, most).look(shapeOf(message));
+  try {
+    new FieldCount(bytes, most).add(shapeOf(message), bytes.byteLength);
+    return undefined;
+  } catch (error) {
+    // The reader throws errors of its own for bytes that it cannot read.
+    return error instanceof FaultFound ? error.fault : 'malformed';
+  }
+}
+
+class FaultFound extends Error {
+  constructor(readonly fault: BytesFault) {
+    super(fault);
+  }
 }
 
 class FieldCount {
-  private at = 0;
-  private fault: BytesFault | undefined;
+  private readonly reader: BinaryReader;
 
   constructor(
     private readonly bytes: Uint8Array,
     private left: number,
-  ) {}
-
-  look(shape: Shape): BytesFault | undefined {
-    this.add(shape, this.bytes.byteLength);
-    return this.fault;
+  ) {
+    this.reader = new BinaryReader(bytes);
   }
 
-  /** Counts the message from here to `end`, which is where it stops unless there is a fault. */
-  private add({ fields, isEntry }: Shape, end: number): void {
+  /** Counts the message from here to `end`, which is where it stops. Throws for a fault. */
+  add({ fields, isEntry }: Shape, end: number): void {
     let groups = 0;
-    while (this.at < end && this.fault === undefined) {
-      const tag = this.varint();
-      this.count(1);
-      const wireType = (tag & 7) as WireType;
+    while (this.reader.pos < end) {
+      const [number, wireType] = this.reader.tag();
+      this.count();
       // In a group that the message does not know its fields mean nothing.
-      const known = groups === 0 ? fields.get(tag >>> 3) : undefined;
+      const known = groups === 0 ? fields.get(number) : undefined;
       if (known !== undefined) this.addKnown(known, wireType, end);
-      else if (isEntry || wireType > WireType.Bit32) this.fail('malformed');
+      else if (isEntry) throw new FaultFound('malformed');
       else if (wireType === WireType.StartGroup) groups += 1;
       else if (wireType === WireType.EndGroup) groups -= 1;
-      else this.skip(wireType);
-      if (groups < 0 || this.at > end) this.fail('malformed');
+      else this.reader.skip(wireType);
+      if (groups < 0 || this.reader.pos > end) throw new FaultFound('malformed');
     }
-    if (groups > 0) this.fail('malformed');
+    if (groups > 0) throw new FaultFound('malformed');
   }
 
-  private addKnown(
-    { wireType: expected, isPackable, inner, isMapKey }: FieldShape,
-    wireType: WireType,
-    end: number,
-  ): void {
-    const isPacked = isPackable && wireType === WireType.LengthDelimited;
-    if (wireType !== expected && !isPacked) return this.fail('malformed');
-    if (wireType !== WireType.LengthDelimited) return this.skip(wireType);
-    const next = this.varint() + this.at;
-    if (next > end) return this.fail('malformed');
+  private addKnown({ wireType: expected, isPackable, inner, isMapKey }: FieldShape, wireType: WireType, end: number) {
+    const isPacked = isPackable === true && wireType === WireType.LengthDelimited;
+    if (wireType !== expected && !isPacked) throw new FaultFound('malformed');
+    if (wireType !== WireType.LengthDelimited) return void this.reader.skip(wireType);
+    const next = this.reader.uint32() + this.reader.pos;
+    if (next > end) throw new FaultFound('malformed');
     if (inner !== undefined) return this.add(inner(), next);
-    if (isMapKey && DROPPED.equals(this.bytes.subarray(this.at, next))) this.fail('a member named __proto__');
-    if (isPacked) this.addPacked(expected, next);
-    this.at = next;
+    if (isMapKey && DROPPED.equals(this.bytes.subarray(this.reader.pos, next)))
+      throw new FaultFound('a member named __proto__');
+    if (!isPacked) this.reader.pos = next;
+    for (; this.reader.pos < next; this.count()) this.reader.skip(expected);
+    if (this.reader.pos > next) throw new FaultFound('malformed');
   }
 
-  private addPacked(wireType: WireType, end: number): void {
-    while (this.at < end && this.fault === undefined) {
-      this.count(1);
-      this.skip(wireType);
-    }
-    if (this.at > end) this.fail('malformed');
-  }
-
-  private skip(wireType: WireType): void {
-    if (wireType === WireType.Varint) this.varint();
-    else if (wireType === WireType.Bit64) this.at += 8;
-    else if (wireType === WireType.Bit32) this.at += 4;
-    // Read first: it moves `at`.
-    else this.at = this.varint() + this.at;
-  }
-
-  private count(fields: number): void {
-    this.left -= fields;
-    if (this.left < 0) this.fail('too many fields');
-  }
-
-  private fail(fault: BytesFault): void {
-    this.fault ??= fault;
-  }
-
-  /** The low 32 bits. */
-  private varint(): number {
-    let value = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
-      const byte = this.bytes[this.at];
-      if (byte === undefined) break;
-      this.at += 1;
-      if (shift < 32) value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value >>> 0;
-    }
-    this.fail('malformed');
-    return 0;
+  private count(): void {
+    this.left -= 1;
+    if (this.left < 0) throw new FaultFound('too many fields');
   }
 }
 
@@ -129,38 +100,25 @@ function shapeOf(message: DescMessage): Shape {
   if (shape === undefined)
     SHAPES.set(
       message,
-      (shape = { isEntry: false, fields: new Map(message.fields.map((field) => [field.number, fieldShape(field)])) }),
+      (shape = { fields: new Map(message.fields.map((field) => [field.number, fieldShape(field)])) }),
     );
   return shape;
 }
 
 function fieldShape(field: DescField): FieldShape {
   const { message } = field;
-  const isPackable =
-    field.fieldKind === 'list' && message === undefined && wireTypeOf(field) !== WireType.LengthDelimited;
-  if (field.fieldKind === 'map') {
-    const key: FieldShape = { wireType: wireTypeOfScalar(field.mapKey), isPackable: false, isMapKey: true };
-    const value: FieldShape = {
-      wireType: wireTypeOf(field),
-      isPackable: false,
-      isMapKey: false,
-      ...(message === undefined ? {} : { inner: () => shapeOf(message) }),
-    };
-    const entry: Shape = {
-      isEntry: true,
-      fields: new Map([
-        [1, key],
-        [2, value],
-      ]),
-    };
-    return { wireType: WireType.LengthDelimited, isPackable: false, isMapKey: false, inner: () => entry };
-  }
-  return {
-    wireType: wireTypeOf(field),
-    isPackable,
-    isMapKey: false,
-    ...(message === undefined ? {} : { inner: () => shapeOf(message) }),
+  const wireType = wireTypeOf(field);
+  const inner = message && (() => shapeOf(message));
+  if (field.fieldKind !== 'map')
+    return { wireType, inner, isPackable: field.fieldKind === 'list' && wireType !== WireType.LengthDelimited };
+  const entry: Shape = {
+    isEntry: true,
+    fields: new Map<number, FieldShape>([
+      [1, { wireType: wireTypeOfScalar(field.mapKey), isMapKey: true }],
+      [2, { wireType, inner }],
+    ]),
   };
+  return { wireType: WireType.LengthDelimited, inner: () => entry };
 }
 
 /** The wire type of each value of a repeated field. */
