@@ -212,13 +212,9 @@ async function close(server: Server, graceMs: number, underWay: CallsUnderWay): 
   const shut = new Promise<void>((resolve) => {
     server.tryShutdown(() => resolve());
   });
-  let cancel: () => void = () => undefined;
-  const late = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, graceMs);
-    cancel = () => clearTimeout(timer);
-  });
-  await Promise.race([silence(underWay), late]);
-  cancel();
+  const silent = new AbortController();
+  await Promise.race([silence(underWay), sleep(graceMs, undefined, { signal: silent.signal }).catch(() => undefined)]);
+  silent.abort();
   server.forceShutdown();
   await shut;
 }

@@ -24,25 +24,21 @@ import { say, show, table } from '../terminal.js';
 import { trialJson, trialText, type TriedFile, tryProposal } from './try-proposal.js';
 
 /** Questions to the person at a terminal, one line each. */
-export interface Questions {
-  /** Text above a question, as it is. */
-  tell(text: string): void;
-  /** The answer without blanks around it; the default where it is empty. Throws a `Failure` at the end of the input. */
-  ask(question: string, byDefault?: string): Promise<string>;
-  close(): void;
-}
+type Questions = NonNullable<ReturnType<typeof questionsTo>>;
 
 /** Undefined where nobody can answer. */
-function questionsTo({ stdin, stderr }: CliIo): Questions | undefined {
+function questionsTo({ stdin, stderr }: CliIo) {
   if (!stdin.isTTY) return undefined;
   const reader = createInterface({ input: stdin });
   // Lines that are typed ahead, or pasted, wait for their questions.
   const lines = reader[Symbol.asyncIterator]();
   return {
-    tell: (text) => {
+    /** Text above a question, as it is. */
+    tell: (text: string): void => {
       stderr.write(`${text}\n`);
     },
-    async ask(question, byDefault) {
+    /** The answer without blanks around it; the default where it is empty. Throws a `Failure` at the end of the input. */
+    async ask(question: string, byDefault?: string): Promise<string> {
       stderr.write(byDefault === undefined ? `${question}: ` : `${question} (${byDefault}): `);
       const { value, done } = await lines.next();
       if (done) {
