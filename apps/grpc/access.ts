@@ -26,100 +26,76 @@ const { method } = Access;
 
 /** Accounts, their Apps, API keys and storage, for operators. */
 export const ACCESS_METHODS = [
-  plain(method.createAccount, {
-    scope: 'access:write',
-    async answer({ context, request: { displayName: name, currency } }) {
-      const account = await createAccount(context, { name, ...(currency === '' ? {} : { currency }) });
-      return { account: renderAccount(account) };
-    },
+  plain(method.createAccount, 'access:write', async ({ context, request: { displayName: name, currency } }) => {
+    const account = await createAccount(context, { name, ...(currency === '' ? {} : { currency }) });
+    return { account: renderAccount(account) };
   }),
-  plain(method.listAccounts, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await pageByToken(readPage(request), 'accounts', (page) =>
-        context.accounts.list(page, context.call),
-      );
-      return { accounts: items.map(renderAccount), nextPageToken: nextCursor };
-    },
+  plain(method.listAccounts, 'access:read', async ({ context, request }) => {
+    const { items, nextCursor = '' } = await pageByToken(readPage(request), 'accounts', (page) =>
+      context.accounts.list(page, context.call),
+    );
+    return { accounts: items.map(renderAccount), nextPageToken: nextCursor };
   }),
-  plain(method.getAccount, {
-    scope: 'access:read',
-    answer: async ({ context, request }) => ({ account: renderAccount(await requireAccount(context, request)) }),
+  plain(method.getAccount, 'access:read', async ({ context, request }) => ({
+    account: renderAccount(await requireAccount(context, request)),
+  })),
+  plain(method.getAccountStorage, 'access:read', async ({ context, request }) => {
+    const { settings, generations, uploads, credentials, call } = context;
+    const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (id, page) =>
+      credentials.listApps(id, page, call),
+    );
+    const accountId = request.accountId.toLowerCase();
+    const uncharged = await generations.uncharged(accountId, call);
+    const apps: MessageInitShape<typeof AppStorageSchema>[] = [];
+    // Each App costs a query of the index of uploads.
+    for (const { appId, name: displayName } of items) {
+      const usage = await uploads.usage(accountId, appId, call);
+      apps.push({
+        appId,
+        displayName,
+        ...int64s({ uploads: usage.uploads, unfinishedUploads: usage.unfinished, uploadBytes: usage.bytes }),
+      });
+    }
+    return {
+      unchargedContent: int64s(uncharged),
+      apps,
+      limits: int64s({
+        unchargedContentBytes: settings.maxUnchargedContentBytesPerAccount,
+        uploads: settings.maxStoredUploadsPerApp,
+        unfinishedUploads: settings.maxUnfinishedUploadsPerApp,
+        uploadBytes: settings.maxStoredUploadBytesPerApp,
+      }),
+      nextPageToken: nextCursor,
+    };
   }),
-  plain(method.getAccountStorage, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { settings, generations, uploads, credentials, call } = context;
-      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (id, page) =>
-        credentials.listApps(id, page, call),
-      );
-      const accountId = request.accountId.toLowerCase();
-      const uncharged = await generations.uncharged(accountId, call);
-      const apps: MessageInitShape<typeof AppStorageSchema>[] = [];
-      // Each App costs a query of the index of uploads.
-      for (const { appId, name: displayName } of items) {
-        const usage = await uploads.usage(accountId, appId, call);
-        apps.push({
-          appId,
-          displayName,
-          ...int64s({ uploads: usage.uploads, unfinishedUploads: usage.unfinished, uploadBytes: usage.bytes }),
-        });
-      }
-      return {
-        unchargedContent: int64s(uncharged),
-        apps,
-        limits: int64s({
-          unchargedContentBytes: settings.maxUnchargedContentBytesPerAccount,
-          uploads: settings.maxStoredUploadsPerApp,
-          unfinishedUploads: settings.maxUnfinishedUploadsPerApp,
-          uploadBytes: settings.maxStoredUploadBytesPerApp,
-        }),
-        nextPageToken: nextCursor,
-      };
-    },
+  plain(method.suspendAccount, 'access:write', async ({ context, request }) => {
+    const accountId = readUuid(request.accountId, '/account_id');
+    const suspended = await suspendAccount(context, accountId);
+    if (!request.cancelWork) return { account: renderAccount(suspended) };
+    const cancelledWork = await cancelOpenGenerations(context, accountId);
+    return { account: renderAccount(await requireAccount(context, { accountId })), cancelledWork };
   }),
-  plain(method.suspendAccount, {
-    scope: 'access:write',
-    async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      const suspended = await suspendAccount(context, accountId);
-      if (!request.cancelWork) return { account: renderAccount(suspended) };
-      const cancelledWork = await cancelOpenGenerations(context, accountId);
-      return { account: renderAccount(await requireAccount(context, { accountId })), cancelledWork };
-    },
+  plain(method.resumeAccount, 'access:write', async ({ context, request }) => ({
+    account: renderAccount(await resumeAccount(context, readUuid(request.accountId, '/account_id'))),
+  })),
+  plain(method.renameAccount, 'access:write', async ({ context, request }) => {
+    const accountId = readUuid(request.accountId, '/account_id');
+    return { account: renderAccount(await renameAccount(context, accountId, request.displayName)) };
   }),
-  plain(method.resumeAccount, {
-    scope: 'access:write',
-    answer: async ({ context, request }) => ({
-      account: renderAccount(await resumeAccount(context, readUuid(request.accountId, '/account_id'))),
-    }),
+  plain(method.createApp, 'access:write', async ({ context, request }) => {
+    const accountId = readUuid(request.accountId, '/account_id');
+    return { app: renderApp(await createApp(context, { accountId, name: request.displayName })) };
   }),
-  plain(method.renameAccount, {
-    scope: 'access:write',
-    async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      return { account: renderAccount(await renameAccount(context, accountId, request.displayName)) };
-    },
+  plain(method.listApps, 'access:read', async ({ context, request }) => {
+    const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (accountId, page) =>
+      context.credentials.listApps(accountId, page, context.call),
+    );
+    return { apps: items.map(renderApp), nextPageToken: nextCursor };
   }),
-  plain(method.createApp, {
-    scope: 'access:write',
-    async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      return { app: renderApp(await createApp(context, { accountId, name: request.displayName })) };
-    },
-  }),
-  plain(method.listApps, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (accountId, page) =>
-        context.credentials.listApps(accountId, page, context.call),
-      );
-      return { apps: items.map(renderApp), nextPageToken: nextCursor };
-    },
-  }),
-  plain(method.createApiKey, {
-    scope: 'access:write',
-    async answer({ context, request: { appId, displayName: name, scopes, expireTime, monthlyCap } }) {
+  plain(
+    method.createApiKey,
+    'access:write',
+    async ({ context, request: { appId, displayName: name, scopes, expireTime, monthlyCap } }) => {
       // Core grants all scopes without a list; here a list that was lost on its way must not grant everything.
       if (scopes.length === 0)
         throw new ServiceError('FIELD_REQUIRED', 'scopes is required: name all that the key may do.', {
@@ -132,34 +108,25 @@ export const ACCESS_METHODS = [
       const { key, secret } = await createKey(context, newKey);
       return { apiKey: renderKey(key), secret };
     },
+  ),
+  plain(method.listApiKeys, 'access:read', async ({ context, request }) => {
+    const { items, nextCursor = '' } = await pageOfAccount(context, request, 'keys', (accountId, page) =>
+      context.credentials.listKeys(accountId, page, context.call),
+    );
+    return { apiKeys: items.map(renderKey), nextPageToken: nextCursor };
   }),
-  plain(method.listApiKeys, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'keys', (accountId, page) =>
-        context.credentials.listKeys(accountId, page, context.call),
-      );
-      return { apiKeys: items.map(renderKey), nextPageToken: nextCursor };
-    },
-  }),
-  plain(method.revokeApiKey, {
-    scope: 'access:write',
-    answer: async ({ context, request }) => ({
-      apiKey: renderKey(await revokeKey(context, readUuid(request.keyId, '/key_id'))),
-    }),
-  }),
-  plain(method.expireApiKey, {
-    scope: 'access:write',
-    async answer({ context, request: { keyId: id, expireTime } }) {
-      if (expireTime === undefined)
-        throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
-      const expiresAt = readTimestamp(expireTime, 'expire_time');
-      const keyId = readUuid(id, '/key_id');
-      const before = await context.credentials.findKey({ keyId });
-      if (before?.revokedAt !== undefined)
-        throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
-      return { apiKey: renderKey(await expireKey(context, keyId, expiresAt)) };
-    },
+  plain(method.revokeApiKey, 'access:write', async ({ context, request }) => ({
+    apiKey: renderKey(await revokeKey(context, readUuid(request.keyId, '/key_id'))),
+  })),
+  plain(method.expireApiKey, 'access:write', async ({ context, request: { keyId: id, expireTime } }) => {
+    if (expireTime === undefined)
+      throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
+    const expiresAt = readTimestamp(expireTime, 'expire_time');
+    const keyId = readUuid(id, '/key_id');
+    const before = await context.credentials.findKey({ keyId });
+    if (before?.revokedAt !== undefined)
+      throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
+    return { apiKey: renderKey(await expireKey(context, keyId, expiresAt)) };
   }),
 ] as const;
 

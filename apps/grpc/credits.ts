@@ -37,61 +37,39 @@ const { method } = Credits;
 
 /** Credits: those of a client, and all of them for operators. */
 export const CREDIT_METHODS = [
-  acting(method.getBalance, {
-    scope: 'credits:read',
-    async answer({ context, caller }) {
-      const { availableCredits, currency } = await getBalance(context, caller);
-      return { availableCredits: BigInt(availableCredits), currency };
-    },
+  acting(method.getBalance, 'credits:read', async ({ context, caller }) => {
+    const { availableCredits, currency } = await getBalance(context, caller);
+    return { availableCredits: BigInt(availableCredits), currency };
   }),
-  acting(method.listOwnEntries, {
-    scope: 'credits:read',
-    async answer({ context, caller, request }) {
-      const list = `statement of ${caller.accountId}`;
-      const statement = await listEntries(context, caller, cursorOf(readPage(request), list));
-      return {
-        entries: statement.entries.map(renderOwnEntry),
-        openingCredits: BigInt(statement.openingCredits),
-        closingCredits: BigInt(statement.closingCredits),
-        nextPageToken: tokenOf(list, statement.nextCursor) ?? '',
-      };
-    },
+  acting(method.listOwnEntries, 'credits:read', async ({ context, caller, request }) => {
+    const list = `statement of ${caller.accountId}`;
+    const statement = await listEntries(context, caller, cursorOf(readPage(request), list));
+    return {
+      entries: statement.entries.map(renderOwnEntry),
+      openingCredits: BigInt(statement.openingCredits),
+      closingCredits: BigInt(statement.closingCredits),
+      nextPageToken: tokenOf(list, statement.nextCursor) ?? '',
+    };
   }),
-  acting(method.getUsage, {
-    scope: 'credits:read',
-    answer: ({ context, caller, request }) => usageOf(context, caller.accountId, request, readPage(request)),
+  acting(method.getUsage, 'credits:read', ({ context, caller, request }) =>
+    usageOf(context, caller.accountId, request, readPage(request)),
+  ),
+  plain(method.getAccountUsage, 'ledger:read', async ({ context, request }) => {
+    const page = readPage(request);
+    const { accountId } = await requireAccount(context, request);
+    return usageOf(context, accountId, request, page);
   }),
-  plain(method.getAccountUsage, {
-    scope: 'ledger:read',
-    async answer({ context, request }) {
-      const page = readPage(request);
-      const { accountId } = await requireAccount(context, request);
-      return usageOf(context, accountId, request, page);
-    },
+  plain(method.grantCredits, 'credits:write', ({ context, request }) => operate(context, grantCredits, request)),
+  plain(method.adjustCredits, 'credits:write', ({ context, request }) => operate(context, adjustCredits, request)),
+  plain(method.listEntries, 'ledger:read', async ({ context, request }) => {
+    const { items, nextCursor = '' } = await pageOfAccount(context, request, 'entries', (accountId, page) =>
+      context.accounts.entries(accountId, page, context.call),
+    );
+    return { entries: items.map(renderEntry), nextPageToken: nextCursor };
   }),
-  plain(method.grantCredits, {
-    scope: 'credits:write',
-    answer: ({ context, request }) => operate(context, grantCredits, request),
-  }),
-  plain(method.adjustCredits, {
-    scope: 'credits:write',
-    answer: ({ context, request }) => operate(context, adjustCredits, request),
-  }),
-  plain(method.listEntries, {
-    scope: 'ledger:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'entries', (accountId, page) =>
-        context.accounts.entries(accountId, page, context.call),
-      );
-      return { entries: items.map(renderEntry), nextPageToken: nextCursor };
-    },
-  }),
-  plain(method.verifyCredits, {
-    scope: 'ledger:read',
-    async answer({ context }) {
-      const { findings, ...counts } = await verifyCredits(context);
-      return { ...int64s(counts), findings: [...findings] };
-    },
+  plain(method.verifyCredits, 'ledger:read', async ({ context }) => {
+    const { findings, ...counts } = await verifyCredits(context);
+    return { ...int64s(counts), findings: [...findings] };
   }),
 ] as const;
 

@@ -40,10 +40,10 @@ import { acting, keyOf, readPage, streaming } from './method.js';
 const { method } = Generations;
 
 export const GENERATION_METHODS = [
-  acting(method.estimateGeneration, {
-    scope: 'generations:write',
-    bodyField: 'input',
-    async answer({ context, caller, request }) {
+  acting(
+    method.estimateGeneration,
+    'generations:write',
+    async ({ context, caller, request }) => {
       const estimate = await estimateGeneration(context, caller, bodyOf(request.input));
       return {
         modelKey: estimate.modelKey,
@@ -52,55 +52,47 @@ export const GENERATION_METHODS = [
         currency: estimate.currency,
       };
     },
-  }),
-  acting(method.createGeneration, {
-    scope: 'generations:write',
-    bodyField: 'input',
-    async answer({ context, caller, request }) {
+    { bodyField: 'input' },
+  ),
+  acting(
+    method.createGeneration,
+    'generations:write',
+    async ({ context, caller, request }) => {
       const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input), {
         webhookUrl: request.webhookUrl,
       });
       return { generation: await showGeneration(context, generation, undefined), replayed };
     },
-    createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),
-  }),
-  acting(method.getGeneration, {
-    scope: 'generations:read',
-    async answer({ context, caller, request }) {
-      const mask = readMask(request.readMask);
-      const generation = await getGeneration(context, caller, request.generationId);
-      if (mask === undefined) return answerOf(await viewGeneration(context, generation));
-      return { generation: await showGeneration(context, generation, mask) };
+    {
+      bodyField: 'input',
+      createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),
     },
+  ),
+  acting(method.getGeneration, 'generations:read', async ({ context, caller, request }) => {
+    const mask = readMask(request.readMask);
+    const generation = await getGeneration(context, caller, request.generationId);
+    if (mask === undefined) return answerOf(await viewGeneration(context, generation));
+    return { generation: await showGeneration(context, generation, mask) };
   }),
-  acting(method.listGenerations, {
-    scope: 'generations:read',
-    async answer({ context, caller, request }) {
-      const mask = readMask(request.readMask);
-      const filter = readFilter(request);
-      const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
-      const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
-        listGenerations(context, caller, filter, page),
-      );
-      return {
-        generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
-        nextPageToken: nextCursor ?? '',
-      };
-    },
+  acting(method.listGenerations, 'generations:read', async ({ context, caller, request }) => {
+    const mask = readMask(request.readMask);
+    const filter = readFilter(request);
+    const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
+    const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
+      listGenerations(context, caller, filter, page),
+    );
+    return {
+      generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
+      nextPageToken: nextCursor ?? '',
+    };
   }),
-  acting(method.cancelGeneration, {
-    scope: 'generations:write',
-    async answer({ context, caller, request }) {
-      const generation = await cancelGeneration(context, caller, request.generationId);
-      return { generation: await showGeneration(context, generation, undefined) };
-    },
+  acting(method.cancelGeneration, 'generations:write', async ({ context, caller, request }) => {
+    const generation = await cancelGeneration(context, caller, request.generationId);
+    return { generation: await showGeneration(context, generation, undefined) };
   }),
-  acting(method.deleteGeneration, {
-    scope: 'generations:write',
-    async answer({ context, caller, request }) {
-      await deleteGeneration(context, caller, request.generationId);
-      return {};
-    },
+  acting(method.deleteGeneration, 'generations:write', async ({ context, caller, request }) => {
+    await deleteGeneration(context, caller, request.generationId);
+    return {};
   }),
 ] as const;
 
@@ -108,9 +100,10 @@ export const GENERATION_METHODS = [
 const ASK_EVERY_MS = 1_000;
 
 export const WATCH_METHODS = [
-  streaming(Generations.method.watchGeneration, {
-    scope: 'generations:read',
-    async *answer({ context, caller, request, signal, requireAllowed }) {
+  streaming(
+    method.watchGeneration,
+    'generations:read',
+    async function* ({ context, caller, request, signal, requireAllowed }) {
       const mask = readMask(request.readMask);
       const leave = context.lastingCalls.follow(caller);
       const rest = new WakeableDelay(context.clock);
@@ -137,10 +130,11 @@ export const WATCH_METHODS = [
         followNoMore();
       }
     },
-  }),
-  streaming(Generations.method.watchEvents, {
-    scope: 'generations:read',
-    async *answer({ context, caller, request, signal, requireAllowed }) {
+  ),
+  streaming(
+    method.watchEvents,
+    'generations:read',
+    async function* ({ context, caller, request, signal, requireAllowed }) {
       const mask = readMask(request.readMask);
       const until = {
         get isOver() {
@@ -174,7 +168,7 @@ export const WATCH_METHODS = [
         };
       }
     },
-  }),
+  ),
 ] as const;
 
 function readFilter({

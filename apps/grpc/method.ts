@@ -31,10 +31,7 @@ export interface WatchingCall<Request> extends ActingCall<Request> {
   readonly requireAllowed: () => Promise<void>;
 }
 
-/** What is known of a method besides the types of its messages. */
-interface Rules {
-  /** Absent for a public method. */
-  readonly scope?: ServiceScope;
+interface Described {
   /**
    * The field of the request that contains the use case's body, for the fields of refusals; the request itself if
    * absent.
@@ -44,8 +41,10 @@ interface Rules {
 
 // The types of a method's request and response are known where it is defined; a list of methods only knows that it
 // serves calls.
-export interface ServedMethod extends Rules {
+export interface ServedMethod extends Described {
   readonly method: DescMethodUnary;
+  /** Absent for a public method. */
+  readonly scope?: ServiceScope;
   /** Whether it acts for the account and the App in the call's metadata. */
   readonly acts: boolean;
   answer(call: never): Promise<Record<string, unknown>>;
@@ -53,41 +52,54 @@ export interface ServedMethod extends Rules {
 }
 
 /** It sends several messages, until it ends or the caller disconnects. */
-export interface ServedStream extends Rules {
+export interface ServedStream extends Described {
   readonly method: DescMethodServerStreaming;
   readonly scope: ServiceScope;
   readonly acts: true;
   answer(call: never): AsyncIterable<Record<string, unknown>>;
 }
 
+type Answer<I extends DescMessage, O extends DescMessage> = (
+  call: Call<MessageShape<I>>,
+) => Promise<MessageInitShape<O>>;
+
+/** A public method. */
+export function open<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  answer: Answer<I, O>,
+) {
+  return { method, acts: false as const, answer };
+}
+
+/** A method for services with this scope. */
 export function plain<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  rest: Rules & { answer(call: Call<MessageShape<I>>): Promise<MessageInitShape<O>> },
+  scope: ServiceScope,
+  answer: Answer<I, O>,
 ) {
-  return { method, acts: false as const, ...rest };
+  return { method, acts: false as const, scope, answer };
 }
 
-/** A method that acts for an account and an App. */
+/** One that acts for an account and an App. */
 export function acting<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  rest: Rules & {
-    answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
+  scope: ServiceScope,
+  answer: (call: ActingCall<MessageShape<I>>) => Promise<MessageInitShape<O>>,
+  more: Described & {
     /** Id of the generation that a call with this response created, for the log. */
     createdId?(answer: MessageInitShape<O>): string | undefined;
-  },
+  } = {},
 ) {
-  return { method, acts: true as const, ...rest };
+  return { method, acts: true as const, scope, answer, ...more };
 }
 
-/** One that sends several messages. */
+/** One that acts, and sends several messages. */
 export function streaming<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
-  rest: Rules & {
-    readonly scope: ServiceScope;
-    answer(call: WatchingCall<MessageShape<I>>): AsyncIterable<MessageInitShape<O>>;
-  },
+  scope: ServiceScope,
+  answer: (call: WatchingCall<MessageShape<I>>) => AsyncIterable<MessageInitShape<O>>,
 ) {
-  return { method, acts: true as const, ...rest };
+  return { method, acts: true as const, scope, answer };
 }
 
 const DEFAULT_SIZE = 50;

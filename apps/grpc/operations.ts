@@ -40,64 +40,45 @@ const { method } = Operations;
 
 /** Work, providers, costs and recovery of a running service, for operators. */
 export const OPERATIONS_METHODS = [
-  plain(method.runRecovery, {
-    scope: 'operations:write',
-    answer: ({ context }) => recoverAll(context),
+  plain(method.runRecovery, 'operations:write', ({ context }) => recoverAll(context)),
+  plain(method.getRetention, 'operations:read', async ({ context: { settings } }) => {
+    return {
+      outputs: duration(settings.outputRetentionMs),
+      generations: duration(settings.taskRetentionMs),
+      remnants: duration(settings.tombstoneRetentionMs),
+      uploads: duration(settings.uploadRetentionMs),
+      replays: duration(settings.replayWindowMs),
+      claims: duration(settings.claimRetentionMs),
+      unchargedContent: duration(settings.unchargedContentRetentionMs),
+    };
   }),
-  plain(method.getRetention, {
-    scope: 'operations:read',
-    async answer({ context: { settings } }) {
-      return {
-        outputs: duration(settings.outputRetentionMs),
-        generations: duration(settings.taskRetentionMs),
-        remnants: duration(settings.tombstoneRetentionMs),
-        uploads: duration(settings.uploadRetentionMs),
-        replays: duration(settings.replayWindowMs),
-        claims: duration(settings.claimRetentionMs),
-        unchargedContent: duration(settings.unchargedContentRetentionMs),
-      };
-    },
+  plain(method.searchGenerations, 'operations:read', async ({ context, request }) => {
+    const statuses = request.statuses.map(readStatus);
+    const page = readPage(request);
+    const filter = await filterOf(context, request, [...new Set(statuses)].toSorted());
+    const { accountId = 'all accounts', appId = 'all Apps' } = filter;
+    const list = `generations of ${accountId} and ${appId} ${(filter.statuses ?? []).join(' ')}`;
+    const { items, nextCursor = '' } = await pageByToken(page, list, (within) =>
+      searchGenerations(context, filter, within),
+    );
+    return { generations: items.map(renderRecord), nextPageToken: nextCursor };
   }),
-  plain(method.searchGenerations, {
-    scope: 'operations:read',
-    async answer({ context, request }) {
-      const statuses = request.statuses.map(readStatus);
-      const page = readPage(request);
-      const filter = await filterOf(context, request, [...new Set(statuses)].toSorted());
-      const { accountId = 'all accounts', appId = 'all Apps' } = filter;
-      const list = `generations of ${accountId} and ${appId} ${(filter.statuses ?? []).join(' ')}`;
-      const { items, nextCursor = '' } = await pageByToken(page, list, (within) =>
-        searchGenerations(context, filter, within),
-      );
-      return { generations: items.map(renderRecord), nextPageToken: nextCursor };
-    },
+  plain(method.inspectGeneration, 'content:read', async ({ context, request }) => {
+    const generation = await findGeneration(context, readUuid(request.generationId, '/generation_id'));
+    return { generation: renderRecord(generation), content: renderContent(generation) };
   }),
-  plain(method.inspectGeneration, {
-    scope: 'content:read',
-    async answer({ context, request }) {
-      const generation = await findGeneration(context, readUuid(request.generationId, '/generation_id'));
-      return { generation: renderRecord(generation), content: renderContent(generation) };
-    },
+  plain(method.listProviders, 'operations:read', async ({ context }) => ({
+    providers: (await listProviders(context)).map(renderProvider),
+  })),
+  plain(method.getModelCosts, 'operations:read', async ({ context, request }) => {
+    const account = request.accountId === '' ? {} : { accountId: (await requireAccount(context, request)).accountId };
+    const sent = { by: 'model', from: request.from, to: request.to };
+    const { from, to } = readUsageRequest(sent, context.clock.now());
+    return { models: (await addUpCosts(context, { from, to, ...account })).map(renderModelCosts), from, to };
   }),
-  plain(method.listProviders, {
-    scope: 'operations:read',
-    answer: async ({ context }) => ({ providers: (await listProviders(context)).map(renderProvider) }),
-  }),
-  plain(method.getModelCosts, {
-    scope: 'operations:read',
-    async answer({ context, request }) {
-      const account = request.accountId === '' ? {} : { accountId: (await requireAccount(context, request)).accountId };
-      const sent = { by: 'model', from: request.from, to: request.to };
-      const { from, to } = readUsageRequest(sent, context.clock.now());
-      return { models: (await addUpCosts(context, { from, to, ...account })).map(renderModelCosts), from, to };
-    },
-  }),
-  plain(method.stopGeneration, {
-    scope: 'operations:write',
-    answer: async ({ context, request }) => ({
-      generation: renderRecord(await cancelAnyGeneration(context, readUuid(request.generationId, '/generation_id'))),
-    }),
-  }),
+  plain(method.stopGeneration, 'operations:write', async ({ context, request }) => ({
+    generation: renderRecord(await cancelAnyGeneration(context, readUuid(request.generationId, '/generation_id'))),
+  })),
 ] as const;
 
 function readStatus(number: number): GenerationStatus {

@@ -14,43 +14,32 @@ const { method } = People;
 
 /** The people of an account, for operators. */
 export const PEOPLE_METHODS = [
-  plain(method.createPerson, {
-    scope: 'access:write',
-    async answer({ context, request: { accountId: id, email, password } }) {
-      const accountId = readUuid(id, '/account_id');
-      const newPerson = { accountId, email, ...(password === '' ? {} : { password }) };
-      return renderWithLink(context, await createPerson(context, newPerson));
-    },
+  plain(method.createPerson, 'access:write', async ({ context, request: { accountId: id, email, password } }) => {
+    const accountId = readUuid(id, '/account_id');
+    const newPerson = { accountId, email, ...(password === '' ? {} : { password }) };
+    return renderWithLink(context, await createPerson(context, newPerson));
   }),
-  plain(method.listPeople, {
-    scope: 'access:read',
-    async answer({ context, request }) {
-      const { items, nextCursor = '' } = await pageOfAccount(context, request, 'people', (accountId, page) =>
-        context.people.list(accountId, page, context.call),
-      );
-      return { people: items.map(renderPerson), nextPageToken: nextCursor };
-    },
+  plain(method.listPeople, 'access:read', async ({ context, request }) => {
+    const { items, nextCursor = '' } = await pageOfAccount(context, request, 'people', (accountId, page) =>
+      context.people.list(accountId, page, context.call),
+    );
+    return { people: items.map(renderPerson), nextPageToken: nextCursor };
   }),
-  plain(method.disablePerson, {
-    scope: 'access:write',
-    answer: async ({ context, request }) => ({ person: renderPerson(await disablePerson(context, idOf(request))) }),
-  }),
-  plain(method.enablePerson, {
-    scope: 'access:write',
-    answer: async ({ context, request }) => ({ person: renderPerson(await enablePerson(context, idOf(request))) }),
-  }),
-  plain(method.resetPerson, {
-    scope: 'access:write',
-    answer: async ({ context, request }) => renderWithLink(context, await resetPerson(context, idOf(request))),
-  }),
-  plain(method.promotePerson, {
-    scope: 'operators:write',
-    answer: async ({ context, request }) => ({ person: renderPerson(await promotePerson(context, idOf(request))) }),
-  }),
-  plain(method.demotePerson, {
-    scope: 'operators:write',
-    answer: async ({ context, request }) => ({ person: renderPerson(await demotePerson(context, idOf(request))) }),
-  }),
+  plain(method.disablePerson, 'access:write', async ({ context, request }) => ({
+    person: renderPerson(await disablePerson(context, idOf(request))),
+  })),
+  plain(method.enablePerson, 'access:write', async ({ context, request }) => ({
+    person: renderPerson(await enablePerson(context, idOf(request))),
+  })),
+  plain(method.resetPerson, 'access:write', async ({ context, request }) =>
+    renderWithLink(context, await resetPerson(context, idOf(request))),
+  ),
+  plain(method.promotePerson, 'operators:write', async ({ context, request }) => ({
+    person: renderPerson(await promotePerson(context, idOf(request))),
+  })),
+  plain(method.demotePerson, 'operators:write', async ({ context, request }) => ({
+    person: renderPerson(await demotePerson(context, idOf(request))),
+  })),
 ] as const;
 
 function idOf({ personId }: { readonly personId: string }): string {

@@ -10,69 +10,59 @@ import { MODALITY, OPERATION, PRICE_UNIT, ROLE, timestamp, UPLOAD_STATE, wordOf 
 import { Catalog, type ModelSchema } from './generated/darkroom/v1/catalog_pb.js';
 import { Modality } from './generated/darkroom/v1/media_pb.js';
 import { type PrepareUploadRequest, Uploads } from './generated/darkroom/v1/uploads_pb.js';
-import { acting, keyOf, plain } from './method.js';
+import { acting, keyOf, open } from './method.js';
 
 const { method } = Uploads;
 
 export const UPLOAD_METHODS = [
-  acting(method.prepareUpload, {
-    scope: 'uploads:write',
-    async answer({ context, caller, request }) {
-      const { upload, target, replayed } = await prepareUpload(context, caller, keyOf(request), bodyOf(request));
-      return {
-        uploadId: upload.uploadId,
-        uploadUrl: target.url,
-        method: target.method,
-        requiredHeaders: { ...target.headers },
-        expireTime: timestamp(upload.expiresAt),
-        mediaType: upload.mediaType,
-        byteSize: BigInt(upload.byteSize),
-        role: ROLE[upload.role],
-        replayed,
-      };
-    },
+  acting(method.prepareUpload, 'uploads:write', async ({ context, caller, request }) => {
+    const { upload, target, replayed } = await prepareUpload(context, caller, keyOf(request), bodyOf(request));
+    return {
+      uploadId: upload.uploadId,
+      uploadUrl: target.url,
+      method: target.method,
+      requiredHeaders: { ...target.headers },
+      expireTime: timestamp(upload.expiresAt),
+      mediaType: upload.mediaType,
+      byteSize: BigInt(upload.byteSize),
+      role: ROLE[upload.role],
+      replayed,
+    };
   }),
-  acting(method.getUpload, {
-    scope: 'uploads:write',
-    async answer({ context, caller, request }) {
-      const { upload, state } = await getUpload(context, caller, request.uploadId);
-      const { ready } = upload;
-      return {
-        uploadId: upload.uploadId,
-        state: UPLOAD_STATE[state],
-        filename: upload.filename,
-        mediaType: upload.mediaType,
-        byteSize: BigInt(upload.byteSize),
-        role: ROLE[upload.role],
-        createTime: timestamp(upload.createdAt),
-        expireTime: timestamp(upload.expiresAt),
-        media: ready && {
-          mediaId: ready.mediaId,
-          sha256: ready.sha256,
-          width: ready.widthPx,
-          height: ready.heightPx,
-        },
-      };
-    },
+  acting(method.getUpload, 'uploads:write', async ({ context, caller, request }) => {
+    const { upload, state } = await getUpload(context, caller, request.uploadId);
+    const { ready } = upload;
+    return {
+      uploadId: upload.uploadId,
+      state: UPLOAD_STATE[state],
+      filename: upload.filename,
+      mediaType: upload.mediaType,
+      byteSize: BigInt(upload.byteSize),
+      role: ROLE[upload.role],
+      createTime: timestamp(upload.createdAt),
+      expireTime: timestamp(upload.expiresAt),
+      media: ready && {
+        mediaId: ready.mediaId,
+        sha256: ready.sha256,
+        width: ready.widthPx,
+        height: ready.heightPx,
+      },
+    };
   }),
-  acting(method.deleteUpload, {
-    scope: 'uploads:write',
-    answer: ({ context, caller, request }) => deleteUpload(context, caller, request.uploadId),
-  }),
-  acting(method.completeUpload, {
-    scope: 'uploads:write',
-    async answer({ context, caller, request }) {
-      const body = request.sha256 === undefined ? {} : { sha256: request.sha256 };
-      const { upload, replayed } = await completeUpload(context, caller, keyOf(request), request.uploadId, body);
-      // Only images can be uploaded, so the kind is always the same.
-      return {
-        uploadId: upload.uploadId,
-        mediaId: upload.ready.mediaId,
-        modality: Modality.IMAGE,
-        byteSize: BigInt(upload.byteSize),
-        replayed,
-      };
-    },
+  acting(method.deleteUpload, 'uploads:write', ({ context, caller, request }) =>
+    deleteUpload(context, caller, request.uploadId),
+  ),
+  acting(method.completeUpload, 'uploads:write', async ({ context, caller, request }) => {
+    const body = request.sha256 === undefined ? {} : { sha256: request.sha256 };
+    const { upload, replayed } = await completeUpload(context, caller, keyOf(request), request.uploadId, body);
+    // Only images can be uploaded, so the kind is always the same.
+    return {
+      uploadId: upload.uploadId,
+      mediaId: upload.ready.mediaId,
+      modality: Modality.IMAGE,
+      byteSize: BigInt(upload.byteSize),
+      replayed,
+    };
   }),
 ] as const;
 
@@ -89,12 +79,12 @@ function bodyOf({ filename, mediaType, byteSize, sha256, role }: PrepareUploadRe
 }
 
 export const CATALOG_METHODS = [
-  plain(Catalog.method.listModels, {
-    answer: ({ context }) => Promise.resolve({ models: context.catalog.models().map(renderModel) }),
-  }),
-  plain(Catalog.method.getModel, {
-    answer: async ({ context, request }) => ({ model: renderModel(getModel(context, request.modelKey)) }),
-  }),
+  open(Catalog.method.listModels, ({ context }) =>
+    Promise.resolve({ models: context.catalog.models().map(renderModel) }),
+  ),
+  open(Catalog.method.getModel, async ({ context, request }) => ({
+    model: renderModel(getModel(context, request.modelKey)),
+  })),
 ] as const;
 
 function renderModel({

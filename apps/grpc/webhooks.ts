@@ -54,84 +54,57 @@ const { method } = Webhooks;
 const scope = 'webhooks:manage';
 
 export const WEBHOOK_METHODS = [
-  acting(method.createWebhook, {
-    scope,
-    async answer({ context, caller, request }) {
-      const { endpoint, key } = await createEndpoint(context, caller, bodyOf(request));
-      return { webhook: renderWebhook(endpoint, context.clock.now()), secret: secretText(key) };
-    },
+  acting(method.createWebhook, scope, async ({ context, caller, request }) => {
+    const { endpoint, key } = await createEndpoint(context, caller, bodyOf(request));
+    return { webhook: renderWebhook(endpoint, context.clock.now()), secret: secretText(key) };
   }),
-  acting(method.listWebhooks, {
-    scope,
-    async answer({ context, caller }) {
-      const endpoints = await listEndpoints(context, caller);
-      const now = context.clock.now();
-      return { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) };
-    },
+  acting(method.listWebhooks, scope, async ({ context, caller }) => {
+    const endpoints = await listEndpoints(context, caller);
+    const now = context.clock.now();
+    return { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) };
   }),
-  acting(method.getWebhook, {
-    scope,
-    answer: async ({ context, caller, request }) => ({
-      webhook: renderWebhook(await getEndpoint(context, caller, request.webhookId), context.clock.now()),
-    }),
+  acting(method.getWebhook, scope, async ({ context, caller, request }) => ({
+    webhook: renderWebhook(await getEndpoint(context, caller, request.webhookId), context.clock.now()),
+  })),
+  acting(method.updateWebhook, scope, async ({ context, caller, request }) => {
+    const { enabled } = request;
+    const change = { ...bodyOf(request), ...(enabled === undefined ? {} : { enabled }) };
+    const endpoint = await updateEndpoint(context, caller, request.webhookId, change);
+    return { webhook: renderWebhook(endpoint, context.clock.now()) };
   }),
-  acting(method.updateWebhook, {
-    scope,
-    async answer({ context, caller, request }) {
-      const { enabled } = request;
-      const change = { ...bodyOf(request), ...(enabled === undefined ? {} : { enabled }) };
-      const endpoint = await updateEndpoint(context, caller, request.webhookId, change);
-      return { webhook: renderWebhook(endpoint, context.clock.now()) };
-    },
+  acting(method.deleteWebhook, scope, async ({ context, caller, request }) => {
+    await deleteEndpoint(context, caller, request.webhookId);
+    return { webhookId: request.webhookId.toLowerCase() };
   }),
-  acting(method.deleteWebhook, {
-    scope,
-    async answer({ context, caller, request }) {
-      await deleteEndpoint(context, caller, request.webhookId);
-      return { webhookId: request.webhookId.toLowerCase() };
-    },
+  acting(method.rotateWebhookSecret, scope, async ({ context, caller, request }) => {
+    const { secret, key } = await rotateSecret(context, caller, request.webhookId);
+    const until = previousValidUntil(secret, context.clock.now());
+    return {
+      secret: secretText(key),
+      previousSecretExpireTime: timestamp(until),
+    };
   }),
-  acting(method.rotateWebhookSecret, {
-    scope,
-    async answer({ context, caller, request }) {
-      const { secret, key } = await rotateSecret(context, caller, request.webhookId);
-      const until = previousValidUntil(secret, context.clock.now());
-      return {
-        secret: secretText(key),
-        previousSecretExpireTime: timestamp(until),
-      };
-    },
+  acting(method.listWebhookDeliveries, scope, async ({ context, caller, request }) => {
+    const id = request.webhookId;
+    const filter = filterOf(request);
+    const list = `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
+    const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
+      listDeliveries(context, caller, id, filter, page),
+    );
+    return { deliveries: items.map(renderDelivery), nextPageToken: nextCursor ?? '' };
   }),
-  acting(method.listWebhookDeliveries, {
-    scope,
-    async answer({ context, caller, request }) {
-      const id = request.webhookId;
-      const filter = filterOf(request);
-      const list = `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
-      const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
-        listDeliveries(context, caller, id, filter, page),
-      );
-      return { deliveries: items.map(renderDelivery), nextPageToken: nextCursor ?? '' };
-    },
-  }),
-  acting(method.replayWebhookDelivery, {
-    scope,
-    answer: async ({ context, caller, request }) => ({
-      delivery: renderDelivery(await replayDelivery(context, caller, request.webhookId, request.deliveryId)),
-    }),
-  }),
-  acting(method.replayWebhookDeliveries, {
-    scope,
-    async answer({ context, caller, request }) {
-      const { webhookId: id, pageToken } = request;
-      if (request.createdAfter === undefined)
-        throw new ServiceError('FIELD_REQUIRED', 'created_after is required.', { pointer: '/created_after' });
-      const filter = filterOf(request);
-      const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
-      const { cursor } = cursorOf({ limit: 1, ...(pageToken === '' ? {} : { cursor: pageToken }) }, list);
-      const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, cursor);
-      return { replayed, nextPageToken: tokenOf(list, nextCursor) ?? '' };
-    },
+  acting(method.replayWebhookDelivery, scope, async ({ context, caller, request }) => ({
+    delivery: renderDelivery(await replayDelivery(context, caller, request.webhookId, request.deliveryId)),
+  })),
+  acting(method.replayWebhookDeliveries, scope, async ({ context, caller, request }) => {
+    const { webhookId: id, pageToken } = request;
+    if (request.createdAfter === undefined)
+      throw new ServiceError('FIELD_REQUIRED', 'created_after is required.', { pointer: '/created_after' });
+    const filter = filterOf(request);
+    const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
+    const { cursor } = cursorOf({ limit: 1, ...(pageToken === '' ? {} : { cursor: pageToken }) }, list);
+    const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, cursor);
+    return { replayed, nextPageToken: tokenOf(list, nextCursor) ?? '' };
   }),
 ] as const;
 
