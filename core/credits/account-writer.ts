@@ -14,7 +14,6 @@ import {
   decideAccount,
   type DoneOperation,
   type HoldCommand,
-  needsFreshState,
   operationOf,
   type OwnedAccount,
 } from './decide.js';
@@ -86,7 +85,7 @@ export class AccountWriter {
   }
 
   private give(accountId: string, pending: Pending): void {
-    const queue = this.queue(accountId);
+    const queue = this.queues.get(accountId) ?? this.newQueue(accountId);
     queue.waiting.push(pending);
     if (!queue.busy) this.begin(accountId, queue);
   }
@@ -101,22 +100,18 @@ export class AccountWriter {
     return this.waitMs === 0 || waiting.length >= MAX_BATCH || waiting.some(({ mayWait }) => mayWait !== true);
   }
 
-  private queue(accountId: string): AccountQueue {
-    let queue = this.queues.get(accountId);
-    if (!queue) {
-      if (this.queues.size >= MAX_IDLE_QUEUES) this.forgetIdleQueue();
-      queue = { waiting: [], busy: false, cached: undefined, cancelWait: undefined };
-      this.queues.set(accountId, queue);
+  /** In place of one that is idle, if there are too many. */
+  private newQueue(accountId: string): AccountQueue {
+    if (this.queues.size >= MAX_IDLE_QUEUES) {
+      for (const [idle, { busy, waiting }] of this.queues) {
+        if (busy || waiting.length > 0) continue;
+        this.queues.delete(idle);
+        break;
+      }
     }
+    const queue: AccountQueue = { waiting: [], busy: false, cached: undefined, cancelWait: undefined };
+    this.queues.set(accountId, queue);
     return queue;
-  }
-
-  private forgetIdleQueue(): void {
-    for (const [accountId, queue] of this.queues) {
-      if (queue.busy || queue.waiting.length > 0) continue;
-      this.queues.delete(accountId);
-      return;
-    }
   }
 
   private async drain(accountId: string, queue: AccountQueue): Promise<void> {
@@ -169,7 +164,11 @@ export class AccountWriter {
           queue.waiting,
           acceptances.map(({ claim }) => claim),
         );
-        return answer(batch, withExisting(batch, decided.outcomes, written.existing));
+        const { existing } = written;
+        return answer(
+          batch,
+          existing.length === 0 ? decided.outcomes : withExisting(batch, decided.outcomes, existing),
+        );
       }
       if (written.outcome === 'conflict') {
         queue.cached = undefined;
@@ -229,9 +228,11 @@ export class AccountWriter {
     for (const pending of batch) {
       const { command } = pending;
       const decision = decideOrFail(draft, pending, now);
-      if (!isFresh && ('failed' in decision || needsFreshState(decision))) return 'stale';
+      // A command that writes may be decided on an old state: its write then fails.
+      if (!isFresh && !('moves' in decision)) return 'stale';
       if ('moves' in decision) draft.add(command, decision, now);
-      outcomes.push(outcomeOf(decision, draft.available));
+      if ('failed' in decision) outcomes.push(decision);
+      else outcomes.push('refused' in decision ? { refused: decision.refused, availableCredits: draft.available } : {});
     }
     return { draft, outcomes };
   }
@@ -286,11 +287,6 @@ function decideOrFail(
   } catch (error) {
     return { failed: error };
   }
-}
-
-function outcomeOf(decision: AccountDecision | { readonly failed: unknown }, availableCredits: number): Decided {
-  if ('failed' in decision) return decision;
-  return 'refused' in decision ? { refused: decision.refused, availableCredits } : {};
 }
 
 function answer(batch: readonly Pending[], outcomes: readonly Decided[]): undefined {
@@ -357,7 +353,6 @@ function withExisting(
   outcomes: readonly Decided[],
   existing: readonly GenerationRecord[],
 ): readonly Decided[] {
-  if (existing.length === 0) return outcomes;
   const byId = new Map(existing.map((record) => [record.generationId, record]));
   return outcomes.map((outcome, index) => {
     const { acceptance } = batch[index] as Pending;

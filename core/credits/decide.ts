@@ -116,6 +116,7 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
 }
 
 function decide(account: AccountView, command: AccountCommand, now: number): AccountDecision {
+  const { name, suspendedAt } = account;
   switch (command.kind) {
     case 'grant':
     case 'adjust':
@@ -125,15 +126,13 @@ function decide(account: AccountView, command: AccountCommand, now: number): Acc
     case 'settle':
       return settle(account, command);
     case 'suspend':
-      return account.suspendedAt === undefined
-        ? changeProfile({ name: account.name, suspendedAt: now })
-        : { done: true };
+      if (suspendedAt !== undefined) return { done: true };
+      return { moves: [], profile: { name, suspendedAt: now } };
     case 'resume':
-      return account.suspendedAt === undefined ? { done: true } : changeProfile({ name: account.name });
+      return suspendedAt === undefined ? { done: true } : { moves: [], profile: { name } };
     case 'rename':
-      return account.name === command.name
-        ? { done: true }
-        : changeProfile({ ...suspensionOf(account.suspendedAt), name: command.name });
+      if (name === command.name) return { done: true };
+      return { moves: [], profile: { ...(suspendedAt === undefined ? {} : { suspendedAt }), name: command.name } };
   }
 }
 
@@ -239,22 +238,6 @@ function assertBalanced({ postings: [from, to] }: Move): void {
   );
 }
 
-function changeProfile(after: AccountProfile): AccountDecision {
-  return { moves: [], profile: after };
-}
-
-function suspensionOf(suspendedAt: number | undefined): Pick<Account, 'suspendedAt'> {
-  return suspendedAt === undefined ? {} : { suspendedAt };
-}
-
-/**
- * Whether a newer state could give another answer. Only a command that writes may be decided on an old state: its write
- * then fails.
- */
-export function needsFreshState(decision: AccountDecision): boolean {
-  return !('moves' in decision);
-}
-
 /**
  * A move as the ledger records it: unsigned, from one book to the other. Written without spreads: two of them cost as
  * much as the rest of a decision, and every generation has three entries.
@@ -301,28 +284,21 @@ export type OwnedAccount = Account & { readonly holds: Map<string, Hold>; readon
  * account as the next decision of the batch should see it; an account with many holds is not copied for that.
  */
 export class AccountDraft implements AccountView {
-  private readonly base: OwnedAccount;
-  private readonly opened = new Map<string, Hold>();
-  private readonly closed = new Set<string>();
+  /** The open holds and the use of caps as the next decision sees them. */
+  readonly holds: Overlay<Hold>;
+  readonly capUses: Overlay<CapUse>;
   private readonly entries: Entry[] = [];
-  /** Cap usage changed by the batch; undefined marks a dropped one. */
-  private readonly changedUses = new Map<string, CapUse | undefined>();
   private readonly books: Record<Book, number>;
   /** The profile after the batch's commands; absent if none changed it. */
   private profile: AccountProfile | undefined;
 
-  /** The holds as the next decision sees them. */
-  readonly holds: AccountView['holds'];
-  readonly capUses: AccountView['capUses'];
-
   /** `operations`: what was done before under the ids of this batch's operations. */
   constructor(
-    base: OwnedAccount,
+    private readonly base: OwnedAccount,
     readonly operations: Map<string, DoneOperation> = new Map(),
   ) {
-    this.base = base;
-    this.holds = new HoldsView(base.holds, this.opened, this.closed);
-    this.capUses = new CapUsesView(base.capUses ?? NONE, this.changedUses);
+    this.holds = new Overlay(base.holds);
+    this.capUses = new Overlay(base.capUses ?? NONE);
     this.books = { issued: base.issued, available: base.available, reserved: base.reserved, spent: base.spent };
   }
 
@@ -349,27 +325,29 @@ export class AccountDraft implements AccountView {
   add(command: AccountCommand, decision: Extract<AccountDecision, { moves: unknown }>, now: number): void {
     for (const move of decision.moves) this.record(move, command, now);
     if ('operationId' in command) this.operations.set(command.operationId, command);
-    if (decision.opens) this.opened.set(decision.opens.generationId, decision.opens);
-    if (decision.closes !== undefined && !this.opened.delete(decision.closes)) this.closed.add(decision.closes);
-    for (const credentialId of decision.dropsCapUses ?? []) this.changedUses.set(credentialId, undefined);
-    if (decision.capUse) this.changedUses.set(decision.capUse.credentialId, decision.capUse);
+    if (decision.opens) this.holds.set(decision.opens.generationId, decision.opens);
+    if (decision.closes !== undefined) this.holds.set(decision.closes, undefined);
+    for (const credentialId of decision.dropsCapUses ?? []) this.capUses.set(credentialId, undefined);
+    if (decision.capUse) this.capUses.set(decision.capUse.credentialId, decision.capUse);
     if (decision.profile) this.profile = decision.profile;
     assertSound(this.books);
   }
 
   /** The one write. */
   change(): AccountChange {
+    const { base, holds, capUses, profile } = this;
     return {
-      accountId: this.base.accountId,
-      expectedVersion: this.base.version,
-      version: this.base.version + 1,
+      accountId: base.accountId,
+      expectedVersion: base.version,
+      version: base.version + 1,
       ...this.books,
       lastSequence: this.lastSequence,
-      holdsOpened: [...this.opened.values()],
-      holdsClosed: [...this.closed],
+      holdsOpened: [...holds.changes.values()].filter((hold) => hold !== undefined),
+      // A hold of the base changes only by being closed, also where it is opened again.
+      holdsClosed: [...holds.changes.keys()].filter((generationId) => base.holds.has(generationId)),
       entries: this.entries,
-      ...this.usesChanged(),
-      ...(this.profile === undefined ? {} : { profile: this.profile }),
+      ...(capUses.changes.size === 0 ? {} : this.usesChanged()),
+      ...(profile === undefined ? {} : { profile }),
     };
   }
 
@@ -378,32 +356,25 @@ export class AccountDraft implements AccountView {
   }
 
   private usesChanged(): Pick<AccountChange, 'capUses' | 'capUsesDropped'> {
-    if (this.changedUses.size === 0) return {};
-    const dropped = [...this.changedUses].filter(([id, use]) => use === undefined && this.base.capUses?.has(id));
+    const { changes } = this.capUses;
+    const dropped = [...changes].filter(([id, use]) => use === undefined && this.base.capUses?.has(id));
     return {
-      capUses: [...this.changedUses.values()].filter((use) => use !== undefined),
+      capUses: [...changes.values()].filter((use) => use !== undefined),
       ...(dropped.length === 0 ? {} : { capUsesDropped: dropped.map(([credentialId]) => credentialId) }),
     };
   }
 
   /** The account once the change is written. Takes ownership of the base, which must not be used afterwards. */
   written(): OwnedAccount {
-    for (const generationId of this.closed) this.base.holds.delete(generationId);
-    for (const opened of this.opened.values()) this.base.holds.set(opened.generationId, opened);
+    this.holds.applyTo(this.base.holds);
     const { suspendedAt, ...base } = this.base;
     const version = base.version + 1;
     const written = this.profile ?? (suspendedAt === undefined ? {} : { suspendedAt });
-    return { ...base, ...written, ...this.books, version, lastSequence: this.lastSequence, ...this.usesWritten() };
-  }
-
-  private usesWritten(): Pick<OwnedAccount, 'capUses'> {
-    if (this.changedUses.size === 0) return {};
-    const capUses = this.base.capUses ?? new Map<string, CapUse>();
-    for (const [credentialId, use] of this.changedUses) {
-      if (use === undefined) capUses.delete(credentialId);
-      else capUses.set(credentialId, use);
-    }
-    return { capUses };
+    const after = { ...base, ...written, ...this.books, version, lastSequence: this.lastSequence };
+    if (this.capUses.changes.size === 0) return after;
+    const capUses = base.capUses ?? new Map<string, CapUse>();
+    this.capUses.applyTo(capUses);
+    return { ...after, capUses };
   }
 
   private record(move: Move, command: AccountCommand, now: number): void {
@@ -420,45 +391,37 @@ export class AccountDraft implements AccountView {
   }
 }
 
-/** The holds of the base with what the draft opened and closed; nothing is open in both. */
-class HoldsView implements Pick<ReadonlyMap<string, Hold>, 'get' | 'size'> {
-  constructor(
-    private readonly base: ReadonlyMap<string, Hold>,
-    private readonly opened: ReadonlyMap<string, Hold>,
-    private readonly closed: ReadonlySet<string>,
-  ) {}
-
-  get size(): number {
-    return this.base.size + this.opened.size - this.closed.size;
-  }
-
-  get(generationId: string): Hold | undefined {
-    return this.opened.get(generationId) ?? (this.closed.has(generationId) ? undefined : this.base.get(generationId));
-  }
-}
-
 const NONE: ReadonlyMap<string, CapUse> = new Map();
 
-/** The use of caps in the base, with what the draft changed. */
-class CapUsesView implements Pick<ReadonlyMap<string, CapUse>, 'get' | 'size' | 'values'> {
-  constructor(
-    private readonly base: ReadonlyMap<string, CapUse>,
-    private readonly changed: ReadonlyMap<string, CapUse | undefined>,
-  ) {}
+/** A map with the changes of a batch, which it gets itself once they are written. It may have thousands of entries. */
+class Overlay<V> implements Pick<ReadonlyMap<string, V>, 'get' | 'size' | 'values'> {
+  /** Undefined marks what is removed. */
+  readonly changes = new Map<string, V | undefined>();
+  size: number;
 
-  get size(): number {
-    let size = this.base.size;
-    for (const [id, use] of this.changed) size += Number(use !== undefined) - Number(this.base.has(id));
-    return size;
+  constructor(private readonly base: ReadonlyMap<string, V>) {
+    this.size = base.size;
   }
 
-  get(credentialId: string): CapUse | undefined {
-    return this.changed.has(credentialId) ? this.changed.get(credentialId) : this.base.get(credentialId);
+  get(key: string): V | undefined {
+    return this.changes.has(key) ? this.changes.get(key) : this.base.get(key);
   }
 
-  *values(): MapIterator<CapUse> {
-    for (const [id, use] of this.base) if (!this.changed.has(id)) yield use;
-    for (const use of this.changed.values()) if (use !== undefined) yield use;
+  set(key: string, value: V | undefined): void {
+    this.size += Number(value !== undefined) - Number(this.get(key) !== undefined);
+    this.changes.set(key, value);
+  }
+
+  *values(): MapIterator<V> {
+    for (const [key, value] of this.base) if (!this.changes.has(key)) yield value;
+    for (const value of this.changes.values()) if (value !== undefined) yield value;
+  }
+
+  applyTo(map: Map<string, V>): void {
+    for (const [key, value] of this.changes) {
+      if (value === undefined) map.delete(key);
+      else map.set(key, value);
+    }
   }
 }
 

@@ -157,13 +157,13 @@ What the store says to a write is not looked at, and a lost race is answered as 
 
 refusal-on-an-old-state: 4 13, core/credits/account-writer.js, seed 1
 A refusal, or that a hold is gone, is believed of a state that another process has moved on from.
-- if (!isFresh && ('failed' in decision || needsFreshState(decision)))
+- if (!isFresh && !('moves' in decision))
 + if (!isFresh && 'failed' in decision)
 
 batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 149
 Two commands of one write on the same hold are each decided as if they were alone.
-- return this.opened.get(generationId) ?? (this.closed.has(generationId) ? undefined : this.base.get(generationId));
-+ return this.base.get(generationId);
+- this.holds = new Overlay(base.holds);
++ this.holds = Object.assign(new Overlay(base.holds), { get: (id) => base.holds.get(id) });
 
 balance-counts-what-is-held: 1, core/credits/operate.js, seed 6
 A client is shown what was not spent yet instead of what it can still reserve.
@@ -212,6 +212,6 @@ The end of a hold gives the whole hold back to the cap, also what was charged.
 
 cap-of-a-batch-not-seen: 24, core/credits/decide.js, seed 6
 Holds that are written together each see the use before all of them.
-- return this.changed.has(credentialId) ? this.changed.get(credentialId) : this.base.get(credentialId);
-+ return this.base.get(credentialId);
+- this.capUses = new Overlay(base.capUses ?? NONE);
++ this.capUses = Object.assign(new Overlay(base.capUses ?? NONE), { get: (id) => base.capUses?.get(id) });
 `);
