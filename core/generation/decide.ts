@@ -159,6 +159,10 @@ export type GenerationCommand =
   /** Its client wants it gone. */
   | { readonly event: 'delete' };
 
+/** Everything that can happen to a generation. `decide` checks who may cause it, and when. */
+export type GenerationEvent = GenerationCommand['event'];
+type Of<E extends GenerationEvent> = Extract<GenerationCommand, { event: E }>;
+
 /** The clock, the time to stamp on the generation, which is never before the stored one, and the boot that decides. */
 export interface Occasion {
   readonly now: number;
@@ -187,7 +191,7 @@ export type GenerationDecision = { readonly refused: GenerationRefusal } | { rea
 
 function beginAttempt(
   g: Generation,
-  { token, provider }: { readonly token: string; readonly provider: string },
+  { token, provider }: Omit<Of<'begin-attempt'>, 'event' | 'fence'>,
   { now, at, boot }: Occasion,
 ): GenerationDecision {
   if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
@@ -211,7 +215,7 @@ export function hasSubmissionLeft(g: Generation): boolean {
 
 function submitAgain(
   g: Generation,
-  { isNotTaken }: Pick<Extract<GenerationCommand, { event: 'submit-again' }>, 'isNotTaken'>,
+  { isNotTaken }: Of<'submit-again'>,
   { now, at, boot }: Occasion,
 ): GenerationDecision {
   if (!isNotTaken && !hasSubmissionLeft(g)) return { refused: 'NOT_ALLOWED' };
@@ -227,21 +231,14 @@ function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, 
   return { next: { ...g, attempt: changed(g.attempt), updatedAt: at } };
 }
 
-function accepted(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'accepted' }>,
-  at: number,
-): GenerationDecision {
+function accepted(g: Generation, command: Of<'accepted'>, at: number): GenerationDecision {
   if (!g.attempt) return { refused: 'NOT_ALLOWED' };
   const { endedAt: _, ...attempt } = g.attempt;
   const known = 'delivered' in command ? { delivered: command.delivered } : { reference: command.reference };
   return { next: { ...g, attempt: { ...attempt, phase: 'submitted', ...known }, updatedAt: at } };
 }
 
-function undoAttempt(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'attempt-undone' }>,
-): GenerationDecision {
+function undoAttempt(g: Generation, command: Of<'attempt-undone'>): GenerationDecision {
   const { notHere } = command;
   if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
   const refusedBy = notHere === undefined ? {} : { notHere: [...new Set([...(g.notHere ?? []), notHere])] };
@@ -273,9 +270,6 @@ export function withoutLastSubmission(g: Generation): Generation {
   const { submissionsMade } = g;
   return submissionsMade === undefined ? g : { ...g, submissionsMade: Math.max(0, submissionsMade - 1) };
 }
-
-/** Everything that can happen to a generation. `decide` checks who may cause it, and when. */
-export type GenerationEvent = GenerationCommand['event'];
 
 /**
  * Maps status and event to the next status. Transitions that are not listed are refused. After the end only bookkeeping
@@ -309,31 +303,21 @@ export const TRANSITIONS: {
     'stop': 'cancelled',
     'postpone': 'running',
   },
-  succeeded: {
-    'settle': 'succeeded',
-    'postpone': 'succeeded',
-    'content-removed': 'succeeded',
-    'outputs-removed': 'succeeded',
-    'late-report': 'succeeded',
-    'delete': 'succeeded',
-  },
-  failed: {
-    'settle': 'failed',
-    'postpone': 'failed',
-    'content-removed': 'failed',
-    'outputs-removed': 'failed',
-    'late-report': 'failed',
-    'delete': 'failed',
-  },
-  cancelled: {
-    'settle': 'cancelled',
-    'postpone': 'cancelled',
-    'content-removed': 'cancelled',
-    'outputs-removed': 'cancelled',
-    'late-report': 'cancelled',
-    'delete': 'cancelled',
-  },
+  succeeded: bookkeeping('succeeded'),
+  failed: bookkeeping('failed'),
+  cancelled: bookkeeping('cancelled'),
 };
+
+function bookkeeping<S extends GenerationStatus>(status: S) {
+  return {
+    'settle': status,
+    'postpone': status,
+    'content-removed': status,
+    'outputs-removed': status,
+    'late-report': status,
+    'delete': status,
+  } as const;
+}
 
 /** How long after a lease or a due time recovery takes the holder for lost, in milliseconds. */
 const ATTENTION_MARGIN_MS = 1_000;
@@ -377,7 +361,8 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'renew':
       return renew(g, command, occasion);
     case 're-lease':
-      return reLease(g, command.leaseMs, occasion);
+      if (!g.lease) return { refused: 'FENCE_STALE' };
+      return { next: leased(g, { worker: g.lease.worker, leaseMs: command.leaseMs }, occasion) };
     case 'begin-attempt':
       return beginAttempt(g, command, occasion);
     case 'submit-again':
@@ -396,8 +381,11 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     }
     case 'yield':
       return { next: leftUntil(command.isUnsent ? withoutUnsentAttempt(g) : g, now, at) };
-    case 'succeed':
-      return succeed(g, command.outputs);
+    case 'succeed': {
+      const { outputs } = command;
+      if (outputs.length === 0) return { refused: 'NOT_ALLOWED' };
+      return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs) } };
+    }
     case 'stop':
       return stop(g, command);
     case 'give-up':
@@ -408,11 +396,13 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'allow-last-poll':
       return allowLastPoll(g, command, occasion);
     case 'cancel':
-      return cancel(g, occasion);
+      if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+      return { next: { ...g, cancelRequestedAt: now, updatedAt: at } };
     case 'postpone':
       return { next: { ...g, dueAt: command.until } };
     case 'settle':
-      return settle(g, command, at);
+      if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+      return { next: untilNextRemoval({ ...g, settledAt: at }, command) };
     case 'content-removed':
       return removeContent(g, command, at);
     case 'outputs-removed':
@@ -433,28 +423,20 @@ function leftUntil(g: Generation, dueAt: number, at: number): Generation {
   return { ...withoutLease(g), updatedAt: at, dueAt: dueAt + ATTENTION_MARGIN_MS };
 }
 
-function start(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'start' }>,
-  occasion: Occasion,
-): GenerationDecision {
+function start(g: Generation, command: Of<'start'>, occasion: Occasion): GenerationDecision {
   if (occasion.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   const begun = beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command, occasion);
   return 'refused' in begun ? begun : { next: leased(begun.next, command, occasion) };
 }
 
-function takeOver(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'take-over' }>,
-  occasion: Occasion,
-): GenerationDecision {
+function takeOver(g: Generation, command: Of<'take-over'>, occasion: Occasion): GenerationDecision {
   if (!mayBeTakenOver(g, occasion.now, occasion.boot)) return { refused: 'LEASE_HELD' };
   return { next: leased(g, command, occasion) };
 }
 
 function leased(
   g: Generation,
-  { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number },
+  { worker, leaseMs }: Omit<Of<'take-over'>, 'event'>,
   { now, at, boot }: Occasion,
 ): Generation {
   const fence = g.fence + 1;
@@ -471,11 +453,7 @@ function attentionAfter(g: Generation, expiresAt: number): number {
  * A result that became ready while no worker could collect it is not lost: whoever finds the deadline passed allows one
  * more poll, once.
  */
-function allowLastPoll(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'allow-last-poll' }>,
-  { now, at, boot }: Occasion,
-): GenerationDecision {
+function allowLastPoll(g: Generation, command: Of<'allow-last-poll'>, { now, at, boot }: Occasion): GenerationDecision {
   if (g.lastPollBy !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (!mayHaveResult(g) || now <= (g.runDeadlineAt ?? Infinity)) return { refused: 'NOT_ALLOWED' };
   if (!('fence' in command) && hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
@@ -483,21 +461,13 @@ function allowLastPoll(
   return { next: { ...allowed, updatedAt: at, dueAt: attentionAfter(allowed, g.lease?.expiresAt ?? now) } };
 }
 
-function expire(
-  g: Generation,
-  { error }: Extract<GenerationCommand, { event: 'expire' }>,
-  { now, boot }: Occasion,
-): GenerationDecision {
+function expire(g: Generation, { error }: Of<'expire'>, { now, boot }: Occasion): GenerationDecision {
   if (hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
   if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy)) return { refused: 'LAST_POLL_DUE' };
   return { next: { ...g, error } };
 }
 
-function renew(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'renew' }>,
-  { now, at }: Occasion,
-): GenerationDecision {
+function renew(g: Generation, command: Of<'renew'>, { now, at }: Occasion): GenerationDecision {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
   const progress =
@@ -513,47 +483,16 @@ function renew(
   };
 }
 
-function reLease(g: Generation, leaseMs: number, occasion: Occasion): GenerationDecision {
-  if (!g.lease) return { refused: 'FENCE_STALE' };
-  return { next: leased(g, { worker: g.lease.worker, leaseMs }, occasion) };
-}
-
-function succeed(g: Generation, outputs: Generation['outputs']): GenerationDecision {
-  if (outputs.length === 0) return { refused: 'NOT_ALLOWED' };
-  return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs) } };
-}
-
 /** The floor is for work a provider did: a task that was never handed over costs nothing. */
-function stop(
-  g: Generation,
-  { outputs, hasFailed }: Extract<GenerationCommand, { event: 'stop' }>,
-): GenerationDecision {
+function stop(g: Generation, { outputs, hasFailed }: Of<'stop'>): GenerationDecision {
   if (g.cancelRequestedAt === undefined) return { refused: 'NOT_ALLOWED' };
   const floor = g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
   const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs)));
   return { next: { ...g, outputs, chargedCredits } };
 }
 
-function cancel(g: Generation, { now, at }: Occasion): GenerationDecision {
-  if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
-  return { next: { ...g, cancelRequestedAt: now, updatedAt: at } };
-}
-
-function settle(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'settle' }>,
-  at: number,
-): GenerationDecision {
-  if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
-  return { next: untilNextRemoval({ ...g, settledAt: at }, command) };
-}
-
 /** Charged content is kept as long as the generation; that of an unsettled one may still be needed. */
-function removeContent(
-  g: Generation,
-  command: Extract<GenerationCommand, { event: 'content-removed' }>,
-  at: number,
-): GenerationDecision {
+function removeContent(g: Generation, command: Of<'content-removed'>, at: number): GenerationDecision {
   if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
