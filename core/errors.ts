@@ -101,6 +101,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** For what others hinder at the moment; `message` says what, and to try again. */
+export function busy(message: string): ServiceError {
+  return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
+}
+
 /** The end of a use case: returns its result, or throws its refusal. Within core a refusal is a value. */
 export function orThrow<T>(outcome: T | ServiceError): T {
   if (outcome instanceof ServiceError) throw outcome;

@@ -1,4 +1,4 @@
-import { DEFAULT_MARK_POLICY, type MarkPolicy } from './media/ai-mark.js';
+import { DEFAULT_MARK_POLICY } from './media/ai-mark.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -31,99 +31,63 @@ export function backoffMs(settings: Pick<Settings, 'retryBaseMs' | 'retryCapMs'>
   return Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(tries - 1, 20));
 }
 
-/** The settings that an operator may change. Times are milliseconds, sizes bytes. */
-export interface Settings {
+/** The settings that an operator may change, and their defaults. Times are milliseconds, sizes bytes. */
+export const DEFAULT_SETTINGS = {
   /** How long a claim protects its request before another process may take it over. */
-  readonly claimLeaseMs: number;
-  /** How long the answer to a key is replayed, and how long the key stays taken, both from the claim. */
-  readonly replayWindowMs: number;
-  readonly claimRetentionMs: number;
-  readonly maxOpenGenerationsPerAccount: number;
-
-  readonly maxUploadBytes: number;
-  readonly maxUploadPixels: number;
-  /** The most memory that decoding one reference file may take. */
-  readonly maxUploadDecodeBytes: number;
-  readonly uploadTargetMs: number;
-  readonly uploadRetentionMs: number;
-  /** Bounds for one App: uploads that are not completed, all uploads, and the bytes they declared or stored. */
-  readonly maxUnfinishedUploadsPerApp: number;
-  readonly maxStoredUploadsPerApp: number;
-  readonly maxStoredUploadBytesPerApp: number;
-
-  readonly outputUrlMs: number;
-  readonly outputRetentionMs: number;
-  readonly taskRetentionMs: number;
-  /** How long prompts and parameters of a generation that ended without charge are kept. */
-  readonly unchargedContentRetentionMs: number;
-  readonly maxUnchargedContentBytesPerAccount: number;
-  /** How long tombstones are kept. */
-  readonly tombstoneRetentionMs: number;
-  readonly maxOutputBytes: number;
-  readonly maxOutputPixels: number;
-  readonly marks: MarkPolicy;
-
-  readonly pollAfterMs: number;
-  readonly leaseMs: number;
-  /** How long a provider has to stop after a cancel before the generation ends without it. */
-  readonly cancelGraceMs: number;
-  /** The longest one call to a provider may take. */
-  readonly providerCallMs: number;
-  readonly retryBaseMs: number;
-  readonly retryCapMs: number;
-  /** The longest wait that a provider may request: before another attempt, or before it is polled again for a task. */
-  readonly retryAfterCapMs: number;
-  /** How long after its due time recovery treats a step as lost. */
-  readonly recoveryGraceMs: number;
-  readonly recoveryBatch: number;
-  /** A person is signed out after this time without activity. */
-  readonly sessionIdleMs: number;
-  /** A session ends this long after the sign-in, regardless of activity. */
-  readonly sessionMaxMs: number;
-  readonly signInLinkMs: number;
-  /** How long an OAuth access token lives, in milliseconds. */
-  readonly accessTokenMs: number;
-  /** How long an OAuth grant lives without being used, in milliseconds. */
-  readonly grantIdleMs: number;
-}
-
-export const DEFAULT_SETTINGS: Settings = {
   claimLeaseMs: 60 * SECOND,
+  /** How long the answer to a key is replayed, and how long the key stays taken, both from the claim. */
   replayWindowMs: DAY,
   claimRetentionMs: 30 * DAY,
   maxOpenGenerationsPerAccount: 1_000,
+
   maxUploadBytes: 20 * 1024 * 1024,
   maxUploadPixels: 40_000_000,
+  /** The most memory that decoding one reference file may take. */
   maxUploadDecodeBytes: 160 * 1024 * 1024,
   uploadTargetMs: 15 * MINUTE,
   uploadRetentionMs: DAY,
+  /** Bounds for one App: uploads that are not completed, all uploads, and the bytes they declared or stored. */
   maxUnfinishedUploadsPerApp: 50,
   maxStoredUploadsPerApp: 10_000,
   maxStoredUploadBytesPerApp: 2 * 1024 ** 3,
+
   outputUrlMs: HOUR,
   outputRetentionMs: 7 * DAY,
   taskRetentionMs: 90 * DAY,
+  /** How long prompts and parameters of a generation that ended without charge are kept. */
   unchargedContentRetentionMs: DAY,
   maxUnchargedContentBytesPerAccount: 64 * 1024 ** 2,
+  /** How long tombstones are kept. */
   tombstoneRetentionMs: 365 * DAY,
   maxOutputBytes: 512 * 1024 * 1024,
   maxOutputPixels: 100_000_000,
   marks: DEFAULT_MARK_POLICY,
+
   pollAfterMs: 2 * SECOND,
   leaseMs: 30 * SECOND,
+  /** How long a provider has to stop after a cancel before the generation ends without it. */
   cancelGraceMs: MINUTE,
+  /** The longest one call to a provider may take. */
   providerCallMs: MINUTE,
   retryBaseMs: SECOND,
   retryCapMs: MINUTE,
+  /** The longest wait that a provider may request: before another attempt, or before it is polled again for a task. */
   retryAfterCapMs: 10 * MINUTE,
+  /** How long after its due time recovery treats a step as lost. */
   recoveryGraceMs: 15 * SECOND,
   recoveryBatch: 500,
+  /** A person is signed out after this time without activity. */
   sessionIdleMs: 12 * HOUR,
+  /** A session ends this long after the sign-in, regardless of activity. */
   sessionMaxMs: 14 * DAY,
   signInLinkMs: 30 * MINUTE,
+  /** How long an OAuth access token lives, in milliseconds. */
   accessTokenMs: 60 * MINUTE,
+  /** How long an OAuth grant lives without being used, in milliseconds. */
   grantIdleMs: 90 * DAY,
 };
+
+export type Settings = Readonly<typeof DEFAULT_SETTINGS>;
 
 /** Conflicts between settings, each as a sentence for the operator; empty if there are none. */
 export function settingsFaults(settings: Settings): string[] {

@@ -83,14 +83,13 @@ export interface PriceTerms {
 }
 
 /** The terms that price delivered outputs by a measured unit. Rates are millionths of a credit. */
-export interface MeasuredRate {
+export interface MeasuredRate extends Pick<
+  PriceTerms,
+  'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
+> {
   readonly unit: MeasuredUnit;
-  readonly microcreditsPerUnit: number;
-  readonly baseMicrocredits: number;
   /** The multipliers that the request's parameters chose. */
   readonly thousandths: readonly number[];
-  readonly minimumCredits: number;
-  readonly maximumCredits: number;
 }
 
 /** The part of a `Model` that its price depends on. */
@@ -167,14 +166,7 @@ export function creditsForMeasured(rate: MeasuredRate, outputs: readonly Measure
   );
 }
 
-type Rate = Pick<
-  PriceTerms,
-  'unit' | 'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
-> & {
-  readonly thousandths: readonly number[];
-};
-
-function creditsForParts(rate: Rate, quantity: bigint): number {
+function creditsForParts(rate: Omit<MeasuredRate, 'unit'> & Pick<PriceTerms, 'unit'>, quantity: bigint): number {
   let amount = BigInt(rate.microcreditsPerUnit) * quantity;
   let scale = RULES[rate.unit].parts ?? 1n;
   for (const thousandths of rate.thousandths) {

@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { Claim } from '../idempotency/claim.js';
 import type { AcceptanceOutcome } from '../ports/stores.js';
@@ -103,8 +103,8 @@ export class AccountWriter {
   /** In place of one that is idle, if there are too many. */
   private newQueue(accountId: string): AccountQueue {
     if (this.queues.size >= MAX_IDLE_QUEUES) {
-      for (const [idle, { busy, waiting }] of this.queues) {
-        if (busy || waiting.length > 0) continue;
+      for (const [idle, queue] of this.queues) {
+        if (queue.busy || queue.waiting.length > 0) continue;
         this.queues.delete(idle);
         break;
       }
@@ -180,11 +180,7 @@ export class AccountWriter {
         if (batch.length === 0) return undefined;
       }
     }
-    return new ServiceError(
-      'SERVICE_UNAVAILABLE',
-      'The account is being changed by too many processes at the same time; try again.',
-      { retryAfterMs: 1_000 },
-    );
+    return busy('The account is being changed by too many processes at the same time; try again.');
   }
 
   /** With the claims and the generations of what the batch accepts. */

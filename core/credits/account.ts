@@ -76,7 +76,7 @@ export interface Hold {
 }
 
 /** The aggregate of one account's money. issued = available + reserved + spent, at every version. */
-export interface Account {
+export interface Account extends Readonly<Record<Book, number>> {
   readonly accountId: string;
   readonly name: string;
   /** The account's own currency string; `credits` unless the operator says otherwise. */
@@ -85,10 +85,6 @@ export interface Account {
   /** Since when nothing can be held on the account; absent while it is not suspended. */
   readonly suspendedAt?: number;
   readonly version: number;
-  readonly issued: number;
-  readonly available: number;
-  readonly reserved: number;
-  readonly spent: number;
   /** Number of the newest entry; entries are numbered from 1 without gaps. */
   readonly lastSequence: number;
   /** Open holds by generation id. */
@@ -124,15 +120,8 @@ export interface Entry {
 export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
 
 /** One write to an account: its new totals, the holds that opened and closed, and the entries that explain them. */
-export interface AccountChange {
-  readonly accountId: string;
+export interface AccountChange extends Pick<Account, 'accountId' | 'version' | 'lastSequence' | Book> {
   readonly expectedVersion: number;
-  readonly version: number;
-  readonly issued: number;
-  readonly available: number;
-  readonly reserved: number;
-  readonly spent: number;
-  readonly lastSequence: number;
   readonly holdsOpened: readonly Hold[];
   readonly holdsClosed: readonly string[];
   /** Usage of capped credentials after the change. Credentials that are not listed keep theirs. */

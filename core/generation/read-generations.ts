@@ -50,25 +50,16 @@ export const MAX_LISTED_MODEL_KEY = 200;
 export const MAX_LISTED_TRACE_ID = 128;
 
 /** A filter as a front was sent it: what was not sent is undefined. */
-export interface SentFilter {
-  readonly status?: string | undefined;
-  readonly modelKey?: string | undefined;
-  readonly clientTraceId?: string | undefined;
-  readonly createdFrom?: number | undefined;
-  readonly createdBefore?: number | undefined;
-}
+export type SentFilter = {
+  readonly [F in keyof ListFilter]: (F extends 'status' ? string : ListFilter[F]) | undefined;
+};
 
 /**
  * Throws FIELD_INVALID for an unknown status and for texts that are empty or too long. A model that is not in the
  * catalog is accepted, because it may have made generations while it was there.
  */
-export function readListFilter({
-  status,
-  modelKey,
-  clientTraceId,
-  createdFrom,
-  createdBefore,
-}: SentFilter): ListFilter {
+export function readListFilter(sent: SentFilter): ListFilter {
+  const { status, modelKey, clientTraceId, createdFrom, createdBefore } = sent;
   const known = STATUSES.find((one) => one === status);
   if (status !== undefined && known === undefined)
     throw fieldInvalid('/status', `status must be one of ${STATUSES.join(', ')}.`);

@@ -1,6 +1,6 @@
 import { assert } from '../assert.js';
 import type { Machine, Money, Webhooks, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import { announceState } from '../webhooks/deliveries.js';
 import { decide, type GenerationCommand, type GenerationRefusal, retentionOf } from './decide.js';
 import { type Generation, isTerminal } from './generation.js';
@@ -135,11 +135,7 @@ export async function tryChange(
 }
 
 export function changedTooOften(): ServiceError {
-  return new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The generation is being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
+  return busy('The generation is being changed by too many processes at the same time; try again.');
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/credential.js';
 import type { Files, Machine } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
 import type { Ports } from '../ports/ports.js';
@@ -108,9 +108,7 @@ export async function deleteUpload(context: Files & Machine, caller: Caller, upl
     });
     return { uploadId: upload.uploadId };
   }
-  throw new ServiceError('SERVICE_UNAVAILABLE', 'The upload is being changed by too many requests; try again.', {
-    retryAfterMs: 1_000,
-  });
+  throw busy('The upload is being changed by too many requests; try again.');
 }
 
 const HOUR_MS = 3_600_000;
@@ -150,9 +148,7 @@ async function markOne(
       );
     upload = record;
   }
-  return new ServiceError('SERVICE_UNAVAILABLE', 'An upload is being changed by too many requests; try again.', {
-    retryAfterMs: 1_000,
-  });
+  return busy('An upload is being changed by too many requests; try again.');
 }
 
 const STAGING_KEY = /^staging\/([^/]+)\//;

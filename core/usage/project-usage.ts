@@ -1,7 +1,7 @@
 import { assert } from '../assert.js';
 import type { Call, Machine, Money } from '../context.js';
 import { type AccountTotals, type Entry, FAILED } from '../credits/account.js';
-import { orThrow, ServiceError, StoreUnavailable } from '../errors.js';
+import { busy, orThrow, ServiceError, StoreUnavailable } from '../errors.js';
 import type { UsageChange } from '../ports/stores.js';
 import {
   NO_USAGE,
@@ -62,7 +62,7 @@ async function tryProject(
     budget -= batch.entries.length;
     if ((await takeIn(ports, whole, batch)) === 'conflict') conflicts += 1;
   }
-  return busy();
+  return busy('The usage is being computed by too many processes; try again.');
 }
 
 /** Entries in a row, with the rows that they belong to. */
@@ -127,12 +127,6 @@ async function rowsOf(
 async function rowOf(ports: Pick<Money, 'accounts' | 'usage'> & Call, key: UsageKey): Promise<UsageRow> {
   const [found] = await ports.usage.read([key], ports.call);
   return found ?? { ...key, ...NO_USAGE, lastSequence: 0 };
-}
-
-function busy(): ServiceError {
-  return new ServiceError('SERVICE_UNAVAILABLE', 'The usage is being computed by too many processes; try again.', {
-    retryAfterMs: 1_000,
-  });
 }
 
 type Sums = [generations: number, failed: number, reserved: number, charged: number, released: number];

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { nameOfCredential } from '../credits/operate.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
 import type { Page, PageRequest } from '../paging.js';
@@ -102,7 +102,8 @@ async function currentUsage(
   const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
   for (const list of lists) {
     const outcome = await projectUsage(ports, { accountId, list, through: account.lastSequence });
-    if (outcome === 'behind') throw behind();
+    if (outcome === 'behind')
+      throw busy('The usage of this account is still being computed from its ledger; try again.');
   }
   const { groups, total } = await sumUp(ports, accountId, request);
   return {
@@ -154,11 +155,6 @@ async function withName(
   if (by !== 'key' || group.group === '') return group;
   const credentialName = await nameOfCredential(ports, accountId, group.group);
   return credentialName === undefined ? group : { ...group, credentialName };
-}
-
-function behind(): ServiceError {
-  const message = 'The usage of this account is still being computed from its ledger; try again.';
-  return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
 }
 
 /**

@@ -1,22 +1,10 @@
 import { assert } from '../assert.js';
 import { isFarAhead } from '../settings.js';
-import {
-  type AttemptFault,
-  type AttemptResult,
-  type Delivery,
-  DELIVERY_TRANSITIONS,
-  type DeliveryAttempt,
-  type DeliveryState,
-  isOpen,
-} from './delivery.js';
+import { type Delivery, DELIVERY_TRANSITIONS, type DeliveryAttempt, type DeliveryState, isOpen } from './delivery.js';
 import { isLater, type WebhookEvent } from './endpoint.js';
 
 /** How an attempt ended. */
-export interface AttemptEnd {
-  readonly result: AttemptResult;
-  readonly status?: number;
-  readonly fault?: AttemptFault;
-}
+export type AttemptEnd = Pick<DeliveryAttempt, 'result' | 'status' | 'fault'>;
 
 export type DeliveryCommand =
   /** Something later has happened to the generation. */
@@ -35,6 +23,8 @@ export type DeliveryCommand =
   | { readonly event: 'replay' }
   /** Recovery looks at it again no earlier than this. */
   | { readonly event: 'postpone'; readonly until: number };
+
+type Of<E extends DeliveryCommand['event']> = Extract<DeliveryCommand, { event: E }>;
 
 /**
  * `NOTHING_TO_DO`: the delivery already is as the command wants it. `LEASED`: a process may be sending it. `NOT_DUE`:
@@ -96,11 +86,7 @@ function change(d: Delivery, command: DeliveryCommand, now: number): DeliveryDec
   }
 }
 
-function announce(
-  d: Delivery,
-  command: Extract<DeliveryCommand, { event: 'announce' }>,
-  now: number,
-): DeliveryDecision {
+function announce(d: Delivery, command: Of<'announce'>, now: number): DeliveryDecision {
   if (!isLater(command.of, d.event)) return { refused: 'NOTHING_TO_DO' };
   const told = { ...d, event: command.of, occurredAt: command.at, attemptsMade: 0 };
   if (command.isDisabled) return { next: closed(told, 'disabled') };
@@ -113,11 +99,7 @@ function replay({ lease, ...rest }: Delivery, now: number): DeliveryDecision {
   return { next: { ...rest, ...kept, state: 'pending', attemptsMade: 0, nextAttemptAt: now } };
 }
 
-function begin(
-  d: Delivery,
-  { token, leaseMs }: Extract<DeliveryCommand, { event: 'begin' }>,
-  now: number,
-): DeliveryDecision {
+function begin(d: Delivery, { token, leaseMs }: Of<'begin'>, now: number): DeliveryDecision {
   if (isLeased(d, now)) return { refused: 'LEASED' };
   if (!isDue(d, now)) return { refused: 'NOT_DUE' };
   const lease = { token, event: d.event, startedAt: now, expiresAt: now + leaseMs };
@@ -126,11 +108,7 @@ function begin(
   };
 }
 
-function endAttempt(
-  d: Delivery,
-  { token, end, afterFailure }: Extract<DeliveryCommand, { event: 'end-attempt' }>,
-  now: number,
-): DeliveryDecision {
+function endAttempt(d: Delivery, { token, end, afterFailure }: Of<'end-attempt'>, now: number): DeliveryDecision {
   const { lease, ...rest } = d;
   if (lease?.token !== token) return { refused: 'STALE' };
   const { event, startedAt } = lease;

@@ -1,6 +1,5 @@
-import type { Caller } from '../access/credential.js';
 import type { Call, Machine, Webhooks, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
 import { isUuid } from '../ids.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
@@ -13,9 +12,7 @@ import {
 } from './decide.js';
 import { type Delivery, deliveryIdOf, type DeliveryState, isOpen } from './delivery.js';
 import { type AppWebhooks, type Destination, destinationOf, eventOf, type WebhookEvent } from './endpoint.js';
-import { deliveredTo } from './manage-endpoints.js';
-
-type Owner = Pick<Caller, 'accountId' | 'appId'>;
+import { deliveredTo, type Owner } from './manage-endpoints.js';
 
 /** A filter for an endpoint's deliveries. All given conditions must match. Times are milliseconds. */
 export interface DeliveryFilter {
@@ -228,11 +225,7 @@ export async function changeDelivery(
       return { delivery: current, refused: decision.refused };
     current = newest;
   }
-  throw new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The delivery is being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
+  throw busy('The delivery is being changed by too many processes at the same time; try again.');
 }
 
 /** The kind of wake-ups that are about deliveries. */

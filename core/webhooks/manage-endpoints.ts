@@ -1,7 +1,7 @@
 import { scopeRefusal } from '../access/authenticate.js';
 import type { Caller } from '../access/credential.js';
 import type { Call, Machine, Webhooks } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
 import { isUuid } from '../ids.js';
 import type { Json, JsonObject } from '../json.js';
@@ -20,10 +20,12 @@ import {
   type WebhookEvent,
 } from './endpoint.js';
 
+/** The owner of a record of webhooks. */
+export type Owner = Pick<Caller, 'accountId' | 'appId'>;
+
 /** Names the App itself in place of an endpoint: its secret signs messages to addresses of single generations. */
 export const DEFAULT_ENDPOINT = 'default';
 
-type Owner = Pick<Caller, 'accountId' | 'appId'>;
 /** A secret, and the key that it represents: 32 bytes in hex. */
 export interface ShownSecret {
   readonly secret: SigningSecret;
@@ -190,12 +192,6 @@ export async function webhookUrlRefusal(
 
 const MAX_TRIES = 10;
 
-/** The owner of the record. */
-export interface WebhooksOwner {
-  readonly accountId: string;
-  readonly appId: string;
-}
-
 /**
  * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Retries a bounded
  * number of times if another process was faster. Returns the record after the change. Passes on errors that `change`
@@ -203,7 +199,7 @@ export interface WebhooksOwner {
  */
 export async function changeWebhooks(
   { webhookEndpoints }: Webhooks,
-  { accountId, appId }: WebhooksOwner,
+  { accountId, appId }: Owner,
   change: (current: AppWebhooks) => AppWebhooks | undefined,
 ): Promise<AppWebhooks> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -213,11 +209,7 @@ export async function changeWebhooks(
     const next = { ...changed, version: current.version + 1 };
     if ((await webhookEndpoints.replace(next, current.version)) === 'applied') return next;
   }
-  throw new ServiceError(
-    'SERVICE_UNAVAILABLE',
-    'The webhooks of the App are being changed by too many processes at the same time; try again.',
-    { retryAfterMs: 1_000 },
-  );
+  throw busy('The webhooks of the App are being changed by too many processes at the same time; try again.');
 }
 
 /** The record with this endpoint in place of the one with its id. */
