@@ -25,6 +25,28 @@ export function pageOf<T>(found: readonly T[], request: PageRequest, cursorOf: (
   return found.length > items.length && last !== undefined ? { items, nextCursor: cursorOf(last) } : { items };
 }
 
+/** The items of each page of a list, read `limit` at a time, from after a cursor. */
+export async function* pagesOf<T>(
+  read: (page: PageRequest) => Promise<Page<T>>,
+  limit: number,
+  from?: string,
+): AsyncGenerator<readonly T[]> {
+  let cursor = from;
+  do {
+    const page: Page<T> = await read({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    yield page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+/** The items of a list, read `limit` at a time. */
+export async function* itemsOf<T>(
+  read: (page: PageRequest) => Promise<Page<T>>,
+  limit: number,
+): AsyncGenerator<T, void, undefined> {
+  for await (const items of pagesOf(read, limit)) yield* items;
+}
+
 /** Pages of a list that are read for one page of what matches; then the rest is left to the next page. */
 const MAX_READS = 100;
 

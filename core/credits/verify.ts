@@ -1,6 +1,6 @@
 import type { Call, Machine, Money, Work } from '../context.js';
 import { type Generation, isTerminal } from '../generation/generation.js';
-import type { Page, PageRequest } from '../paging.js';
+import { type Page, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
 import { UsageCheck } from '../usage/check-usage.js';
 import { type TraceRow, type UsageList, type UsageRow, wholeAccount } from '../usage/usage.js';
@@ -42,8 +42,8 @@ export async function verifyCredits(
   const findings: string[] = [];
   const yieldNow: Yield = async () => onVerified?.({ ...total });
   const pages: Pages = async function* (read, from) {
-    for await (const page of pagesOf(read, from)) {
-      yield* page.items;
+    for await (const items of pagesOf(read, PAGE, from)) {
+      yield* items;
       await yieldNow();
     }
   };
@@ -215,15 +215,6 @@ function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
 type Read<T> = (page: PageRequest) => Promise<Page<T>>;
 /** Yields the items of all pages of a list, from after a cursor. */
 type Pages = <T>(read: Read<T>, from?: string) => AsyncGenerator<T>;
-
-async function* pagesOf<T>(read: Read<T>, from: string | undefined): AsyncGenerator<Page<T>> {
-  let cursor = from;
-  do {
-    const page: Page<T> = await read({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    yield page;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-}
 
 interface GenerationMoney {
   isHeld: boolean;

@@ -2,6 +2,7 @@ import type { Caller } from '../access/credential.js';
 import type { Waits } from '../cancellation.js';
 import type { Call, Machine, Models, Work } from '../context.js';
 import { isUuid } from '../ids.js';
+import { type PageRequest, pagesOf } from '../paging.js';
 import { pause, WakeableDelay } from '../waiting.js';
 import { withoutContent } from './decide.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
@@ -394,18 +395,15 @@ async function* pagesBefore(
   const lives = catalog.models().map(({ queueTimeoutMs, runTimeoutMs }) => queueTimeoutMs + runTimeoutMs);
   const createdFrom =
     from === undefined ? clock.now() - REACH_MS : Math.max(0, from - Math.max(0, ...lives) - BEYOND_RUN_MS);
-  let cursor: string | undefined;
-  do {
-    const asked = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-    const page = await appWatch.inTurn(appId, async () => {
+  const read = (page: PageRequest) =>
+    appWatch.inTurn(appId, async () => {
       const beganAt = clock.now();
-      const found = await generations.list({ of: 'app', appId, createdFrom }, asked, call);
+      const found = await generations.list({ of: 'app', appId, createdFrom }, page, call);
       if (found.nextCursor !== undefined) await pause(clock, Math.min(MAX_REST_MS, Math.max(0, clock.now() - beganAt)));
       return found;
     });
-    if (from === undefined) page.items.forEach((generation) => changes.isKnown(generation));
-    else
-      yield page.items.filter(({ updatedAt, deletedAt }) => updatedAt >= from && deletedAt === undefined).toReversed();
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const items of pagesOf(read, PAGE)) {
+    if (from === undefined) items.forEach((generation) => changes.isKnown(generation));
+    else yield items.filter(({ updatedAt, deletedAt }) => updatedAt >= from && deletedAt === undefined).toReversed();
+  }
 }

@@ -1,3 +1,4 @@
+import { itemsOf } from '../paging.js';
 import type {
   AcceptanceStore,
   AppGenerations,
@@ -260,16 +261,8 @@ export class AppWatch {
     return found;
   }
 
-  private async *listed(wanted: AppGenerations): AsyncGenerator<Generation> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.ports.generations.list(wanted, {
-        limit: PAGE,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      yield* page.items;
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+  private listed(wanted: AppGenerations): AsyncGenerator<Generation> {
+    return itemsOf((page) => this.ports.generations.list(wanted, page), PAGE);
   }
 
   private schedule(appId: string, app: Followed): void {

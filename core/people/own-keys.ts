@@ -4,6 +4,7 @@ import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { derivedUuid, isDerivedUuid, isUuid } from '../ids.js';
+import { pagesOf } from '../paging.js';
 
 /** An account's Apps are shown and chosen from as far as one page of the store. */
 const MAX_APPS = 1_000;
@@ -67,16 +68,10 @@ export async function listAccountKeys(
   accountId: string,
 ): Promise<readonly ApiKey[]> {
   const keys: ApiKey[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await credentials.listKeys(
-      accountId,
-      { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
-      call,
-    );
-    keys.push(...page.items);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && keys.length < MAX_KEYS);
+  for await (const items of pagesOf((page) => credentials.listKeys(accountId, page, call), PAGE)) {
+    keys.push(...items);
+    if (keys.length >= MAX_KEYS) break;
+  }
   return keys.toSorted((a, b) => b.createdAt - a.createdAt);
 }
 

@@ -15,6 +15,33 @@ import type { AppWebhooks } from '../webhooks/endpoint.js';
 /** The outcome of an insert: where it was not inserted, the existing record has its id. */
 export type Insertion<T> = { readonly inserted: true } | { readonly inserted: false; readonly existing: T };
 
+/** Keeps records that have a version, each under its own id. Each method is atomic for one id. */
+interface VersionedRecords<R> {
+  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes nothing. */
+  insert(record: R): Promise<Insertion<R>>;
+
+  /** The newest committed record, or null. A process reads its own writes. */
+  read(id: string): Promise<R | null>;
+
+  /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
+  replace(next: R, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Removes the record if its version still is `expectedVersion`. */
+  remove(id: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Records with `dueAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
+  due(now: number, limit: number): Promise<readonly R[]>;
+}
+
+/** Keeps one record under each name. Each method is atomic for one record. Every method may throw `StoreUnavailable`. */
+interface NamedRecords<R> {
+  /** The newest committed record, or null. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over. */
+  read(name: string, call?: Cancellation): Promise<R | null>;
+
+  /** Writes the record if its version is still the expected one, which is 0 where there is none. Durable on return. */
+  replace(next: R, expectedVersion: number): Promise<'applied' | 'conflict'>;
+}
+
 /**
  * Keeps accounts and their ledgers. Each method is atomic for one account and no more. Every method may throw
  * `StoreUnavailable`; the outcome of a write that does is unknown. A read that is given a `Cancellation` ends with
@@ -83,30 +110,13 @@ export interface AppGenerations {
 export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
 
 /**
- * Keeps generations and tombstones. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the
- * outcome of a write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the
- * call is over.
+ * Keeps generations and tombstones. Every method may throw `StoreUnavailable`; the outcome of a write that does is
+ * unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
  */
-export interface GenerationStore {
-  /**
-   * Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes
-   * nothing.
-   */
-  insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>>;
-
-  /** The newest committed record, or null. A process reads its own writes. */
+export interface GenerationStore extends VersionedRecords<GenerationRecord> {
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
 
-  /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
-  replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /** Removes the record if its version still is `expectedVersion`. */
-  remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /**
-   * Records with `dueAt` at or before `now`, most overdue first and by id where that is the same; at most `limit`, 1 to
-   * 1,000. With `after`, those behind it in that order; that record itself may have been removed.
-   */
+  /** By id where `dueAt` is the same. With `after`, those behind it in that order; that record itself may have been removed. */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
   /** Generations, newest first: those of one App by creation and then id, those of more than one App by id. */
@@ -173,26 +183,8 @@ export interface AcceptanceStore {
   accept(batch: AcceptanceBatch): Promise<AcceptanceOutcome>;
 }
 
-/**
- * Keeps uploads. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the outcome of a write
- * that does is unknown.
- */
-export interface UploadStore {
-  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id. */
-  insert(record: UploadRecord): Promise<Insertion<UploadRecord>>;
-
-  /** The newest committed record, or null. */
-  read(uploadId: string): Promise<UploadRecord | null>;
-
-  /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
-  replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /** Removes the record if its version still is `expectedVersion`. */
-  remove(uploadId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /** Records with `dueAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
-  due(now: number, limit: number): Promise<readonly UploadRecord[]>;
-
+/** Keeps uploads. Every method may throw `StoreUnavailable`; the outcome of a write that does is unknown. */
+export interface UploadStore extends VersionedRecords<UploadRecord> {
   /**
    * The storage of one App's uploads, as `usageOf` counts each, summed from an index. Includes all earlier writes, and
    * concurrent ones perhaps. Ends with `CallOver` as soon as the call is over.
@@ -311,27 +303,15 @@ export interface ArtefactStore {
 }
 
 /**
- * Keeps one record for each connected provider: what the workers share of it. Each method is atomic for one record. Every
- * method may throw `StoreUnavailable`. There are as many records as providers were ever configured.
+ * Keeps one record for each connected provider: what the workers share of it. There are as many records as providers
+ * were ever configured.
  */
-export interface ProviderUseStore {
+export interface ProviderUseStore extends NamedRecords<ProviderUse> {
   read(provider: string): Promise<ProviderUse | null>;
-
-  /** Writes the record if its version is still the expected one, which is 0 where there is none. Durable on return. */
-  replace(next: ProviderUse, expectedVersion: number): Promise<'applied' | 'conflict'>;
 }
 
-/**
- * Keeps one record for each App that has webhook endpoints. Each method is atomic for one record. Every method may throw
- * `StoreUnavailable`. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
- */
-export interface WebhookEndpointStore {
-  /** The newest committed record of an App, or null. */
-  read(appId: string, call?: Cancellation): Promise<AppWebhooks | null>;
-
-  /** Writes the record if its version is still the expected one, which is 0 where there is none. Durable on return. */
-  replace(next: AppWebhooks, expectedVersion: number): Promise<'applied' | 'conflict'>;
-}
+/** Keeps one record for each App that has webhook endpoints. */
+export type WebhookEndpointStore = NamedRecords<AppWebhooks>;
 
 /** Deliveries to one endpoint of an App. For those to addresses of single generations the endpoint is the App itself. */
 export interface ListedDeliveries {
@@ -343,24 +323,11 @@ export interface ListedDeliveries {
 }
 
 /**
- * Keeps the deliveries to endpoints, and their outcomes. Each method is atomic for one delivery. Every method may throw
- * `StoreUnavailable`; the outcome of a write that does is unknown.
+ * Keeps the deliveries to endpoints, and their outcomes. Every method may throw `StoreUnavailable`; the outcome of a
+ * write that does is unknown.
  */
-export interface DeliveryStore {
-  /** Inserts a delivery if its id is free; durable on return. Otherwise returns the one with that id. */
-  insert(delivery: Delivery): Promise<Insertion<Delivery>>;
-
-  /** The newest committed version, or null. */
+export interface DeliveryStore extends VersionedRecords<Delivery> {
   read(deliveryId: string, call?: Cancellation): Promise<Delivery | null>;
-
-  /** Replaces the delivery if its version still is `expectedVersion`. Durable on return. */
-  replace(next: Delivery, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /** Removes the delivery if its version still is `expectedVersion`. */
-  remove(deliveryId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
-
-  /** Deliveries with `dueAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
-  due(now: number, limit: number): Promise<readonly Delivery[]>;
 
   /** Newest first by creation, and then by id. */
   list(wanted: ListedDeliveries, page: PageRequest, call?: Cancellation): Promise<Page<Delivery>>;

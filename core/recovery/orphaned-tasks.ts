@@ -2,6 +2,7 @@ import type { Machine, Models, Money, Work } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
 import { providerOf } from '../generation/run/executions.js';
+import { pagesOf } from '../paging.js';
 import { pause } from '../waiting.js';
 
 /** How many holds are read at once, at most; each is followed by a read of its generation. */
@@ -53,15 +54,12 @@ export class OrphanedTasks {
     const { accounts, clock, providers, settings } = this.context;
     const limit = Math.min(MAX_PAGE, settings.recoveryBatch);
     if (!providers.names().some((name) => this.isLimited(name))) return;
-    let cursor: string | undefined;
-    do {
-      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-      const { items, nextCursor } = await accounts.holdsBefore(Number.MAX_SAFE_INTEGER, page);
+    for await (const items of pagesOf((page) => accounts.holdsBefore(Number.MAX_SAFE_INTEGER, page), limit)) {
       await Promise.all(items.map(({ generationId }) => this.countOne(generationId)));
-      cursor = nextCursor;
       // With stores that answer synchronously everything else would wait until the last page.
       await pause(clock, 0);
-    } while (cursor !== undefined && !this.isStopped);
+      if (this.isStopped) return;
+    }
   }
 
   private async countOne(generationId: string): Promise<void> {

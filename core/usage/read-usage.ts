@@ -4,7 +4,7 @@ import { nameOfCredential } from '../credits/operate.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
-import type { Page, PageRequest } from '../paging.js';
+import { itemsOf, type PageRequest } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
@@ -127,17 +127,11 @@ async function* sortedAfter(
 async function sumUp(ports: Money & Identity & Machine & Call, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
-  let cursor: string | undefined;
-  do {
-    const page = { limit: ROWS, ...(cursor === undefined ? {} : { cursor }) };
-    const { items, nextCursor } = await ports.usage.list(accountId, request, page, ports.call);
-    for (const row of items) {
-      const group = groupOf(row, request);
-      groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
-      total = added(total, row);
-    }
-    cursor = nextCursor;
-  } while (cursor !== undefined);
+  for await (const row of itemsOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS)) {
+    const group = groupOf(row, request);
+    groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
+    total = added(total, row);
+  }
   return { groups, total };
 }
 
@@ -295,8 +289,9 @@ export async function addUpCosts(
   const days = { createdFrom: Date.parse(from), createdBefore: Date.parse(to) + DAY_MS };
   const models = new Map<string, Sums>();
   for await (const appId of appsOf(ports, accountId))
-    for await (const generation of all((page) =>
-      ports.generations.list({ of: 'app', appId, ...days }, page, ports.call),
+    for await (const generation of itemsOf(
+      (page) => ports.generations.list({ of: 'app', appId, ...days }, page, ports.call),
+      PAGE,
     ))
       add(models, generation);
   return [...models].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([modelKey, sums]) => shown(modelKey, sums));
@@ -320,24 +315,15 @@ function shown(modelKey: string, { money, ...sums }: Sums): ModelCosts {
 }
 
 async function* appsOf(
-  { accounts, credentials, call }: Money & Work & Identity & Call,
+  { accounts, credentials, call }: Pick<Money & Identity & Call, 'accounts' | 'credentials' | 'call'>,
   accountId: string | undefined,
 ): AsyncGenerator<string> {
-  if (accountId !== undefined) {
-    for await (const { appId } of all((page) => credentials.listApps(accountId, page, call))) yield appId;
+  if (accountId === undefined) {
+    for await (const account of itemsOf((page) => accounts.list(page, call), PAGE))
+      yield* appsOf({ accounts, credentials, call }, account.accountId);
     return;
   }
-  for await (const account of all((page) => accounts.list(page, call)))
-    for await (const { appId } of all((page) => credentials.listApps(account.accountId, page, call))) yield appId;
-}
-
-async function* all<T>(read: (page: PageRequest) => Promise<Page<T>>): AsyncGenerator<T> {
-  let cursor: string | undefined;
-  do {
-    const page: Page<T> = await read({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    yield* page.items;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const { appId } of itemsOf((page) => credentials.listApps(accountId, page, call), PAGE)) yield appId;
 }
 
 function add(models: Map<string, Sums>, { modelKey, chargedCredits, attemptsMade, costs = [] }: Generation): void {
