@@ -4,7 +4,7 @@ import type { Account } from '../credits/account.js';
 import type { AccountCommand } from '../credits/decide.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
-import { isUuid } from '../ids.js';
+import { derivedUuid, isUuid } from '../ids.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
 import { readSignInEmail } from '../people/manage-people.js';
 import {
@@ -56,6 +56,21 @@ export async function createApp(
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
   throwIfAborted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
+  return app;
+}
+
+/** An App whose id follows from the text `of`, so that no concurrent requests make two of them. */
+export async function derivedApp(
+  { credentials, digests, clock, call }: Identity & Machine & Call,
+  of: string,
+  { accountId, name }: Pick<App, 'accountId' | 'name'>,
+): Promise<App> {
+  const appId = derivedUuid(digests.keyed(of));
+  const known = await credentials.readApp(appId, call);
+  if (known) return known;
+  const app: App = { appId, accountId, name, createdAt: clock.now() };
+  throwIfAborted(call);
+  await credentials.insertApp(app);
   return app;
 }
 

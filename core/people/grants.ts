@@ -1,12 +1,12 @@
 import { type App, type Audience, type Scope, SCOPES } from '../access/credential.js';
-import { readName } from '../access/manage.js';
+import { derivedApp, readName } from '../access/manage.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import { derivedUuid } from '../ids.js';
 import { startOfDay } from '../settings.js';
 import type { Artefact, Person } from './person.js';
+import { secretDigest } from './secrets.js';
 
 /** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */
 export interface Grant {
@@ -71,22 +71,13 @@ export async function createGrant(context: Identity & Machine & Call, person: Pe
   return grant;
 }
 
-/**
- * One App for each client and person, so that each client sees only what it made for that person. Its id follows from
- * the two, so that no concurrent consents make two of them.
- */
-async function appOf(
+/** One App for each client and person, so that each client sees only what it made for that person. */
+function appOf(
   context: Identity & Machine & Call,
   { personId, accountId }: Person,
   { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
 ): Promise<App> {
-  const appId = derivedUuid(context.digests.keyed(`app of ${personId} ${clientId}`));
-  const known = await context.credentials.readApp(appId, context.call);
-  if (known) return known;
-  const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
-  throwIfAborted(context.call);
-  await context.credentials.insertApp(app);
-  return app;
+  return derivedApp(context, `app of ${personId} ${clientId}`, { accountId, name: clientName });
 }
 
 /** The client's own name, cleaned up to be valid here. */
@@ -164,31 +155,6 @@ function grantOf({ id, owner = '', data, createdAt, expiresAt, endedAt }: Artefa
     expiresAt,
     ...(endedAt === undefined ? {} : { endedAt }),
   };
-}
-
-/**
- * The id under which the store keeps a secret, which it never has itself. The kind is part of the digest, so a secret
- * of one kind is not valid for another.
- */
-export function secretDigest({ digests }: Machine, kind: string, secret: string): string {
-  return digests.keyed(`${kind} ${secret}`);
-}
-
-/** Base64url (RFC 4648) without padding. */
-export function secretText(bytes: Uint8Array): string {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  let text = '';
-  let bits = 0;
-  let value = 0;
-  for (const byte of bytes) {
-    value = ((value << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 6) {
-      bits -= 6;
-      text += alphabet[(value >> bits) & 63];
-    }
-  }
-  return bits === 0 ? text : text + (alphabet[(value << (6 - bits)) & 63] ?? '');
 }
 
 export const ACCESS_TOKEN_PREFIX = 'svc_oauth_';

@@ -1,6 +1,5 @@
 import type { ApiKey, App } from '../access/credential.js';
-import { createKey, type NewKey, revokeKey } from '../access/manage.js';
-import { throwIfAborted } from '../cancellation.js';
+import { createKey, derivedApp, type NewKey, revokeKey } from '../access/manage.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { derivedUuid, isDerivedUuid, isUuid } from '../ids.js';
@@ -21,36 +20,19 @@ export interface AccountApps {
  */
 export async function appsForKeys(ports: Identity & Machine & Call, accountId: string): Promise<AccountApps> {
   const { items } = await ports.credentials.listApps(accountId, { limit: MAX_APPS }, ports.call);
-  const defaultId = idOf(ports, 'default', accountId);
+  const of = `default app of ${accountId}`;
+  const defaultId = derivedUuid(ports.digests.keyed(of));
   const apps = items
     .filter(({ appId }) => appId === defaultId || !isDerivedUuid(appId))
     .toSorted((a, b) => a.createdAt - b.createdAt);
   const known = apps.find(({ appId }) => appId === defaultId) ?? apps[0];
-  const defaultApp = known ?? (await derivedApp(ports, { kind: 'default', accountId, name: 'default' }));
+  const defaultApp = known ?? (await derivedApp(ports, of, { accountId, name: 'default' }));
   return { defaultApp, others: apps.filter((app) => app !== known) };
 }
 
 /** The App in which the account page acts for the people of an account. */
 export function consoleApp(ports: Identity & Machine & Call, accountId: string): Promise<App> {
-  return derivedApp(ports, { kind: 'console', accountId, name: 'account page' });
-}
-
-/** Its id follows from the account, so that no concurrent requests make two of them. */
-async function derivedApp(
-  ports: Identity & Machine & Call,
-  { kind, accountId, name }: { readonly kind: string; readonly accountId: string; readonly name: string },
-): Promise<App> {
-  const appId = idOf(ports, kind, accountId);
-  const known = await ports.credentials.readApp(appId, ports.call);
-  if (known) return known;
-  const app: App = { appId, accountId, name, createdAt: ports.clock.now() };
-  throwIfAborted(ports.call);
-  await ports.credentials.insertApp(app);
-  return app;
-}
-
-function idOf({ digests }: Identity & Machine & Call, kind: string, accountId: string): string {
-  return derivedUuid(digests.keyed(`${kind} app of ${accountId}`));
+  return derivedApp(ports, `console app of ${accountId}`, { accountId, name: 'account page' });
 }
 
 /** A person can make a key while their account has fewer of them, ended ones included. */

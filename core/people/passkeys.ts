@@ -2,13 +2,12 @@ import { readName } from '../access/manage.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isUuid } from '../ids.js';
-import type { JsonObject } from '../json.js';
 import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../ports/machine.js';
 import { startOfDay } from '../settings.js';
-import { secretDigest, secretText } from './grants.js';
 import { changePerson, requireEpoch } from './manage-people.js';
 import { requirePasskeyOfOperator } from './operators.js';
 import { type Artefact, MAX_PASSKEYS, type Passkey, type Person } from './person.js';
+import { putSecret, secretKey } from './secrets.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
 const REGISTRATION = 'passkey-registration';
@@ -29,7 +28,9 @@ export async function beginPasskey(ports: Identity & Machine & Call, { person, s
   requirePasskeyOfOperator(person, session);
   requireRecentSignIn(ports, session);
   requireRoom(person);
-  return createChallenge(ports, REGISTRATION, { owner: person.personId, data: { sessionId: session.sessionId } });
+  const data = { sessionId: session.sessionId };
+  const owner = person.personId;
+  return (await putSecret(ports, { kind: REGISTRATION, owner, data, lifeMs: PASSKEY_CHALLENGE_MS })).secret;
 }
 
 /**
@@ -116,8 +117,8 @@ export interface PasskeyAnswer {
 }
 
 /** Creates the challenge of a sign-in, valid for five minutes. It must stay with the browser that requested it. */
-export function beginPasskeySignIn(ports: Identity & Machine & Call): Promise<string> {
-  return createChallenge(ports, SIGN_IN);
+export async function beginPasskeySignIn(ports: Identity & Machine & Call): Promise<string> {
+  return (await putSecret(ports, { kind: SIGN_IN, lifeMs: PASSKEY_CHALLENGE_MS })).secret;
 }
 
 /**
@@ -163,28 +164,6 @@ function hasGrown(before: number, now: number): boolean {
 
 /** How long a person has for what their browser shows them, in milliseconds. */
 export const PASSKEY_CHALLENGE_MS = 300_000;
-const CHALLENGE_BYTES = 32;
-
-/** Base64url, as browsers want it; the store has a digest of it alone. */
-async function createChallenge(
-  ports: Identity & Machine,
-  kind: string,
-  { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
-): Promise<string> {
-  const challenge = secretText(ports.ids.random(CHALLENGE_BYTES));
-  const now = ports.clock.now();
-  const artefact: Artefact = {
-    kind,
-    id: secretDigest(ports, kind, challenge),
-    ...(owner === undefined ? {} : { owner }),
-    data,
-    createdAt: now,
-    expiresAt: now + PASSKEY_CHALLENGE_MS,
-    removeAt: now + PASSKEY_CHALLENGE_MS,
-  };
-  await ports.artefacts.put(artefact);
-  return challenge;
-}
 
 /**
  * Consumes a challenge, whatever the result. Only one of several attempts returns true. Returns false for the others,
@@ -196,7 +175,7 @@ async function takeChallenge(
   challenge: string,
   isOwn: (artefact: Artefact) => boolean = () => true,
 ): Promise<boolean> {
-  const key = { kind, id: secretDigest(ports, kind, challenge) };
+  const key = secretKey(ports, kind, challenge);
   const now = ports.clock.now();
   const found = await ports.artefacts.find(key);
   if (!found || found.expiresAt <= now || !isOwn(found)) return false;

@@ -2,10 +2,11 @@ import { accountSuspended, type App, type Caller, SCOPES } from '../access/crede
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isDerivedUuid, isUuid } from '../ids.js';
-import { connectedApps, secretDigest, secretText } from './grants.js';
+import { connectedApps } from './grants.js';
 import { changePerson, requireEpoch } from './manage-people.js';
 import { appsForKeys, consoleApp } from './own-keys.js';
 import type { Artefact, Person } from './person.js';
+import { findOwned, putSecret, secretKey } from './secrets.js';
 
 /** How a person proved who they are. */
 export const SIGN_IN_METHODS = ['password', 'link', 'passkey', 'provider'] as const;
@@ -35,7 +36,6 @@ export interface SignedIn {
 }
 
 const KIND = 'session';
-const SECRET_BYTES = 32;
 const MAX_USER_AGENT = 200;
 const MAX_LISTED = 100;
 /** Ended sessions are read too, and not listed. */
@@ -50,21 +50,15 @@ export async function beginSession(
   person: Person,
   { method, userAgent, ...proof }: NewSession,
 ): Promise<SignedIn & { readonly secret: string }> {
-  const { clock, settings, ids } = ports;
-  const secret = secretText(ids.random(SECRET_BYTES));
-  const now = clock.now();
-  const authenticatedAt = Math.min(now, proof.authenticatedAt ?? now);
-  const expiresAt = now + Math.min(settings.sessionIdleMs, settings.sessionMaxMs);
-  const artefact: Artefact = {
+  const { clock, settings } = ports;
+  const authenticatedAt = Math.min(clock.now(), proof.authenticatedAt ?? Infinity);
+  const { secret, artefact } = await putSecret(ports, {
     kind: KIND,
-    id: digestOf(ports, secret),
     owner: person.personId,
     data: { epoch: person.sessionEpoch, method, authenticatedAt, userAgent: userAgent.slice(0, MAX_USER_AGENT) },
-    createdAt: now,
-    expiresAt,
-    removeAt: expiresAt + KEPT_MS,
-  };
-  await ports.artefacts.put(artefact);
+    lifeMs: Math.min(settings.sessionIdleMs, settings.sessionMaxMs),
+    keptMs: KEPT_MS,
+  });
   return { person, session: sessionOf(artefact), secret };
 }
 
@@ -75,7 +69,7 @@ export async function beginSession(
  */
 export async function findSession(ports: Identity & Machine, secret: string): Promise<SignedIn | undefined> {
   const { artefacts, clock, settings } = ports;
-  const open = await readOpen(ports, secret);
+  const open = await findOwned(ports, secretKey(ports, KIND, secret));
   if (open === undefined) return undefined;
   const { artefact, person } = open;
   const now = clock.now();
@@ -88,19 +82,7 @@ export async function findSession(ports: Identity & Machine, secret: string): Pr
 
 /** Finds the person of a session without counting as its use, for a page that may be left open and unattended. */
 export async function lookAtSession(ports: Identity & Machine, secret: string): Promise<Person | undefined> {
-  return (await readOpen(ports, secret))?.person;
-}
-
-async function readOpen(
-  ports: Identity & Machine,
-  secret: string,
-): Promise<{ readonly artefact: Artefact; readonly person: Person } | undefined> {
-  const artefact = await ports.artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
-  if (!artefact || artefact.endedAt !== undefined || artefact.expiresAt <= ports.clock.now()) return undefined;
-  if (artefact.owner === undefined) return undefined;
-  const person = await ports.people.read(artefact.owner);
-  if (!person || person.disabledAt !== undefined || person.sessionEpoch !== artefact.data['epoch']) return undefined;
-  return { artefact, person };
+  return (await findOwned(ports, secretKey(ports, KIND, secret)))?.person;
 }
 
 /** Whether the person proved who they are so lately that the session shows that they are there. */
@@ -155,10 +137,6 @@ export async function listSessions(
     )
     .slice(0, MAX_LISTED)
     .map(sessionOf);
-}
-
-function digestOf(ports: Identity & Machine, secret: string): string {
-  return secretDigest(ports, KIND, secret);
 }
 
 function sessionOf({ id, createdAt, expiresAt, data }: Artefact): Session {

@@ -2,15 +2,14 @@ import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside.js';
-import type { ArtefactKey, IdentityKey } from '../ports/stores.js';
+import type { IdentityKey } from '../ports/stores.js';
 import { startOfDay } from '../settings.js';
-import { secretDigest, secretText } from './grants.js';
 import { changePerson, readSignInEmail, setPassword } from './manage-people.js';
-import { type Artefact, MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
+import { MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
+import { findOwned, putSecret, secretKey } from './secrets.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
 const LINK = 'sign-in-link';
-const SECRET_BYTES = 32;
 const KEPT_MS = 86_400_000;
 
 /**
@@ -34,27 +33,21 @@ export async function createSignInLink(
   ports: Identity & Machine & Call,
   personId: string,
 ): Promise<{ readonly secret: string; readonly expiresAt: number }> {
-  const secret = secretText(ports.ids.random(SECRET_BYTES));
   const person = await ports.people.read(personId, ports.call);
   if (!person) throw new ServiceError('NOT_FOUND', `There is no person ${personId}.`);
-  const now = ports.clock.now();
-  const expiresAt = now + ports.settings.signInLinkMs;
-  const artefact: Artefact = {
+  const { secret, artefact } = await putSecret(ports, {
     kind: LINK,
-    id: digestOf(ports, secret),
     owner: personId,
     data: { epoch: person.sessionEpoch },
-    createdAt: now,
-    expiresAt,
-    removeAt: expiresAt + KEPT_MS,
-  };
-  await ports.artefacts.put(artefact);
-  return { secret, expiresAt };
+    lifeMs: ports.settings.signInLinkMs,
+    keptMs: KEPT_MS,
+  });
+  return { secret, expiresAt: artefact.expiresAt };
 }
 
 /** Whether a link could still be used: mail programs and browsers open links before people do, so looking uses nothing. */
 export async function isLinkUsable(ports: Identity & Machine & Call, secret: string): Promise<boolean> {
-  return (await personOf(ports, { kind: LINK, id: digestOf(ports, secret) })) !== undefined;
+  return (await findOwned(ports, secretKey(ports, LINK, secret))) !== undefined;
 }
 
 /**
@@ -63,22 +56,10 @@ export async function isLinkUsable(ports: Identity & Machine & Call, secret: str
  */
 export async function personByLink(ports: Identity & Machine & Call, secret: string): Promise<Person | undefined> {
   const { artefacts, clock } = ports;
-  const key = { kind: LINK, id: digestOf(ports, secret) };
-  const person = await personOf(ports, key);
-  if (person === undefined) return undefined;
-  return (await artefacts.consume(key, clock.now())) === 'consumed' ? person : undefined;
-}
-
-/** Whom a link would sign in now. */
-async function personOf(
-  { artefacts, people, clock }: Identity & Machine & Call,
-  key: ArtefactKey,
-): Promise<Person | undefined> {
-  const found = await artefacts.find(key);
-  if (!found || !isOpen(found, clock.now()) || found.owner === undefined) return undefined;
-  const person = await people.read(found.owner);
-  if (!person || person.disabledAt !== undefined) return undefined;
-  return person.sessionEpoch === found.data['epoch'] ? person : undefined;
+  const key = secretKey(ports, LINK, secret);
+  const open = await findOwned(ports, key);
+  if (open === undefined) return undefined;
+  return (await artefacts.consume(key, clock.now())) === 'consumed' ? open.person : undefined;
 }
 
 /** Writes the UTC day of the last sign-in on the person, at most once per day. A lost write does no harm. */
@@ -88,14 +69,6 @@ export async function noteSignIn(
 ): Promise<void> {
   const today = startOfDay(ports.clock.now());
   if (lastSignInAt < today) await changePerson(ports, personId, (person) => ({ ...person, lastSignInAt: today }));
-}
-
-function isOpen({ endedAt, consumedAt, expiresAt }: Artefact, now: number): boolean {
-  return endedAt === undefined && consumedAt === undefined && expiresAt > now;
-}
-
-function digestOf(ports: Identity & Machine & Call, secret: string): string {
-  return secretDigest(ports, LINK, secret);
 }
 
 /**
@@ -133,16 +106,8 @@ export async function beginOutsideSignIn(
   { returnTo, sessionId }: OutsidePurpose,
 ): Promise<{ readonly location: string; readonly secret: string }> {
   const { location, checks } = await provider.begin();
-  const now = ports.clock.now();
-  const artefact: Artefact = {
-    kind: KIND,
-    id: secretDigest(ports, KIND, checks.state),
-    data: { ...checks, returnTo, ...(sessionId === undefined ? {} : { sessionId }) },
-    createdAt: now,
-    expiresAt: now + LIFE_MS,
-    removeAt: now + LIFE_MS,
-  };
-  await ports.artefacts.put(artefact);
+  const data = { ...checks, returnTo, ...(sessionId === undefined ? {} : { sessionId }) };
+  await putSecret(ports, { kind: KIND, data, lifeMs: LIFE_MS, secret: checks.state });
   return { location, secret: checks.state };
 }
 
@@ -155,7 +120,7 @@ export async function finishOutsideSignIn(
   provider: OutsideProvider,
   { currentUrl, secret }: { readonly currentUrl: string; readonly secret: string },
 ): Promise<(OutsidePurpose & { readonly identity: ProvenIdentity }) | undefined> {
-  const key = { kind: KIND, id: secretDigest(ports, KIND, secret) };
+  const key = secretKey(ports, KIND, secret);
   const found = await ports.artefacts.find(key);
   if (!found || found.expiresAt <= ports.clock.now()) return undefined;
   if ((await ports.artefacts.consume(key, ports.clock.now())) === 'refused') return undefined;

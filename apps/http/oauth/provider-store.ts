@@ -1,7 +1,8 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Identity, Machine } from '../../../core/context.js';
 import type { JsonObject } from '../../../core/json.js';
-import { ACCESS_TOKEN_KIND, endGrant, findGrant, noteGrantUse, secretDigest } from '../../../core/people/grants.js';
+import { ACCESS_TOKEN_KIND, endGrant, findGrant, noteGrantUse } from '../../../core/people/grants.js';
+import { secretDigest } from '../../../core/people/secrets.js';
 import type { Artefact } from '../../../core/people/person.js';
 import { resourceUrl } from './metadata.js';
 import { CLIENT_KIND, noteClientUse } from './registration.js';

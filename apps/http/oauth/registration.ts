@@ -1,7 +1,7 @@
 import type { Context, Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { secretDigest } from '../../../core/people/grants.js';
+import { secretDigest } from '../../../core/people/secrets.js';
 import { RateLimit } from '../../rate-limit.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
 import { readBody } from '../host/request.js';

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { readBody as checkBody } from '../../../core/fields.js';
-import { secretText } from '../../../core/people/grants.js';
+import { secretText } from '../../../core/people/secrets.js';
 import { readSignInEmail } from '../../../core/people/manage-people.js';
 import { beginPasskeySignIn, PASSKEY_CHALLENGE_MS, personByPasskey } from '../../../core/people/passkeys.js';
 import type { Person } from '../../../core/people/person.js';
