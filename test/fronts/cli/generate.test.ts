@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type OutgoingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { MAX_TRIES, PATIENT_TRIES } from '../../../clients/typescript/src/retry.js';
 import { image } from '../../fixtures/images.js';
 import { CliService } from '../../harness/cli-service.js';
@@ -25,6 +26,35 @@ interface Balance {
 }
 interface Ledger {
   readonly entries: readonly { readonly kind: string; readonly generation_id?: string }[];
+}
+
+interface Passed {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly text: string;
+}
+
+/** A server that hands each request to the service by `pass`, and answers as `serve` decides. */
+function linkTo(
+  { url }: { readonly url: string },
+  serve: (route: string, response: ServerResponse, pass: () => Promise<Passed>) => Promise<void>,
+): Server {
+  return createServer((request, response) => {
+    void buffer(request).then((body) => {
+      const { method = 'GET', url: path = '' } = request;
+      const { 'connection': _, 'host': __, 'content-length': ___, ...headers } = request.headers;
+      return serve(`${method} ${path}`, response, async () => {
+        const sent = { method, headers: headers as Record<string, string>, ...(body.length === 0 ? {} : { body }) };
+        const answer = await fetch(url + path, sent);
+        const replayed = answer.headers.get('idempotency-replayed') ?? 'false';
+        return {
+          status: answer.status,
+          headers: { 'content-type': 'application/json', 'idempotency-replayed': replayed },
+          text: await answer.text(),
+        };
+      });
+    });
+  });
 }
 
 describe('darkroom generate', () => {
@@ -245,35 +275,15 @@ describe('darkroom generate', () => {
     let lost: string[];
     before((done) => {
       lost = [];
-      link = createServer((request, response) => {
-        const chunks: Buffer[] = [];
-        request
-          .on('data', (chunk: Buffer) => chunks.push(chunk))
-          .on('end', () => {
-            const { 'connection': _, 'host': __, 'content-length': ___, ...headers } = request.headers;
-            const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-            const route = `${request.method} ${request.url}`;
-            void fetch(`${service.url}${request.url}`, {
-              method: request.method ?? 'GET',
-              headers: headers as Record<string, string>,
-              ...body,
-            }).then(async (answer) => {
-              const text = await answer.text();
-              // The service has done the work, but its answer is lost. The second request is refused; only the third
-              // gets through.
-              const times = lost.filter((before) => before === route).length;
-              lost.push(route);
-              if (times === 0) response.destroy();
-              else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
-              else
-                response
-                  .writeHead(answer.status, {
-                    'content-type': 'application/json',
-                    'idempotency-replayed': answer.headers.get('idempotency-replayed') ?? 'false',
-                  })
-                  .end(text);
-            });
-          });
+      link = linkTo(service, async (route, response, pass) => {
+        const answer = await pass();
+        // The service has done the work, but its answer is lost. The second request is refused; only the third gets
+        // through.
+        const times = lost.filter((before) => before === route).length;
+        lost.push(route);
+        if (times === 0) response.destroy();
+        else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
+        else response.writeHead(answer.status, answer.headers).end(answer.text);
       });
       link.listen(0, '127.0.0.1', done);
     });
@@ -325,37 +335,17 @@ describe('darkroom generate, once accepted', () => {
 
   before(async () => {
     service = await CliService.start();
-    link = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request
-        .on('data', (chunk: Buffer) => chunks.push(chunk))
-        .on('end', () => {
-          const path = request.url ?? '';
-          const kind =
-            request.method === 'GET' && path.startsWith(`${BASE}/`)
-              ? 'polls'
-              : request.method === 'POST' && path === BASE
-                ? 'creates'
-                : undefined;
-          if (kind === 'polls') polls += 1;
-          if (kind !== undefined && away[kind] > 0) {
-            away[kind] -= 1;
-            response.writeHead(503, { 'retry-after': '0' }).end();
-            return;
-          }
-          const { 'connection': _, 'host': __, 'content-length': ___, ...headers } = request.headers;
-          const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-          void fetch(`${service.url}${path}`, {
-            method: request.method ?? 'GET',
-            headers: headers as Record<string, string>,
-            ...body,
-          }).then(async (answer) => {
-            const text = await answer.text();
-            const shown =
-              away.outputs > 0 ? text.replaceAll(`${service.url}/objects/`, `${service.url}/nowhere/`) : text;
-            response.writeHead(answer.status, { 'content-type': 'application/json' }).end(shown);
-          });
-        });
+    link = linkTo(service, async (route, response, pass) => {
+      const kind = route.startsWith(`GET ${BASE}/`) ? 'polls' : route === `POST ${BASE}` ? 'creates' : undefined;
+      if (kind === 'polls') polls += 1;
+      if (kind !== undefined && away[kind] > 0) {
+        away[kind] -= 1;
+        response.writeHead(503, { 'retry-after': '0' }).end();
+        return;
+      }
+      const { status, headers, text } = await pass();
+      const shown = away.outputs > 0 ? text.replaceAll(`${service.url}/objects/`, `${service.url}/nowhere/`) : text;
+      response.writeHead(status, headers).end(shown);
     });
     await once(link.listen(0, '127.0.0.1'), 'listening');
     url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;

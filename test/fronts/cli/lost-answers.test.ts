@@ -2,7 +2,7 @@
 // operation id that finds out, and an operation that must not be done twice is not sent again.
 // Method: command lines run in this process, against a server with scripted answers; and against a front that grants,
 // loses the answer, and no longer knows the caller.
-import { type sendUnaryData, Server, ServerCredentials, status as Status, type StatusObject } from '@grpc/grpc-js';
+import { type sendUnaryData, Server, status as Status, type StatusObject } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
@@ -12,7 +12,7 @@ import { serviceDefinition } from '../../../apps/grpc/definitions.js';
 import { type ErrorCode, ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { CliRun, type Ran } from '../../harness/cli-run.js';
-import { CALLERS, GrpcService } from './grpc-service.js';
+import { bound, CALLERS, GrpcService } from './grpc-service.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 const GRANT = ['grants', 'create', ID, '5'];
@@ -45,12 +45,7 @@ async function answering(
       Object.fromEntries(service.methods.map(({ localName }) => [localName, answer])),
     );
   }
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
-      if (error) reject(error);
-      else resolve(bound);
-    });
-  });
+  const port = await bound(server);
   const ran = await new CliRun('.', [...args, '--json', '--grpc', `127.0.0.1:${port}`], {
     environment: { DARKROOM_SERVICE_TOKEN: 'operator' },
   }).ended;

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -345,53 +347,24 @@ describe('what operators do in a browser', () => {
 
 type Said = Readonly<Record<string, unknown>>;
 
-/** The output of a check, line by line. */
-class Listening {
-  private rest = '';
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  private readonly decoder = new TextDecoder();
-
-  private constructor(
-    response: Response,
-    private readonly leaving: AbortController,
-  ) {
-    if (!response.body) throw new Error('There is no body.');
-    this.reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-  }
-
-  static async begin({ service }: OperatorHarness, { cookie }: ConsoleClient): Promise<Listening> {
-    const leaving = new AbortController();
-    const headers = { 'Cookie': cookie, 'Origin': service.origin, 'Content-Type': 'application/json' };
-    const at = `${service.origin}/console/api/operator/verify`;
-    const response = await fetch(at, { method: 'POST', headers, body: '{}', signal: leaving.signal });
-    expect(response.status).to.equal(200);
-    return new Listening(response, leaving);
-  }
-
-  /** The next line; undefined at the end. */
-  async next(): Promise<Said | undefined> {
-    for (;;) {
-      const end = this.rest.indexOf('\n');
-      if (end !== -1) {
-        const line = this.rest.slice(0, end);
-        this.rest = this.rest.slice(end + 1);
-        return JSON.parse(line) as Said;
-      }
-      const { done, value } = await this.reader.read();
-      if (done) return undefined;
-      this.rest += this.decoder.decode(value, { stream: true });
-    }
-  }
-
-  async last(): Promise<Said> {
-    let last: Said = {};
-    for (let said = await this.next(); said !== undefined; said = await this.next()) last = said;
-    return last;
-  }
-
-  leave(): void {
-    this.leaving.abort();
-  }
+/** Begins a check whose output is read line by line. */
+async function beginCheck({ service }: OperatorHarness, { cookie }: ConsoleClient) {
+  const leaving = new AbortController();
+  const headers = { 'Cookie': cookie, 'Origin': service.origin, 'Content-Type': 'application/json' };
+  const at = `${service.origin}/console/api/operator/verify`;
+  const response = await fetch(at, { method: 'POST', headers, body: '{}', signal: leaving.signal });
+  expect(response.status).to.equal(200);
+  const lines = createInterface(Readable.fromWeb(response.body as never))[Symbol.asyncIterator]();
+  const next = async () => {
+    const { value } = await lines.next();
+    return value === undefined ? undefined : (JSON.parse(value) as Said);
+  };
+  const last = async () => {
+    let said: Said = {};
+    for (let line = await next(); line !== undefined; line = await next()) said = line;
+    return said;
+  };
+  return { next, last, leave: () => leaving.abort() };
 }
 
 describe('the check of the books in a browser', () => {
@@ -403,7 +376,7 @@ describe('the check of the books in a browser', () => {
   });
   afterEach(() => harness.close());
 
-  const begin = () => Listening.begin(harness, olga);
+  const begin = () => beginCheck(harness, olga);
   const store = () => harness.service.harness.context.accounts;
   /** Holds each page of accounts back until it is released. */
   const held = (): { readonly letGo: () => void } => {
