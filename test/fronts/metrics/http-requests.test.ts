@@ -10,10 +10,8 @@ import { TASK_ERRORS } from '../../../core/generation/generation.js';
 import { STORE_PORTS } from '../../../core/ports/ports.js';
 import { type Family, parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
-import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { exchange } from '../http/host/raw-socket.js';
-import { type RunningServer, sendHttp, serve } from '../http/host/rest-client.js';
+import { RestHarness, sendHttp, serve } from '../http/host/rest-client.js';
 import { ACCESS_VECTORS } from '../vectors/access.js';
 import { GENERATION_VECTORS } from '../vectors/generations.js';
 import { HTTP_VECTORS } from '../vectors/http-only.js';
@@ -54,46 +52,42 @@ const ODD_REQUESTS = [
 ];
 
 describe('metrics of the REST front', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
   let metrics: Metrics;
-  let running: RunningServer;
+  let rest: RestHarness;
 
   beforeEach(async () => {
     metrics = new Metrics();
-    harness = await openServiceHarness({ around: (ports) => observedPorts(ports, metrics) });
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, {
-      observer: metrics.http,
-      limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 },
-    });
+    rest = await RestHarness.open(
+      {
+        observer: metrics.http,
+        limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 },
+      },
+      { around: (ports) => observedPorts(ports, metrics) },
+    );
   });
-  afterEach(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  afterEach(() => rest.close());
 
   const scrape = async (): Promise<Family[]> => parseExposition(await metrics.text());
 
   it('counts a request under its route, method and status, and a refusal under its code', async () => {
-    const credential = fixture.secrets.get('owner') as string;
-    const poor = fixture.secrets.get('poor') as string;
-    await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'a', body: PICTURE });
-    await sendHttp(running.origin, {
+    const credential = rest.credential;
+    const poor = rest.fixture.secrets.get('poor') as string;
+    await sendHttp(rest.origin, { operation: 'createGeneration', credential, key: 'a', body: PICTURE });
+    await sendHttp(rest.origin, {
       operation: 'createGeneration',
       credential: poor,
       key: 'b',
       body: { ...PICTURE, parameters: { size: '96x64', n: 4 } },
     });
-    await sendHttp(running.origin, {
+    await sendHttp(rest.origin, {
       operation: 'getGeneration',
       credential,
-      id: fixture.ids.get('own-generation') as string,
+      id: rest.fixture.ids.get('own-generation') as string,
     });
-    await sendHttp(running.origin, {
+    await sendHttp(rest.origin, {
       operation: 'getGeneration',
       credential,
-      id: fixture.ids.get('foreign-generation') as string,
+      id: rest.fixture.ids.get('foreign-generation') as string,
     });
     const families = await scrape();
     const create = { route: '/api/v1/developer/generations', method: 'POST' };
@@ -123,32 +117,32 @@ describe('metrics of the REST front', () => {
     };
     for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
-      // Refusals leave nothing behind, so one fixture serves all of them.
+      // Refusals leave nothing behind, so one rest.fixture serves all of them.
       const isRefused = vector.steps.every((step) => 'code' in step && step.code !== 'OK');
       await playOn(
         vector,
         {
-          client: { front: 'REST', send: (request) => send(running.origin, request) },
-          context: harness.context,
+          client: { front: 'REST', send: (request) => send(rest.origin, request) },
+          context: rest.harness.context,
           put: async () => 500,
           advance: async () => undefined,
         },
-        isRefused ? fixture : undefined,
+        isRefused ? rest.fixture : undefined,
       );
     }
     expect(valueOf(await scrape(), 'darkroom_http_requests_total')).to.equal(sent);
     expect(sent).to.be.greaterThan(40);
-    await harness.startWorker();
+    await rest.harness.startWorker();
     for (const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = [] } of Object.values(
       HTTP_VECTORS,
     ).flat()) {
       await exchange(
-        running.port,
+        rest.port,
         `${[requestLine, 'Host: x', 'Connection: close', ...headers].join('\r\n').slice(0, 20_000)}\r\n\r\n`,
       );
     }
     for (const requestLine of ODD_REQUESTS)
-      await exchange(running.port, `${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      await exchange(rest.port, `${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const text = await metrics.text();
     const strangers = parseExposition(text)
       .filter(({ name }) => name.startsWith('darkroom_'))
@@ -159,15 +153,15 @@ describe('metrics of the REST front', () => {
           label !== 'le' && !(label === 'status' && /^[2-5]\d\d$/.test(value)) && !ALLOWED[label]?.includes(value),
       );
     expect(strangers).to.deep.equal([]);
-    for (const secret of [...fixture.accountIds, ...fixture.ids.values(), ...fixture.secrets.values()])
+    for (const secret of [...rest.fixture.accountIds, ...rest.fixture.ids.values(), ...rest.fixture.secrets.values()])
       expect(text).not.to.include(secret);
     expect(text).not.to.match(/[0-9a-f]{8}-[0-9a-f]{4}-/);
     expect(valueOf(parseExposition(text), 'darkroom_http_requests_in_flight')).to.equal(0);
   });
 
   it('counts connections that never became a request', async () => {
-    await exchange(running.port, 'NO HTTP\r\n\r\n');
-    await exchange(running.port, `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`);
+    await exchange(rest.port, 'NO HTTP\r\n\r\n');
+    await exchange(rest.port, `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`);
     const families = await scrape();
     expect(valueOf(families, 'darkroom_http_connections_refused_total', { reason: 'malformed' })).to.equal(1);
     expect(valueOf(families, 'darkroom_http_connections_refused_total', { reason: 'headers_too_long' })).to.equal(1);
@@ -175,7 +169,7 @@ describe('metrics of the REST front', () => {
   });
 
   it('counts connections beyond the limit', async () => {
-    const full = await serve(harness, { observer: metrics.http, limits: { maxConnections: 1 } });
+    const full = await serve(rest.harness, { observer: metrics.http, limits: { maxConnections: 1 } });
     const underWay = exchange(full.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
     await fetch(`${full.origin}/healthz`).catch(() => undefined);
     const refused = valueOf(await scrape(), 'darkroom_http_connections_refused_total', { reason: 'full' });

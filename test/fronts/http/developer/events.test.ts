@@ -9,10 +9,8 @@ import { cancelGeneration } from '../../../../core/generation/end-generation.js'
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { until } from '../../../fixtures/clocks.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { BASE, type RunningServer, serve } from '../host/rest-client.js';
+import { BASE, RestHarness } from '../host/rest-client.js';
 
 // Goal: a client follows a generation by server-sent events, with any client of the standard, through interruptions, and
 // nothing of the stream stays behind, however it ends.
@@ -22,37 +20,35 @@ import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 const TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 
 describe('the events of a generation over REST', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let caller: Caller;
   let link: Server | undefined;
   const sources: EventSource[] = [];
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { limits: { idleTimeoutMs: 500 } });
-    caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    rest = await RestHarness.open({ limits: { idleTimeoutMs: 500 } });
+    caller = await rest.harness.authenticator.authenticate(rest.fixture.secrets.get('owner'));
   });
   afterEach(async () => {
     for (const source of sources.splice(0)) source.close();
     link?.close();
     link = undefined;
-    await running.server.close(100);
-    await harness.close();
+    await rest.close();
   });
 
-  const generationId = () => fixture.ids.get('own-generation') ?? '';
-  const address = (id = generationId()) => `${running.origin}${BASE}/generations/${id}/events`;
-  const authorization = () => ({ Authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` });
+  const generationId = () => rest.fixture.ids.get('own-generation') ?? '';
+  const address = (id = generationId()) => `${rest.origin}${BASE}/generations/${id}/events`;
+  const authorization = () => ({ Authorization: `Bearer ${rest.fixture.secrets.get('owner') ?? ''}` });
   const ask = (headers: Record<string, string> = {}, id?: string) =>
     fetch(address(id), { headers: { ...authorization(), ...headers } });
-  const followed = () => harness.context.generationWatch.followed;
+  const followed = () => rest.harness.context.generationWatch.followed;
 
   async function write(changes: Partial<Generation>): Promise<void> {
-    const before = (await harness.context.generations.read(generationId())) as Generation;
-    await harness.context.generations.replace({ ...before, ...changes, version: before.version + 1 }, before.version);
+    const before = (await rest.harness.context.generations.read(generationId())) as Generation;
+    await rest.harness.context.generations.replace(
+      { ...before, ...changes, version: before.version + 1 },
+      before.version,
+    );
   }
 
   interface ReceivedEvents {
@@ -66,7 +62,7 @@ describe('the events of a generation over REST', () => {
     const received: ReceivedEvents[] = [];
     const sockets: Socket[] = [];
     link = createServer((socket) => {
-      const onward = connect(running.port, '127.0.0.1');
+      const onward = connect(rest.port, '127.0.0.1');
       sockets.push(socket);
       for (const one of [socket, onward]) one.on('error', () => undefined);
       socket.pipe(onward).pipe(socket);
@@ -80,7 +76,7 @@ describe('the events of a generation over REST', () => {
           handler,
         );
     });
-    const linked = address().replace(String(running.port), String((link.address() as AddressInfo).port));
+    const linked = address().replace(String(rest.port), String((link.address() as AddressInfo).port));
     const source = new EventSource(linked, { node: { dispatcher } });
     sources.push(source);
     for (const type of TYPES)
@@ -107,7 +103,7 @@ describe('the events of a generation over REST', () => {
     expect(response.headers.get('x-accel-buffering')).to.equal('no');
     await until(() => followed() === 1);
     await write({ status: 'running', runDeadlineAt: Date.now() });
-    await cancelGeneration(harness.context, caller, generationId());
+    await cancelGeneration(rest.harness.context, caller, generationId());
     await write({ status: 'cancelled', completedAt: Date.now() });
     const text = await response.text();
     expect(text.startsWith('retry: 1000\n\nid: 0\nevent: queued\ndata: {')).to.equal(true);
@@ -120,7 +116,7 @@ describe('the events of a generation over REST', () => {
     expect(text.split('\n\n')[1]).to.match(/event: queued\ndata: \{"type":"queued","at":"[^"]+","position":0,/);
     const last = JSON.parse(text.split('data: ').at(-1) ?? '') as { readonly task: JsonObject };
     const shown = (await (
-      await fetch(`${running.origin}${BASE}/generations/${generationId()}`, { headers: authorization() })
+      await fetch(`${rest.origin}${BASE}/generations/${generationId()}`, { headers: authorization() })
     ).json()) as { readonly data: JsonObject };
     expect(last.task).to.deep.equal(shown.data);
     expect(followed()).to.equal(0);
@@ -157,7 +153,7 @@ describe('the events of a generation over REST', () => {
       ['foreign-generation', 404],
       ['other-app-generation', 404],
     ] as const)
-      expect((await ask({}, fixture.ids.get(id))).status).to.equal(status);
+      expect((await ask({}, rest.fixture.ids.get(id))).status).to.equal(status);
     expect((await ask({}, 'x')).status).to.equal(404);
     expect((await fetch(address())).status).to.equal(401);
     const complete = await ask({ 'Last-Event-ID': '4' });
@@ -170,8 +166,8 @@ describe('the events of a generation over REST', () => {
     const response = await ask();
     const text = response.text();
     await until(() => followed() === 1);
-    await revokeKey(harness.context, caller.credentialId);
-    harness.clock.advance(CREDENTIAL_CACHE_MS);
+    await revokeKey(rest.harness.context, caller.credentialId);
+    rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
     expect(await text)
       .to.include('event: queued')
       .and.not.include('event: ended');
@@ -189,21 +185,21 @@ describe('the events of a generation over REST', () => {
     const response = await ask();
     const text = response.text();
     await until(() => followed() === 1);
-    await running.server.close(30_000);
+    await rest.server.close(30_000);
     expect(await text).to.include('event: queued');
   });
 
   it('leave the connection open for longer than others may be idle', async () => {
     const response = await ask();
     const text = response.text();
-    await new Promise((resolve) => harness.context.clock.after(1_200, () => resolve(undefined)));
-    await cancelGeneration(harness.context, caller, generationId());
+    await new Promise((resolve) => rest.harness.context.clock.after(1_200, () => resolve(undefined)));
+    await cancelGeneration(rest.harness.context, caller, generationId());
     expect(await text).to.include('event: ended');
   });
 
   it('are beside the header Darkroom-Progress of a task that runs', async () => {
     const progress = async (prefer = 'wait=0') => {
-      const task = `${running.origin}${BASE}/generations/${generationId()}`;
+      const task = `${rest.origin}${BASE}/generations/${generationId()}`;
       const response = await fetch(task, { headers: { ...authorization(), prefer } });
       return response.headers.get('darkroom-progress');
     };
@@ -270,28 +266,23 @@ class Stream {
 }
 
 describe('the events of an App over REST', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   const streams: Stream[] = [];
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
+    rest = await RestHarness.open();
   });
   afterEach(async () => {
     for (const stream of streams.splice(0)) stream.cut();
-    await running.server.close(100);
-    await harness.close();
+    await rest.close();
   });
 
-  const followed = () => harness.context.appWatch.followed;
+  const followed = () => rest.harness.context.appWatch.followed;
 
   async function open(lastEventId?: string, kind = 'owner'): Promise<Stream> {
     const before = followed();
-    const stream = await Stream.open(`${running.origin}${BASE}/events`, {
-      authorization: `Bearer ${fixture.secrets.get(kind) ?? ''}`,
+    const stream = await Stream.open(`${rest.origin}${BASE}/events`, {
+      authorization: `Bearer ${rest.fixture.secrets.get(kind) ?? ''}`,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     });
     streams.push(stream);
@@ -300,8 +291,8 @@ describe('the events of an App over REST', () => {
   }
 
   async function create(key: string): Promise<string> {
-    const caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
-    return (await createGeneration(harness.context, caller, key, { ...PICTURE })).generation.generationId;
+    const caller = await rest.harness.authenticator.authenticate(rest.fixture.secrets.get('owner'));
+    return (await createGeneration(rest.harness.context, caller, key, { ...PICTURE })).generation.generationId;
   }
 
   it('come for each generation from its creation to its end, and resume where they were cut', async () => {
@@ -311,7 +302,7 @@ describe('the events of an App over REST', () => {
     first.cut();
     await until(() => followed() === 0);
     const two = await create('two');
-    await harness.startWorker();
+    await rest.harness.startWorker();
     const second = await open(first.received[0]?.id);
     const ended = () => second.received.filter(({ type }) => type === 'ended').map(({ task }) => task['generation_id']);
     await until(() => ended().includes(one) && ended().includes(two));
@@ -332,14 +323,14 @@ describe('the events of an App over REST', () => {
   });
 
   it('end within seconds of the revocation of the key, and with the process', async () => {
-    const caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    const caller = await rest.harness.authenticator.authenticate(rest.fixture.secrets.get('owner'));
     const stream = await open();
-    await revokeKey(harness.context, caller.credentialId);
-    harness.clock.advance(CREDENTIAL_CACHE_MS);
+    await revokeKey(rest.harness.context, caller.credentialId);
+    rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
     await until(() => stream.hasEnded);
     await until(() => followed() === 0);
     const other = await open(undefined, 'stranger');
-    await running.server.close(5_000);
+    await rest.server.close(5_000);
     await until(() => other.hasEnded);
     expect(followed()).to.equal(0);
   });
@@ -350,32 +341,30 @@ describe('the events of an App over REST', () => {
 // Method: the REST front on memory adapters; sockets that read nothing of streams that have much to tell.
 
 describe('streams of events', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let caller: Caller;
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
-    caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    rest = await RestHarness.open();
+    caller = await rest.harness.authenticator.authenticate(rest.fixture.secrets.get('owner'));
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await running.server.close(100);
-    await harness.close();
+    await rest.close();
   });
 
-  const paths = (): readonly string[] => ['/events', `/generations/${fixture.ids.get('own-generation') ?? ''}/events`];
+  const paths = (): readonly string[] => [
+    '/events',
+    `/generations/${rest.fixture.ids.get('own-generation') ?? ''}/events`,
+  ];
   const head = (path: string): string =>
-    `GET ${BASE}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${fixture.secrets.get('owner') ?? ''}\r\n\r\n`;
-  const followed = (): number => harness.context.appWatch.followed + harness.context.generationWatch.followed;
+    `GET ${BASE}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rest.fixture.secrets.get('owner') ?? ''}\r\n\r\n`;
+  const followed = (): number => rest.harness.context.appWatch.followed + rest.harness.context.generationWatch.followed;
 
   /** A stream of which nothing is read. */
   function unread(path: string): { readonly socket: Socket; readonly isClosed: () => boolean } {
-    const socket = connect(Number(new URL(running.origin).port), '127.0.0.1');
+    const socket = connect(Number(new URL(rest.origin).port), '127.0.0.1');
     sockets.push(socket);
     let isClosed = false;
     socket.on('error', () => undefined).on('close', () => (isClosed = true));
@@ -384,21 +373,21 @@ describe('streams of events', () => {
   }
 
   const read = (path: string): Promise<string> =>
-    fetch(`${running.origin}${BASE}${path}`, {
-      headers: { authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` },
+    fetch(`${rest.origin}${BASE}${path}`, {
+      headers: { authorization: `Bearer ${rest.fixture.secrets.get('owner') ?? ''}` },
     }).then((response) => response.text());
 
   const ENDS: Readonly<Record<string, () => Promise<unknown>>> = {
-    'its key is revoked': () => revokeKey(harness.context, caller.credentialId),
-    'its key expires': () => expireKey(harness.context, caller.credentialId, harness.context.clock.now() + 1),
-    'its account is suspended': () => suspendAccount(harness.context, caller.accountId),
+    'its key is revoked': () => revokeKey(rest.harness.context, caller.credentialId),
+    'its key expires': () => expireKey(rest.harness.context, caller.credentialId, rest.harness.context.clock.now() + 1),
+    'its account is suspended': () => suspendAccount(rest.harness.context, caller.accountId),
   };
   for (const [what, end] of Object.entries(ENDS))
     it(`end when ${what}`, async () => {
       const texts = paths().map(read);
       await until(() => followed() === 2);
       await end();
-      harness.clock.advance(CREDENTIAL_CACHE_MS);
+      rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
       for (const text of await Promise.all(texts)) expect(text).to.match(/^retry: 1000\n/);
       expect(followed()).to.equal(0);
     });
@@ -407,18 +396,20 @@ describe('streams of events', () => {
     const stream = unread('/events');
     stream.socket.pause();
     await until(() => followed() === 1);
-    const template = (await harness.context.generations.read(fixture.ids.get('own-generation') ?? '')) as Generation;
+    const template = (await rest.harness.context.generations.read(
+      rest.fixture.ids.get('own-generation') ?? '',
+    )) as Generation;
     const prompt = 'x'.repeat(8_000);
     // More than the sockets between them hold.
     for (let told = 0; told < 9_000; told += 1)
-      harness.context.appWatch.written({
+      rest.harness.context.appWatch.written({
         ...template,
         prompt,
-        generationId: harness.context.ids.uuid(),
-        createdAt: harness.context.clock.now(),
+        generationId: rest.harness.context.ids.uuid(),
+        createdAt: rest.harness.context.clock.now(),
       });
-    await revokeKey(harness.context, caller.credentialId);
-    harness.clock.advance(CREDENTIAL_CACHE_MS);
+    await revokeKey(rest.harness.context, caller.credentialId);
+    rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
     await until(() => followed() === 0);
     stream.socket.resume();
     await until(stream.isClosed);
@@ -427,10 +418,10 @@ describe('streams of events', () => {
   it('are refused beyond the bound of an App, with a time to try again, and after others have ended accepted', async () => {
     const open: (() => void)[] = [];
     while (open.length < 32)
-      open.push(harness.context.lastingCalls.followApp({ ...caller, credentialId: `key ${open.length}` }));
+      open.push(rest.harness.context.lastingCalls.followApp({ ...caller, credentialId: `key ${open.length}` }));
     const ask = (path: string, signal: AbortSignal | null = null) =>
-      fetch(`${running.origin}${BASE}${path}`, {
-        headers: { authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` },
+      fetch(`${rest.origin}${BASE}${path}`, {
+        headers: { authorization: `Bearer ${rest.fixture.secrets.get('owner') ?? ''}` },
         signal,
       });
     const refused = await ask('/events');

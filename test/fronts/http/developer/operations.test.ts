@@ -11,27 +11,18 @@ import { cancelGeneration } from '../../../../core/generation/end-generation.js'
 import type { JsonObject } from '../../../../core/json.js';
 import { until } from '../../../fixtures/clocks.js';
 import { VIEWS } from '../../../fixtures/stored-records.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { OAuthHarness } from '../../oauth/oauth-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { BASE, type RunningServer, sendHttp, serve } from '../host/rest-client.js';
+import { BASE, RestHarness, sendHttp, type serve } from '../host/rest-client.js';
 
-let harness: ServiceHarness;
-let fixture: RequestFixture;
-let running: RunningServer;
+let rest: RestHarness;
 
 /** Serves a new harness in which the accounts and generations of the fixture are. */
 async function open(options?: Parameters<typeof serve>[1]): Promise<void> {
-  harness = await openServiceHarness();
-  fixture = await createRequestFixture(harness.context);
-  running = await serve(harness, options);
+  rest = await RestHarness.open(options);
 }
 
-async function close(): Promise<void> {
-  await running.server.close(100);
-  await harness.close();
-}
+const close = () => rest.close();
 
 /*
  * Goal: a refused client learns from the answer where it gets a token and what it lacks, and is not sent in circles.
@@ -110,9 +101,9 @@ describe('a refusal for lack of credits', () => {
       ['poor-writer', null],
     ] as const)
       it(`of ${operation} as ${as} has ${told ?? 'nothing'} in Darkroom-Credits-Available`, async () => {
-        const { status, headers } = await sendHttp(running.origin, {
+        const { status, headers } = await sendHttp(rest.origin, {
           operation,
-          credential: fixture.secrets.get(as) ?? '',
+          credential: rest.fixture.secrets.get(as) ?? '',
           ...(operation === 'createGeneration' ? { key: as } : {}),
           body: { ...PICTURE, parameters: { size: '96x64', n: 3 } },
         });
@@ -130,35 +121,35 @@ describe('a request that prefers to wait', () => {
 
   beforeEach(async () => {
     await open({ limits: { idleTimeoutMs: 500, keepAliveTimeoutMs: 500 } });
-    caller = await harness.authenticator.authenticate(fixture.secrets.get('owner'));
+    caller = await rest.harness.authenticator.authenticate(rest.fixture.secrets.get('owner'));
   });
   afterEach(close);
 
   const headers = (prefer: string, more: Record<string, string> = {}) => ({
-    'Authorization': `Bearer ${fixture.secrets.get('owner') ?? ''}`,
+    'Authorization': `Bearer ${rest.fixture.secrets.get('owner') ?? ''}`,
     'Content-Type': 'application/json',
     'Prefer': prefer,
     ...more,
   });
-  const generationId = () => fixture.ids.get('own-generation') ?? '';
+  const generationId = () => rest.fixture.ids.get('own-generation') ?? '';
   const look = (prefer: string, signal: AbortSignal | null = null) =>
-    fetch(`${running.origin}${BASE}/generations/${generationId()}`, { headers: headers(prefer), signal });
+    fetch(`${rest.origin}${BASE}/generations/${generationId()}`, { headers: headers(prefer), signal });
   const create = (prefer: string, key: string) =>
-    fetch(`${running.origin}${BASE}/generations`, {
+    fetch(`${rest.origin}${BASE}/generations`, {
       method: 'POST',
       headers: headers(prefer, { 'Idempotency-Key': key }),
       body: JSON.stringify(PICTURE),
     });
-  const followed = () => harness.context.generationWatch.followed;
+  const followed = () => rest.harness.context.generationWatch.followed;
   const waiting = () => until(() => followed() > 0);
-  const cancel = (id: string) => cancelGeneration(harness.context, caller, id);
+  const cancel = (id: string) => cancelGeneration(rest.harness.context, caller, id);
   const statusOf = async (response: Response) =>
     ((await response.json()) as { readonly data: JsonObject }).data['status'];
 
   it('is answered when the generation ends, although its connection would be idle for too long', async () => {
     const answer = look('wait=60');
     await waiting();
-    await new Promise((resolve) => harness.context.clock.after(1_200, () => resolve(undefined)));
+    await new Promise((resolve) => rest.harness.context.clock.after(1_200, () => resolve(undefined)));
     await cancel(generationId());
     const response = await answer;
     expect([response.status, response.headers.get('preference-applied')]).to.deep.equal([200, 'wait=60']);
@@ -177,9 +168,12 @@ describe('a request that prefers to wait', () => {
     await cancel(generationId());
     const response = await look('wait=60');
     expect([response.status, response.headers.get('preference-applied')]).to.deep.equal([200, 'wait=60']);
-    const foreign = await fetch(`${running.origin}${BASE}/generations/${fixture.ids.get('foreign-generation') ?? ''}`, {
-      headers: headers('wait=60'),
-    });
+    const foreign = await fetch(
+      `${rest.origin}${BASE}/generations/${rest.fixture.ids.get('foreign-generation') ?? ''}`,
+      {
+        headers: headers('wait=60'),
+      },
+    );
     expect([foreign.status, foreign.headers.get('preference-applied')]).to.deep.equal([404, null]);
     expect(followed()).to.equal(0);
   });
@@ -187,7 +181,7 @@ describe('a request that prefers to wait', () => {
   it('is a create that is answered 202 with the end, as is its repetition', async () => {
     const answer = create('wait=60', 'k');
     await waiting();
-    const { items } = await harness.context.generations.list({ of: 'app', appId: caller.appId }, { limit: 1 });
+    const { items } = await rest.harness.context.generations.list({ of: 'app', appId: caller.appId }, { limit: 1 });
     await cancel(items[0]?.generationId ?? '');
     for (const [response, replayed] of [
       [await answer, null],
@@ -205,19 +199,19 @@ describe('a request that prefers to wait', () => {
       const response = await look(prefer);
       expect([response.status, response.headers.get('preference-applied')]).to.deep.equal([200, null]);
     }
-    const models = await fetch(`${running.origin}${BASE}/credits`, { headers: headers('wait=60') });
+    const models = await fetch(`${rest.origin}${BASE}/credits`, { headers: headers('wait=60') });
     expect([models.status, models.headers.get('preference-applied')]).to.deep.equal([200, null]);
   });
 
   for (const [what, end] of [
-    ['its account is suspended', () => suspendAccount(harness.context, caller.accountId)],
-    ['its credential is revoked', () => revokeKey(harness.context, caller.credentialId)],
+    ['its account is suspended', () => suspendAccount(rest.harness.context, caller.accountId)],
+    ['its credential is revoked', () => revokeKey(rest.harness.context, caller.credentialId)],
   ] as const)
     it(`ends when ${what}`, async () => {
       const answer = look('wait=60');
       await waiting();
       await end();
-      harness.clock.advance(CREDENTIAL_CACHE_MS);
+      rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
       const response = await answer;
       expect(response.status).to.equal(401);
       expect(((await response.json()) as JsonObject)['code']).to.equal('DEVELOPER_TOKEN_REVOKED');
@@ -236,7 +230,7 @@ describe('a request that prefers to wait', () => {
   it('is answered at once when the process is to stop', async () => {
     const answer = look('wait=60');
     await waiting();
-    const closed = running.server.close(30_000);
+    const closed = rest.server.close(30_000);
     const response = await answer;
     expect([response.status, response.headers.get('connection')]).to.deep.equal([200, 'close']);
     expect(await statusOf(response)).to.equal('queued');
@@ -244,10 +238,10 @@ describe('a request that prefers to wait', () => {
   });
 
   it('leaves its connection to the next request, which may be idle for no longer than any other', async () => {
-    const port = Number(new URL(running.origin).port);
+    const port = Number(new URL(rest.origin).port);
     const socket = connect(port, '127.0.0.1');
     const text = (prefer: string) =>
-      `GET ${BASE}/generations/${generationId()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${fixture.secrets.get('owner') ?? ''}\r\n${prefer}\r\n\r\n`;
+      `GET ${BASE}/generations/${generationId()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rest.fixture.secrets.get('owner') ?? ''}\r\n${prefer}\r\n\r\n`;
     let received = '';
     socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
     socket.write(text('Prefer: wait=1'));
@@ -280,9 +274,9 @@ describe('GET /usage as CSV', () => {
   after(close);
 
   const ask = (query: string, accept: string, method = 'GET') =>
-    fetch(`${running.origin}/api/v1/developer/usage${query}`, {
+    fetch(`${rest.origin}/api/v1/developer/usage${query}`, {
       method,
-      headers: { Authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}`, Accept: accept },
+      headers: { Authorization: `Bearer ${rest.fixture.secrets.get('owner') ?? ''}`, Accept: accept },
     });
 
   for (const accept of ['text/csv', 'application/json;q=0.5, text/csv', 'TEXT/CSV; header=present, */*;q=0.1'])
@@ -312,7 +306,7 @@ describe('GET /usage as CSV', () => {
 
   it('names the keys, of which all come on one page', async () => {
     const other = { operation: 'createGeneration', key: 'other', body: PICTURE } as const;
-    await sendHttp(running.origin, { ...other, credential: fixture.secrets.get('other-app') ?? '' });
+    await sendHttp(rest.origin, { ...other, credential: rest.fixture.secrets.get('other-app') ?? '' });
     const lines = (await (await ask('?by=key&limit=1', 'text/csv')).text()).split('\r\n');
     expect(lines[0]).to.equal(`credential_id,credential_name,${NAMES}`);
     expect(lines).to.have.length(4);
@@ -324,7 +318,7 @@ describe('GET /usage as CSV', () => {
       key: 'traced',
       body: { ...PICTURE, client_trace_id: '-1' },
     } as const;
-    await sendHttp(running.origin, { ...traced, credential: fixture.secrets.get('owner') ?? '' });
+    await sendHttp(rest.origin, { ...traced, credential: rest.fixture.secrets.get('owner') ?? '' });
     const [names, none, one, ...more] = (await (await ask('?by=client_trace_id', 'text/csv')).text()).split('\r\n');
     expect([names, none?.split(',')[0], more]).to.deep.equal([`client_trace_id,${NAMES}`, '', ['']]);
     expect(one).to.equal("'-1,1,0,10,0,0");

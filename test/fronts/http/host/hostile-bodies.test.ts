@@ -5,12 +5,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { remains } from '../../../fixtures/remains.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import { expectConformity } from '../developer/conformity.js';
-import { type RunningServer, sendHttp, serve } from './rest-client.js';
+import { RestHarness, sendHttp } from './rest-client.js';
 
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
 const anyText = fc.oneof(
@@ -44,31 +42,24 @@ function nearly(body: JsonObject): fc.Arbitrary<Json> {
 }
 
 describe('REST answers hostile bodies', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let keys = 0;
 
   before(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
+    rest = await RestHarness.open();
   });
-  after(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  after(() => rest.close());
 
   /** An accepted request leaves what it should; a refused one leaves nothing. */
   async function expectOrderly(request: FrontRequest): Promise<void> {
-    const credential = fixture.secrets.get('stranger') as string;
-    const before = await remains(harness.context);
+    const credential = rest.fixture.secrets.get('stranger') as string;
+    const before = await remains(rest.harness.context);
     keys += 1;
-    const answer = await sendHttp(running.origin, { ...request, credential, key: `k${keys}` });
+    const answer = await sendHttp(rest.origin, { ...request, credential, key: `k${keys}` });
     expect(answer.status, JSON.stringify(answer.envelope)).to.be.below(500);
     expectConformity(request.operation, answer);
     if (answer.code !== 'OK' || request.operation === 'estimateGeneration')
-      expect(await remains(harness.context)).to.deep.equal(before);
+      expect(await remains(rest.harness.context)).to.deep.equal(before);
   }
 
   const bodies: readonly (readonly [FrontRequest['operation'], fc.Arbitrary<Json>])[] = [
@@ -81,7 +72,7 @@ describe('REST answers hostile bodies', () => {
     it(`${operation}: with any body`, () =>
       fc.assert(
         fc.asyncProperty(body, async (value) =>
-          expectOrderly({ operation, id: fixture.ids.get('foreign-upload') as string, body: value }),
+          expectOrderly({ operation, id: rest.fixture.ids.get('foreign-upload') as string, body: value }),
         ),
         { numRuns: 150 },
       ));
@@ -95,7 +86,7 @@ describe('REST answers hostile bodies', () => {
       'prepared-upload',
       'void-generation',
       'expired-generation',
-    ].map((name) => fixture.ids.get(name) as string);
+    ].map((name) => rest.fixture.ids.get(name) as string);
     const ids = fc.tuple(fc.constantFrom(...foreign), fc.oneof(fc.uuid(), fc.uuid({ version: 7 })), fc.boolean());
     const operations = ['getGeneration', 'cancelGeneration', 'completeUpload'] as const;
     await fc.assert(
@@ -103,9 +94,9 @@ describe('REST answers hostile bodies', () => {
         const seen: string[] = [];
         for (const id of [theirs, nobodys]) {
           keys += 1;
-          const { envelope, headers, status } = await sendHttp(running.origin, {
+          const { envelope, headers, status } = await sendHttp(rest.origin, {
             operation,
-            credential: fixture.secrets.get('stranger') as string,
+            credential: rest.fixture.secrets.get('stranger') as string,
             key: `k${keys}`,
             id: inCapitals ? id.toUpperCase() : id,
           });

@@ -7,11 +7,10 @@ import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Owner } from '../../../fixtures/memory-stores.js';
 import { isKeyFree, remains } from '../../../fixtures/remains.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { type RequestFixture } from '../../../harness/request-fixture.js';
 import { BODY, HTTP_VECTORS, type HttpVector } from '../../vectors/http-only.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { type RunningServer, serve } from './rest-client.js';
+import { RestHarness } from './rest-client.js';
 
 const DEFAULT_HEADERS = [
   'Authorization: Bearer {credential}',
@@ -38,26 +37,19 @@ function toBytes(vector: HttpVector, { secrets, ids }: RequestFixture): Buffer {
 }
 
 describe('REST answers any bytes of HTTP', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness);
+    rest = await RestHarness.open();
   });
-  afterEach(async () => {
-    await running.server.close(1_000);
-    await harness.close();
-  });
+  afterEach(() => rest.close());
 
   for (const [topic, vectors] of Object.entries(HTTP_VECTORS)) {
     describe(topic, () => {
       for (const vector of vectors) {
         it(vector.name, async () => {
-          const before = await remains(harness.context);
-          const answer = parseAnswer(await exchange(running.port, toBytes(vector, fixture)));
+          const before = await remains(rest.harness.context);
+          const answer = parseAnswer(await exchange(rest.port, toBytes(vector, rest.fixture)));
           const envelope = JSON.parse(answer.body) as JsonObject;
           expect(envelope['code'], answer.body).to.equal(vector.code);
           expect(answer.status).to.equal(vector.status);
@@ -67,21 +59,21 @@ describe('REST answers any bytes of HTTP', () => {
             expect(answer.headers.get(name), name).to.equal(value);
           if (vector.code === 'OK') return;
           expect(Object.keys(envelope)).to.deep.equal(['success', 'code', 'message', 'request_id']);
-          expect(await remains(harness.context), 'what a refusal leaves behind').to.deep.equal(before);
-          const key = { ...(fixture.owners.get('owner') as Owner), operation: 'create' as const, key: 'raw' };
-          expect(await isKeyFree(harness.context, key), 'the key is free').to.equal(true);
+          expect(await remains(rest.harness.context), 'what a refusal leaves behind').to.deep.equal(before);
+          const key = { ...(rest.fixture.owners.get('owner') as Owner), operation: 'create' as const, key: 'raw' };
+          expect(await isKeyFree(rest.harness.context, key), 'the key is free').to.equal(true);
         });
       }
     });
   }
 
   it('survives clients that hang up in the middle of a body', async () => {
-    const before = await remains(harness.context);
-    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, fixture);
+    const before = await remains(rest.harness.context);
+    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, rest.fixture);
     for (let cut = 1; cut < 40; cut += 7)
-      await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
-    expect((await fetch(`${running.origin}/healthz`)).status).to.equal(200);
-    expect(await remains(harness.context)).to.deep.equal(before);
+      await exchange(rest.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
+    expect((await fetch(`${rest.origin}/healthz`)).status).to.equal(200);
+    expect(await remains(rest.harness.context)).to.deep.equal(before);
   });
 
   it('documents every code of its create vectors', () => {

@@ -10,11 +10,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { inTurn } from '../../../../apps/http/host/connections.js';
 import type { AnsweredRequest } from '../../../../apps/http/host/http-context.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange } from './raw-socket.js';
-import { BASE, type RunningServer, serve } from './rest-client.js';
+import { BASE, RestHarness } from './rest-client.js';
 
 const BURST = 4_000;
 const request = (path: string, ...headers: string[]) =>
@@ -24,9 +22,7 @@ const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].
 const idsIn = (text: string) => [...text.matchAll(/X-Request-Id: (\S+)/g)].map(([, id]) => id);
 
 describe('REST serves the requests of one connection in turn', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let answered: AnsweredRequest[];
   let started: number;
   const sockets: Socket[] = [];
@@ -34,9 +30,7 @@ describe('REST serves the requests of one connection in turn', () => {
   beforeEach(async () => {
     answered = [];
     started = 0;
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, {
+    rest = await RestHarness.open({
       observer: {
         started: () => {
           started += 1;
@@ -50,12 +44,11 @@ describe('REST serves the requests of one connection in turn', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await running.server.close(100);
-    await harness.close();
+    await rest.close();
   });
 
   async function connected(): Promise<Socket> {
-    const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+    const socket = connect(rest.port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
     await once(socket, 'connect');
     return socket;
@@ -77,7 +70,7 @@ describe('REST serves the requests of one connection in turn', () => {
     const requests = Array.from({ length: BURST }, (_, index) => request('/healthz', `X-Request-Id: r${index}`)).join(
       '',
     );
-    const text = await exchange(running.port, requests + LAST);
+    const text = await exchange(rest.port, requests + LAST);
     expect(idsIn(text).slice(0, BURST)).to.deep.equal(Array.from({ length: BURST }, (_, index) => `r${index}`));
     expect(statusesIn(text)).to.have.length(BURST + 1);
   });
@@ -105,7 +98,7 @@ describe('REST serves the requests of one connection in turn', () => {
   });
 
   it('answers any mixture as it would one by one', async () => {
-    const credential = fixture.secrets.get('owner') as string;
+    const credential = rest.credential;
     const authorization = `Authorization: Bearer ${credential}`;
     const body = JSON.stringify({ ...PICTURE });
     const post = (text: string, ...headers: string[]) =>
@@ -128,7 +121,7 @@ describe('REST serves the requests of one connection in turn', () => {
       fc.asyncProperty(
         fc.array(fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])), { maxLength: 60 }),
         async (names) => {
-          const text = await exchange(running.port, names.map((name) => kinds[name][0]).join('') + LAST);
+          const text = await exchange(rest.port, names.map((name) => kinds[name][0]).join('') + LAST);
           expect(statusesIn(text).filter((status) => status !== 100)).to.deep.equal([
             ...names.map((name) => kinds[name][1]),
             200,
@@ -140,7 +133,7 @@ describe('REST serves the requests of one connection in turn', () => {
   });
 
   it('accepts bodies that are longer than what it reads ahead, one after another', async () => {
-    const credential = fixture.secrets.get('owner') as string;
+    const credential = rest.credential;
     const body = JSON.stringify(PICTURE).padEnd(120 * 1024);
     const head = [
       'Host: x',
@@ -149,7 +142,7 @@ describe('REST serves the requests of one connection in turn', () => {
       `Content-Length: ${body.length}`,
     ].join('\r\n');
     const text = await exchange(
-      running.port,
+      rest.port,
       `POST ${BASE}/generations/estimate HTTP/1.1\r\n${head}\r\n\r\n${body}`.repeat(40) + LAST,
     );
     expect(statusesIn(text)).to.deep.equal(Array.from({ length: 41 }, () => 200));
@@ -159,7 +152,7 @@ describe('REST serves the requests of one connection in turn', () => {
     const body = JSON.stringify(PICTURE);
     const headers = [
       'Host: x',
-      `Authorization: Bearer ${fixture.secrets.get('owner') as string}`,
+      `Authorization: Bearer ${rest.credential}`,
       `Idempotency-Key: ${key}`,
       'Content-Type: application/json',
       `Content-Length: ${body.length}`,
@@ -169,35 +162,34 @@ describe('REST serves the requests of one connection in turn', () => {
 
   it('answers a request correctly, whatever garbage follows it, and then closes', async () => {
     for (const [index, nonsense] of ['nonsense\r\n\r\n', 'GET / HTTP/9\r\n\r\n', '\0'.repeat(100)].entries()) {
-      expect(statusesIn(await exchange(running.port, create(`k${index}`) + nonsense)), nonsense).to.deep.equal([202]);
+      expect(statusesIn(await exchange(rest.port, create(`k${index}`) + nonsense)), nonsense).to.deep.equal([202]);
     }
-    expect(statusesIn(await exchange(running.port, LAST + request('/healthz')))).to.deep.equal([200]);
-    expect(statusesIn(await exchange(running.port, 'nonsense\r\n\r\n'))).to.deep.equal([400]);
+    expect(statusesIn(await exchange(rest.port, LAST + request('/healthz')))).to.deep.equal([200]);
+    expect(statusesIn(await exchange(rest.port, 'nonsense\r\n\r\n'))).to.deep.equal([400]);
   });
 
   it('answers all complete requests before garbage, and none after the last one', async () => {
     for (const count of [1, 2, 15, 16, 40]) {
       const whole = request('/healthz').repeat(count);
-      expect(
-        statusesIn(await exchange(running.port, `${whole}nonsense\r\n\r\n`)),
-        `${count} and nonsense`,
-      ).to.deep.equal(Array.from({ length: count }, () => 200));
+      expect(statusesIn(await exchange(rest.port, `${whole}nonsense\r\n\r\n`)), `${count} and nonsense`).to.deep.equal(
+        Array.from({ length: count }, () => 200),
+      );
     }
-    expect(statusesIn(await exchange(running.port, request('/healthz') + LAST + request('/healthz')))).to.deep.equal([
+    expect(statusesIn(await exchange(rest.port, request('/healthz') + LAST + request('/healthz')))).to.deep.equal([
       200, 200,
     ]);
     const broken = `POST ${BASE}/uploads HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`;
-    expect(statusesIn(await exchange(running.port, request('/healthz').repeat(3) + broken))).to.deep.equal([
+    expect(statusesIn(await exchange(rest.port, request('/healthz').repeat(3) + broken))).to.deep.equal([
       200, 200, 200,
     ]);
     expect(
-      statusesIn(await exchange(running.port, create('first') + create('second') + 'nonsense\r\n\r\n')),
+      statusesIn(await exchange(rest.port, create('first') + create('second') + 'nonsense\r\n\r\n')),
     ).to.deep.equal([202, 202]);
   });
 
   it('serves nothing more for a client that has disconnected', async () => {
-    await exchange(running.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
-    await fetch(`${running.origin}/healthz`);
+    await exchange(rest.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
+    await fetch(`${rest.origin}/healthz`);
     expect(answered.filter(({ route }) => route === `${BASE}/generations`)).to.deep.equal([]);
   });
 
@@ -249,7 +241,7 @@ describe('REST serves the requests of one connection in turn', () => {
     burst.on('data', (chunk) => chunks.push(chunk));
     burst.write(request('/healthz').repeat(100));
     await once(burst, 'data');
-    await Promise.all([running.server.close(60_000), once(burst, 'close')]);
+    await Promise.all([rest.server.close(60_000), once(burst, 'close')]);
     const text = Buffer.concat(chunks).toString('utf8');
     expect(statusesIn(text).length).to.equal(answered.length);
     const bodies = text

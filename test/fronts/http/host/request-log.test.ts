@@ -3,35 +3,25 @@
 // Method: one server with a log kept in memory; whole lines are compared, except for times and request ids.
 import { expect } from 'chai';
 import type { JsonObject } from '../../../../core/json.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
-import { BASE, type RunningServer, sendHttp, serve } from './rest-client.js';
+import { BASE, RestHarness, sendHttp } from './rest-client.js';
 import { keptLog } from '../../../harness/kept-log.js';
 
 const NOBODYS = '0198C0DE-0000-7000-8000-000000000000';
 
 describe('the log of the REST front', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let lines: JsonObject[];
 
   beforeEach(async () => {
     const kept = keptLog();
     ({ lines } = kept);
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { logger: kept.logger });
+    rest = await RestHarness.open({ logger: kept.logger });
   });
-  afterEach(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  afterEach(() => rest.close());
 
-  const send = (request: FrontRequest) =>
-    sendHttp(running.origin, { credential: fixture.secrets.get('owner') as string, ...request });
+  const send = (request: FrontRequest) => sendHttp(rest.origin, { credential: rest.credential, ...request });
   const told = () =>
     lines.map(
       ({ msg, level, route, status, code, field, generationId, uploadId }) =>
@@ -45,12 +35,12 @@ describe('the log of the REST front', () => {
     expect(told()).to.deep.equal([
       { msg: 'request', level: 30, route: `${BASE}/generations`, status: 202, generationId },
     ]);
-    const { accountId } = fixture.owners.get('owner') as { accountId: string };
+    const { accountId } = rest.fixture.owners.get('owner') as { accountId: string };
     expect(lines[0]).to.include({ accountId, requestId: first.envelope['request_id'] });
   });
 
   it('has no line for successful reads, estimates, cancellations and uploads', async () => {
-    const id = fixture.ids.get('own-generation') as string;
+    const id = rest.fixture.ids.get('own-generation') as string;
     const answers = [
       await send({ operation: 'getCredits' }),
       await send({ operation: 'listModels' }),
@@ -69,7 +59,7 @@ describe('the log of the REST front', () => {
   });
 
   it('says why each request was refused, and what it concerned', async () => {
-    const poor = fixture.secrets.get('poor') as string;
+    const poor = rest.fixture.secrets.get('poor') as string;
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, parameters: { size: '1x1' } } });
     await send({ operation: 'createGeneration', key: 'b', body: { ...PICTURE, ['x'.repeat(1_000)]: 1 } });
     await send({
@@ -82,7 +72,7 @@ describe('the log of the REST front', () => {
     await send({ operation: 'getGeneration', id: NOBODYS });
     await send({ operation: 'getGeneration', id: 'a-prompt-by-mistake' });
     await send({ operation: 'completeUpload', key: 'd', id: NOBODYS });
-    await fetch(`${running.origin}/nowhere`);
+    await fetch(`${rest.origin}/nowhere`);
     const create = { msg: 'request', level: 30, route: `${BASE}/generations` };
     const get = {
       msg: 'request',

@@ -3,7 +3,8 @@ import type { RestLimits } from '../../../../apps/http/http-fronts.js';
 import type { HttpHost } from '../../../../apps/http/host/server.js';
 import { createHttpFronts, DEFAULT_REST_LIMITS, type HttpFrontsOptions } from '../../../harness/http-fronts.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ServiceHarness } from '../../../harness/service-harness.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';
 
 export const BASE = '/api/v1/developer';
@@ -39,6 +40,43 @@ export async function serve(
   const { port } = await server.listen('127.0.0.1', 0);
   origin = `http://127.0.0.1:${port}`;
   return { server, port, origin };
+}
+
+/** REST over a service of its own, with the accounts of the fixture. */
+export class RestHarness {
+  private constructor(
+    readonly harness: ServiceHarness,
+    readonly fixture: RequestFixture,
+    private readonly running: RunningServer,
+  ) {}
+
+  static async open(options: Parameters<typeof serve>[1] = {}, ofHarness: HarnessOptions = {}): Promise<RestHarness> {
+    const harness = await openServiceHarness(ofHarness);
+    const fixture = await createRequestFixture(harness.context);
+    return new RestHarness(harness, fixture, await serve(harness, options));
+  }
+
+  get server(): HttpHost {
+    return this.running.server;
+  }
+
+  get origin(): string {
+    return this.running.origin;
+  }
+
+  get port(): number {
+    return this.running.port;
+  }
+
+  /** The secret of the owner. */
+  get credential(): string {
+    return this.fixture.secrets.get('owner') as string;
+  }
+
+  async close(): Promise<void> {
+    await this.server.close(100);
+    await this.harness.close();
+  }
 }
 
 type Path = (id: string, deliveryId: string) => string;

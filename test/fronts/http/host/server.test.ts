@@ -7,22 +7,15 @@ import { Listening } from '../../../../apps/http/host/server.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { GenerationStore } from '../../../../core/ports/stores.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { BASE, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
+import { BASE, RestHarness, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
 import { keptLog } from '../../../harness/kept-log.js';
 
 // Goal: the server around the operations: health, readiness, stopping, rate limits, internal errors, caching, slow
 // clients, and a log without secrets.
 // Method: real servers on free ports; ports that fail on demand; a log kept in memory.
-
-interface Setting extends RunningServer {
-  readonly harness: ServiceHarness;
-  readonly fixture: RequestFixture;
-  readonly credential: string;
-}
 
 /** An event that one part of a test waits for and another part triggers. */
 function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
@@ -34,22 +27,16 @@ function signal(): { readonly promise: Promise<void>; readonly resolve: () => vo
 }
 
 describe('the REST server', () => {
-  const open: Setting[] = [];
+  const open: RestHarness[] = [];
 
-  async function set(options: Parameters<typeof serve>[1] = {}, harnessOptions: HarnessOptions = {}): Promise<Setting> {
-    const harness = await openServiceHarness(harnessOptions);
-    const fixture = await createRequestFixture(harness.context);
-    const running = await serve(harness, options);
-    const setting = { ...running, harness, fixture, credential: fixture.secrets.get('owner') as string };
-    open.push(setting);
-    return setting;
+  async function set(...of: Parameters<typeof RestHarness.open>): Promise<RestHarness> {
+    const rest = await RestHarness.open(...of);
+    open.push(rest);
+    return rest;
   }
 
   afterEach(async () => {
-    for (const { server, harness } of open.splice(0)) {
-      await server.close(100);
-      await harness.close();
-    }
+    for (const rest of open.splice(0)) await rest.close();
   });
 
   it('reports healthy while it runs, and ready when its database is', async () => {
@@ -185,7 +172,7 @@ describe('the REST server', () => {
     expect(refused.message).to.equal(
       'A credential may send 20 reads a minute, and this one counts as 8 for its size; wait for the time in Retry-After.',
     );
-    const narrow = await serve((open[0] as Setting).harness, { limits: { readsPerMinute: 2 } });
+    const narrow = await serve((open[0] as RestHarness).harness, { limits: { readsPerMinute: 2 } });
     const stranger = fixture.secrets.get('stranger') as string;
     expect((await estimate(120 * 1024, stranger, narrow.origin)).code).to.equal('FIELD_INVALID');
     expect((await estimate(1, stranger, narrow.origin)).code).to.equal('RATE_LIMITED');
@@ -198,7 +185,7 @@ describe('the REST server', () => {
     const { harness } = await set();
     const { texts: lines, logger } = keptLog('debug');
     const broken = await serve({ ...harness, context: { ...harness.context, generations } }, { logger });
-    const credential = (open[0] as Setting).credential;
+    const credential = (open[0] as RestHarness).credential;
     const ask = () =>
       sendHttp(broken.origin, { operation: 'getGeneration', credential, id: '0198c0de-0000-7000-8000-000000000000' });
     const away = await ask();

@@ -10,11 +10,11 @@ import { type ErrorCode, ServiceError } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { ManualClock } from '../../../fixtures/clocks.js';
 import { collectGarbage } from '../../../fixtures/resident-memory.js';
-import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { createRequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { BASE, type RunningServer, serve } from './rest-client.js';
+import { BASE, RestHarness, type RunningServer, serve } from './rest-client.js';
 import { type KeptLog, keptLog } from '../../../harness/kept-log.js';
 
 // Goal: no client can continue guessing credentials from one address, no valid credential is ever refused for its
@@ -170,32 +170,25 @@ describe('the client behind trusted proxies', () => {
 });
 
 describe('REST limits failed authentications', () => {
-  let harness: ServiceHarness;
-  let fixture: RequestFixture;
-  let running: RunningServer;
+  let rest: RestHarness;
   let kept: KeptLog;
 
   beforeEach(async () => {
-    harness = await openServiceHarness();
-    fixture = await createRequestFixture(harness.context);
     kept = keptLog();
-    running = await serve(harness, {
+    rest = await RestHarness.open({
       logger: kept.logger,
       trustedProxies: ['127.0.0.1'],
       limits: { failedAuthenticationsPerMinute: 3 },
     });
   });
-  afterEach(async () => {
-    await running.server.close(100);
-    await harness.close();
-  });
+  afterEach(() => rest.close());
 
   const ask = async (credential: string | undefined, from: string) => {
     const headers: Record<string, string> = {
       'X-Forwarded-For': from,
       ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
     };
-    const answer = await fetch(`${running.origin}${BASE}/credits`, { headers });
+    const answer = await fetch(`${rest.origin}${BASE}/credits`, { headers });
     return {
       status: answer.status,
       retryAfter: answer.headers.get('retry-after'),
@@ -204,13 +197,13 @@ describe('REST limits failed authentications', () => {
   };
 
   it('refuses further invalid credentials of one address, and never a valid one', async () => {
-    const valid = fixture.secrets.get('owner') as string;
+    const valid = rest.credential;
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1) {
       statuses.push((await ask('svc_live_wrong', '192.0.2.1')).status, (await ask(valid, '192.0.2.1')).status);
     }
     expect(statuses).to.deep.equal([401, 200, 401, 200, 401, 200, 429, 200, 429, 200]);
-    const refused = await ask(fixture.secrets.get('revoked'), '192.0.2.1');
+    const refused = await ask(rest.fixture.secrets.get('revoked'), '192.0.2.1');
     expect([refused.status, refused.envelope['code']]).to.deep.equal([429, 'RATE_LIMITED']);
     expect(Number(refused.retryAfter)).to.be.within(1, 60);
     expect((await ask(undefined, '192.0.2.1')).status, 'no credential is no guess').to.equal(401);
@@ -238,7 +231,7 @@ describe('REST limits failed authentications', () => {
       ...Array.from({ length: 2 }, () => ['request', 'RATE_LIMITED', '192.0.2.1']),
       ['request', 'DEVELOPER_TOKEN_REQUIRED', '192.0.2.3'],
     ]);
-    await running.server.close(100);
+    await rest.server.close(100);
     expect(kept.lines.at(-1)).to.include({
       msg: 'unauthenticated requests refused',
       refusals: 31,
@@ -259,11 +252,11 @@ describe('REST limits failed authentications', () => {
   for (const [name, line, headers, status] of REFUSED) {
     it(`logs a flood of requests with the address of each line, and no line for most: ${name}`, async () => {
       const text = `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.4\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`;
-      for (let count = 0; count < 30; count += 1) await exchange(running.port, text);
+      for (let count = 0; count < 30; count += 1) await exchange(rest.port, text);
       expect(kept.lines.map((told) => [told['msg'], told['status'], told['address']])).to.deep.equal(
         Array.from({ length: 5 }, () => ['request', status, '192.0.2.4']),
       );
-      await running.server.close(100);
+      await rest.server.close(100);
       expect(kept.lines.at(-1)).to.include({
         msg: 'unauthenticated requests refused',
         refusals: 30,
@@ -274,9 +267,9 @@ describe('REST limits failed authentications', () => {
   }
 
   it('logs each refusal of a caller', async () => {
-    const valid = fixture.secrets.get('owner') as string;
+    const valid = rest.credential;
     for (let count = 0; count < 30; count += 1)
-      await fetch(`${running.origin}${BASE}/generations`, {
+      await fetch(`${rest.origin}${BASE}/generations`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${valid}` },
       });
