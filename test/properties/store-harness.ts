@@ -6,7 +6,7 @@ import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
-import { type Context, createContext } from '../../core/context.js';
+import type { Context } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import { DATABASE_PORTS, pickPorts } from '../../core/ports/ports.js';
@@ -17,10 +17,11 @@ import { MemoryWakeUps, MemoryWakeUpTable } from '../adapters/memory/wake-ups.js
 import type { MongoPlace } from '../adapters/mongo/on-mongo.js';
 import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { ManualClock, settled } from '../fixtures/clocks.js';
-import { intercepted, interceptedStores, type Interceptor, type PortCall } from '../fixtures/intercepted.js';
-import { memoryStores, SeededIds, SILENT, STATELESS_PORTS, type Stores } from '../fixtures/memory-stores.js';
+import { intercepted, type Interceptor, type PortCall } from '../fixtures/intercepted.js';
+import { memoryStores, SeededIds, type Stores } from '../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../fixtures/models.js';
 import { oneProvider, ScriptedProvider } from '../fixtures/scripted-provider.js';
+import { openDarkroom, throughStores } from '../harness/darkroom.js';
 import { freshBucket } from '../servers/fresh-places.js';
 import type { S3Server } from '../servers/servers.js';
 
@@ -124,19 +125,18 @@ export class StoreHarness {
   /** A separate process; `interceptor` receives every call it makes on the stores. */
   process(interceptor: Interceptor = (call) => call.proceed()): Context {
     const counted: Interceptor = (call) => this.counted(call, interceptor);
-    return createContext(
-      {
-        ...interceptedStores(this.opened.stores, counted),
-        ...STATELESS_PORTS,
+    return openDarkroom({
+      stores: this.opened.stores,
+      ports: {
         wakeUps: this.opened.wakeUps(this.clock, counted),
         providers: oneProvider(this.provider),
         catalog: catalogOf(() => MODELS),
         clock: this.clock,
         ids: this.ids,
       },
-      this.settings,
-      SILENT,
-    );
+      around: throughStores(counted),
+      settings: this.settings,
+    });
   }
 
   private async counted(call: PortCall, interceptor: Interceptor): Promise<unknown> {
