@@ -36,147 +36,110 @@ const REQUEST: JsonObject = {
 const FINE = '"model_key":"m","prompt":"p"';
 const ID = '0190a6e0-0000-7000-8000-00000000000A';
 
-/** Each text sent, with its faults as `kind pointer: message`. */
-const VECTORS: readonly { readonly what: string; readonly text: string; readonly faults: readonly string[] }[] = [
-  {
-    what: 'an own __proto__',
-    text: `{${FINE},"__proto__":{"admin":true}}`,
-    faults: ['invalid /__proto__: unknown field "__proto__".'],
-  },
-  {
-    what: 'a nested __proto__',
-    text: `{${FINE},"parameters":{"size":"256x256","__proto__":1}}`,
-    faults: ['invalid /parameters/__proto__: unknown field "parameters.__proto__".'],
-  },
-  {
-    what: 'a name every object inherits',
-    text: `{${FINE},"constructor":1}`,
-    faults: ['invalid /constructor: unknown field "constructor".'],
-  },
-  {
-    what: 'a name that needs escaping',
-    text: `{${FINE},"a/b~c\\n":1}`,
-    faults: ['invalid /a~1b~0c\n: unknown field "a/b~c\\n".'],
-  },
-  { what: 'a field called 0', text: `{${FINE},"0":1}`, faults: ['invalid /0: unknown field "0".'] },
-  {
-    what: 'a field called 0 further in',
-    text: `{${FINE},"parameters":{"size":"256x256","0":[1]}}`,
-    faults: ['invalid /parameters/0: unknown field "parameters.0".'],
-  },
-  { what: 'the first of a list', text: `{${FINE},"ids":["0"]}`, faults: ['invalid /ids/0: ids[0] must be a UUID.'] },
-  {
-    what: 'a known name that needs escaping',
-    text: `{${FINE},"parameters":{"size":"256x256","a/b~c":0}}`,
-    faults: ['invalid /parameters/a~1b~0c: parameters.a/b~c must be true or false.'],
-  },
-  { what: 'an array', text: '[]', faults: ['invalid : the value must be an object.'] },
-  { what: 'null', text: 'null', faults: ['invalid : the value must be an object.'] },
-  {
-    what: 'nothing required',
-    text: '{}',
-    faults: ['required /model_key: model_key is required.', 'required /prompt: prompt is required.'],
-  },
-  {
-    what: 'an empty text',
-    text: '{"model_key":"m","prompt":""}',
-    faults: ['invalid /prompt: prompt must not be empty.'],
-  },
-  {
-    what: 'null for a text',
-    text: '{"model_key":null,"prompt":"p"}',
-    faults: ['invalid /model_key: model_key must be a string.'],
-  },
-  {
-    what: 'nine code points',
-    text: '{"model_key":"m","prompt":"123456789"}',
-    faults: ['invalid /prompt: prompt must be at most 8 characters.'],
-  },
-  { what: 'eight astral code points', text: '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀"}', faults: [] },
-  {
-    what: 'nine astral code points',
-    text: '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀😀"}',
-    faults: ['invalid /prompt: prompt must be at most 8 characters.'],
-  },
-  {
-    what: 'a value not listed',
-    text: `{${FINE},"parameters":{"size":"1x1"}}`,
-    faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512.'],
-  },
-  {
-    what: 'a listed value of another type',
-    text: `{${FINE},"parameters":{"size":256}}`,
-    faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512.'],
-  },
-  {
-    what: 'a fraction',
-    text: `{${FINE},"parameters":{"size":"256x256","count":1.5}}`,
-    faults: ['invalid /parameters/count: parameters.count must be an integer.'],
-  },
-  {
-    what: 'a number past every number',
-    text: `{${FINE},"parameters":{"size":"256x256","count":1e400}}`,
-    faults: ['invalid /parameters/count: parameters.count must be an integer.'],
-  },
-  {
-    what: 'too large a number',
-    text: `{${FINE},"parameters":{"size":"256x256","count":5}}`,
-    faults: ['invalid /parameters/count: parameters.count must be at most 4.'],
-  },
-  {
-    what: 'a trailing newline',
-    text: `{${FINE},"trace":"a\\n"}`,
-    faults: ['invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.'],
-  },
-  { what: 'an upper-case UUID', text: `{${FINE},"ids":["${ID}"]}`, faults: [] },
-  {
-    what: 'a UUID in braces',
-    text: `{${FINE},"ids":["${ID}","{${ID}}"]}`,
-    faults: ['invalid /ids/1: ids[1] must be a UUID.'],
-  },
-  {
-    what: 'a UUID with a newline after it',
-    text: `{${FINE},"ids":["${ID}\\n"]}`,
-    faults: ['invalid /ids/0: ids[0] must be a UUID.'],
-  },
-  {
-    what: 'too many items',
-    text: `{${FINE},"ids":["${ID}","${ID.toLowerCase()}","${ID.replace('A', 'B')}"]}`,
-    faults: ['invalid /ids: ids must have at most 2 items.'],
-  },
-  {
-    what: 'an item twice',
-    text: `{${FINE},"ids":["${ID}","${ID}"]}`,
-    faults: ['invalid /ids: ids must not contain duplicate items.'],
-  },
-  {
-    what: 'an object twice, its members in another order',
-    text: `{${FINE},"things":[{"b":[{"d":1,"c":2}],"a":1},{"a":1.0,"b":[{"c":2,"d":1}]}]}`,
-    faults: ['invalid /things: things must not contain duplicate items.'],
-  },
-  {
-    what: 'items that only look alike',
-    text: `{${FINE},"things":[1,"1",true,"true",null,"null",[],{},[[]],[{}],{"a":[]},{"a":{}},["a",1],{"a":1},[["a",1]],{"__proto__":1},{"0":1}]}`,
-    faults: [],
-  },
-  {
-    what: 'many faults: missing ones first, then the order of the document, not of the schema',
-    text: '{"zzz":1,"trace":" ","parameters":{"count":9,"foo":1},"model_key":""}',
-    faults: [
-      'required /prompt: prompt is required.',
-      'required /parameters/size: parameters.size is required.',
-      'invalid /zzz: unknown field "zzz".',
-      'invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.',
-      'invalid /parameters/count: parameters.count must be at most 4.',
-      'invalid /parameters/foo: unknown field "parameters.foo".',
-      'invalid /model_key: model_key must not be empty.',
-    ],
-  },
-  {
-    what: 'a conforming value',
-    text: `{${FINE},"parameters":{"size":"512x512"},"trace":"a.b:c-d_e","ids":[]}`,
-    faults: [],
-  },
+/** A text that is sent, with its faults as `kind pointer: message`. */
+const row = (what: string, text: string, ...faults: readonly string[]) => ({ what, text, faults });
+
+const VECTORS = [
+  row('an own __proto__', `{${FINE},"__proto__":{"admin":true}}`, 'invalid /__proto__: unknown field "__proto__".'),
+  row(
+    'a nested __proto__',
+    `{${FINE},"parameters":{"size":"256x256","__proto__":1}}`,
+    'invalid /parameters/__proto__: unknown field "parameters.__proto__".',
+  ),
+  row(
+    'a name every object inherits',
+    `{${FINE},"constructor":1}`,
+    'invalid /constructor: unknown field "constructor".',
+  ),
+  row('a name that needs escaping', `{${FINE},"a/b~c\\n":1}`, 'invalid /a~1b~0c\n: unknown field "a/b~c\\n".'),
+  row('a field called 0', `{${FINE},"0":1}`, 'invalid /0: unknown field "0".'),
+  row(
+    'a field called 0 further in',
+    `{${FINE},"parameters":{"size":"256x256","0":[1]}}`,
+    'invalid /parameters/0: unknown field "parameters.0".',
+  ),
+  row('the first of a list', `{${FINE},"ids":["0"]}`, 'invalid /ids/0: ids[0] must be a UUID.'),
+  row(
+    'a known name that needs escaping',
+    `{${FINE},"parameters":{"size":"256x256","a/b~c":0}}`,
+    'invalid /parameters/a~1b~0c: parameters.a/b~c must be true or false.',
+  ),
+  row('an array', '[]', 'invalid : the value must be an object.'),
+  row('null', 'null', 'invalid : the value must be an object.'),
+  row('nothing required', '{}', 'required /model_key: model_key is required.', 'required /prompt: prompt is required.'),
+  row('an empty text', '{"model_key":"m","prompt":""}', 'invalid /prompt: prompt must not be empty.'),
+  row('null for a text', '{"model_key":null,"prompt":"p"}', 'invalid /model_key: model_key must be a string.'),
+  row(
+    'nine code points',
+    '{"model_key":"m","prompt":"123456789"}',
+    'invalid /prompt: prompt must be at most 8 characters.',
+  ),
+  row('eight astral code points', '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀"}'),
+  row(
+    'nine astral code points',
+    '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀😀"}',
+    'invalid /prompt: prompt must be at most 8 characters.',
+  ),
+  row(
+    'a value not listed',
+    `{${FINE},"parameters":{"size":"1x1"}}`,
+    'invalid /parameters/size: parameters.size must be one of 256x256, 512x512.',
+  ),
+  row(
+    'a listed value of another type',
+    `{${FINE},"parameters":{"size":256}}`,
+    'invalid /parameters/size: parameters.size must be one of 256x256, 512x512.',
+  ),
+  row(
+    'a fraction',
+    `{${FINE},"parameters":{"size":"256x256","count":1.5}}`,
+    'invalid /parameters/count: parameters.count must be an integer.',
+  ),
+  row(
+    'a number past every number',
+    `{${FINE},"parameters":{"size":"256x256","count":1e400}}`,
+    'invalid /parameters/count: parameters.count must be an integer.',
+  ),
+  row(
+    'too large a number',
+    `{${FINE},"parameters":{"size":"256x256","count":5}}`,
+    'invalid /parameters/count: parameters.count must be at most 4.',
+  ),
+  row(
+    'a trailing newline',
+    `{${FINE},"trace":"a\\n"}`,
+    'invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.',
+  ),
+  row('an upper-case UUID', `{${FINE},"ids":["${ID}"]}`),
+  row('a UUID in braces', `{${FINE},"ids":["${ID}","{${ID}}"]}`, 'invalid /ids/1: ids[1] must be a UUID.'),
+  row('a UUID with a newline after it', `{${FINE},"ids":["${ID}\\n"]}`, 'invalid /ids/0: ids[0] must be a UUID.'),
+  row(
+    'too many items',
+    `{${FINE},"ids":["${ID}","${ID.toLowerCase()}","${ID.replace('A', 'B')}"]}`,
+    'invalid /ids: ids must have at most 2 items.',
+  ),
+  row('an item twice', `{${FINE},"ids":["${ID}","${ID}"]}`, 'invalid /ids: ids must not contain duplicate items.'),
+  row(
+    'an object twice, its members in another order',
+    `{${FINE},"things":[{"b":[{"d":1,"c":2}],"a":1},{"a":1.0,"b":[{"c":2,"d":1}]}]}`,
+    'invalid /things: things must not contain duplicate items.',
+  ),
+  row(
+    'items that only look alike',
+    `{${FINE},"things":[1,"1",true,"true",null,"null",[],{},[[]],[{}],{"a":[]},{"a":{}},["a",1],{"a":1},[["a",1]],{"__proto__":1},{"0":1}]}`,
+  ),
+  row(
+    'many faults: missing ones first, then the order of the document, not of the schema',
+    '{"zzz":1,"trace":" ","parameters":{"count":9,"foo":1},"model_key":""}',
+    'required /prompt: prompt is required.',
+    'required /parameters/size: parameters.size is required.',
+    'invalid /zzz: unknown field "zzz".',
+    'invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.',
+    'invalid /parameters/count: parameters.count must be at most 4.',
+    'invalid /parameters/foo: unknown field "parameters.foo".',
+    'invalid /model_key: model_key must not be empty.',
+  ),
+  row('a conforming value', `{${FINE},"parameters":{"size":"512x512"},"trace":"a.b:c-d_e","ids":[]}`),
 ];
 
 export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void {

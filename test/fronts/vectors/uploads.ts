@@ -3,12 +3,15 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ReferenceFile } from '../../fixtures/reference-files.js';
 import { type Vector, ok, once, PICTURE, PNG_UPLOAD, refused, vector } from './vector.js';
 
-const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string])[] = [
-  ['an unknown field', { url: 'https://example.com' }, 'FIELD_INVALID', 'url'],
-  ['no bytes', { byte_size: 0 }, 'FIELD_INVALID', 'byte_size'],
-  ['fewer than no bytes', { byte_size: -1 }, 'FIELD_INVALID', 'byte_size'],
-  ['half a byte', { byte_size: 1.5 }, 'FIELD_INVALID', 'byte_size'],
-  ['a size as text', { byte_size: '1' }, 'FIELD_INVALID', 'byte_size'],
+type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string];
+const invalid = (name: string, change: JsonObject, says: string): Row => [name, change, 'FIELD_INVALID', says];
+
+const PREPARE_ROWS: readonly Row[] = [
+  invalid('an unknown field', { url: 'https://example.com' }, 'url'),
+  invalid('no bytes', { byte_size: 0 }, 'byte_size'),
+  invalid('fewer than no bytes', { byte_size: -1 }, 'byte_size'),
+  invalid('half a byte', { byte_size: 1.5 }, 'byte_size'),
+  invalid('a size as text', { byte_size: '1' }, 'byte_size'),
   ['as many bytes as a model takes', { byte_size: 1024 * 1024 }, 'OK'],
   [
     'a byte more than any model takes',
@@ -23,12 +26,12 @@ const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: 
     'UPLOAD_FILE_TOO_LARGE',
     'Files may have at most 20971520 bytes.',
   ],
-  ['2^53 + 2 bytes', { byte_size: 2 ** 53 + 2 }, 'FIELD_INVALID', 'byte_size'],
+  invalid('2^53 + 2 bytes', { byte_size: 2 ** 53 + 2 }, 'byte_size'),
   ['an SVG', { media_type: 'image/svg+xml' }, 'UPLOAD_TYPE_NOT_ALLOWED'],
   ['a type in capitals', { media_type: 'IMAGE/PNG' }, 'UPLOAD_TYPE_NOT_ALLOWED'],
-  ['an empty type', { media_type: '' }, 'FIELD_INVALID', 'media_type'],
+  invalid('an empty type', { media_type: '' }, 'media_type'),
   ['a large SVG', { media_type: 'image/svg+xml', byte_size: 2 ** 40 }, 'UPLOAD_FILE_TOO_LARGE'],
-  ['an unknown role', { role: 'mask' }, 'FIELD_INVALID', 'role'],
+  invalid('an unknown role', { role: 'mask' }, 'role'),
   ['a first frame', { role: 'start_frame' }, 'OK'],
   ['a WebP', { media_type: 'image/webp' }, 'OK'],
   [
@@ -43,17 +46,16 @@ const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: 
     'UPLOAD_TYPE_NOT_ALLOWED',
   ],
   ['a digest in capitals', { sha256: 'AB'.repeat(32) }, 'OK'],
-  ['a short digest', { sha256: 'ab' }, 'FIELD_INVALID', 'sha256 must be 64 hexadecimal digits.'],
-  [
+  invalid('a short digest', { sha256: 'ab' }, 'sha256 must be 64 hexadecimal digits.'),
+  invalid(
     'a path as file name',
     { filename: '../x.png' },
-    'FIELD_INVALID',
     'filename must be 1 to 255 characters, without slashes, backslashes and control characters.',
-  ],
+  ),
   ['no digest, as null', { sha256: null }, 'OK'],
   ['a null file name', { filename: null }, 'FIELD_REQUIRED', 'filename is required.'],
-  ['an empty file name', { filename: '' }, 'FIELD_INVALID', 'filename'],
-  ['a NUL in the file name', { filename: 'a\0.png' }, 'FIELD_INVALID', 'filename'],
+  invalid('an empty file name', { filename: '' }, 'filename'),
+  invalid('a NUL in the file name', { filename: 'a\0.png' }, 'filename'),
 ];
 
 const IMPOSTORS: readonly ReferenceFile[] = ['svg', 'html', 'pdf', 'bomb', 'jpeg', 'cut'];
