@@ -18,6 +18,7 @@ import {
   uuidAt,
 } from '../fixtures/stored-records.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 /** The store under the contract, with the stores that show its writes. */
 export type AcceptanceSubject = Pick<Ports, 'accounts' | 'claims' | 'generations' | 'acceptances'>;
@@ -224,18 +225,15 @@ function sequences(stores: () => AcceptanceSubject, { oneStep }: Supports): void
 
   it('answers random sequences of batches as plain maps would', async () => {
     let account = 100;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
-        account += 1;
-        const accountId = uuidAt(account);
-        await stores().accounts.create({ ...ACCOUNT, accountId, version: 0 });
-        await stores().accounts.read(accountId);
-        const model = { ...FRESH, claims: new Set<number>(), generations: new Set<number>() };
-        for (const one of steps) await agree(one, { accountId, account, model });
-        expect((await stores().accounts.read(accountId))?.version).to.equal(model.version);
-      }),
-      { numRuns: 30 },
-    );
+    await forAll(30, [fc.array(step, { maxLength: 10 })], async (steps) => {
+      account += 1;
+      const accountId = uuidAt(account);
+      await stores().accounts.create({ ...ACCOUNT, accountId, version: 0 });
+      await stores().accounts.read(accountId);
+      const model = { ...FRESH, claims: new Set<number>(), generations: new Set<number>() };
+      for (const one of steps) await agree(one, { accountId, account, model });
+      expect((await stores().accounts.read(accountId))?.version).to.equal(model.version);
+    });
   });
 
   interface Place {

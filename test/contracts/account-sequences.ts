@@ -4,6 +4,7 @@ import type { Account, AccountChange, AccountProfile, CapUse, Entry, Hold } from
 import type { AccountStore } from '../../core/ports/stores.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 /**
  * One attempt to change the account: onto the right version or one beside it, with any amounts, opening and closing
@@ -56,23 +57,20 @@ export function accountSequences(store: () => AccountStore): void {
   let accounts = 0;
 
   it('answers random sequences of changes as a plain object would', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (steps, limit) => {
-        accounts += 1;
-        const model: Model = { account: anAccount(accounts), entries: [] };
-        await store().create(model.account);
-        for (const [index, taken] of steps.entries()) {
-          const change = changeOf(taken, index, model);
-          expect(await store().apply(change)).to.equal(taken.versionOff === 0 ? 'applied' : 'conflict');
-          if (taken.versionOff === 0) advance(model, change);
-          expect(await store().read(model.account.accountId)).to.deep.equal(model.account);
-        }
-        expect(await allPages((page) => store().entries(model.account.accountId, page), limit)).to.deep.equal(
-          model.entries,
-        );
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(60, [fc.array(step, { maxLength: 12 }), fc.integer({ min: 1, max: 5 })], async (steps, limit) => {
+      accounts += 1;
+      const model: Model = { account: anAccount(accounts), entries: [] };
+      await store().create(model.account);
+      for (const [index, taken] of steps.entries()) {
+        const change = changeOf(taken, index, model);
+        expect(await store().apply(change)).to.equal(taken.versionOff === 0 ? 'applied' : 'conflict');
+        if (taken.versionOff === 0) advance(model, change);
+        expect(await store().read(model.account.accountId)).to.deep.equal(model.account);
+      }
+      expect(await allPages((page) => store().entries(model.account.accountId, page), limit)).to.deep.equal(
+        model.entries,
+      );
+    });
   });
 }
 

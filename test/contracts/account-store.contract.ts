@@ -10,6 +10,7 @@ import { accountSequences } from './account-sequences.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject, isRefused } from './subject.js';
 import { allPages } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 export function accountStoreContract(subject: ContractSubject<AccountStore>): void {
   contract('AccountStore contract', subject, (store) => {
@@ -341,12 +342,9 @@ function ledgers(store: () => AccountStore): void {
     await store().apply(aChange({ ...account, version: 1 }, { lastSequence: 12, entries: entries.slice(11) }));
     const rest = await store().entries(account.accountId, { limit: 100, cursor: first.nextCursor as string });
     expect([...first.items, ...rest.items]).to.deep.equal(entries);
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 13 }), async (limit) => {
-        expect(await allPages((page) => store().entries(account.accountId, page), limit)).to.deep.equal(entries);
-      }),
-      { numRuns: 20 },
-    );
+    await forAll(20, [fc.integer({ min: 1, max: 13 })], async (limit) => {
+      expect(await allPages((page) => store().entries(account.accountId, page), limit)).to.deep.equal(entries);
+    });
   });
 }
 

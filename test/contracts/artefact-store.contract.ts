@@ -8,6 +8,7 @@ import type { ArtefactStore } from '../../core/ports/stores.js';
 import { anArtefact } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 const AT = 1_700_000_500_000;
 
@@ -144,31 +145,29 @@ function groups(store: () => ArtefactStore): void {
   });
 
   it('leave nothing usable, whatever is put or used while they end', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom('put', 'consume', 'end'), { minLength: 2, maxLength: 10 }),
-        async (steps) => {
-          const group = `g${fc.sample(fc.uuid(), 1)[0]}`;
-          const artefactOf = (n: number): Artefact => anArtefact(n, { group, id: `${group}-${n}` });
-          for (let n = 0; n < 3; n += 1) await store().put(artefactOf(n));
-          await Promise.all([
-            ...steps.map((step, n) =>
-              step === 'put'
-                ? store().put(artefactOf(10 + n))
-                : step === 'consume'
-                  ? store().consume(artefactOf(n % 3), AT)
-                  : store().end(artefactOf(n % 3), AT),
-            ),
-            store().endGroup(group, AT, later),
-          ]);
-          for (let n = 0; n < 20; n += 1) {
-            const found = await store().find(artefactOf(n));
-            if (found) expect(found, `artefact ${n}`).to.have.property('endedAt');
-            expect(await store().consume(artefactOf(n), AT)).to.equal('refused');
-          }
-        },
-      ),
-      { numRuns: 10 },
+    await forAll(
+      10,
+      [fc.array(fc.constantFrom('put', 'consume', 'end'), { minLength: 2, maxLength: 10 })],
+      async (steps) => {
+        const group = `g${fc.sample(fc.uuid(), 1)[0]}`;
+        const artefactOf = (n: number): Artefact => anArtefact(n, { group, id: `${group}-${n}` });
+        for (let n = 0; n < 3; n += 1) await store().put(artefactOf(n));
+        await Promise.all([
+          ...steps.map((step, n) =>
+            step === 'put'
+              ? store().put(artefactOf(10 + n))
+              : step === 'consume'
+                ? store().consume(artefactOf(n % 3), AT)
+                : store().end(artefactOf(n % 3), AT),
+          ),
+          store().endGroup(group, AT, later),
+        ]);
+        for (let n = 0; n < 20; n += 1) {
+          const found = await store().find(artefactOf(n));
+          if (found) expect(found, `artefact ${n}`).to.have.property('endedAt');
+          expect(await store().consume(artefactOf(n), AT)).to.equal('refused');
+        }
+      },
     );
   });
 }

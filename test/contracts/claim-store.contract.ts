@@ -7,6 +7,7 @@ import type { Claim } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/stores.js';
 import { aClaim, uuidAt } from '../fixtures/stored-records.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 export function claimStoreContract(subject: ContractSubject<ClaimStore>): void {
   contract('ClaimStore contract', subject, (store) => {
@@ -163,14 +164,11 @@ function sequences(store: () => ClaimStore): void {
   });
 
   it('answers random sequences of calls as a plain map would', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
-        const model = new Map<number, Claim>();
-        for (const step of calls) await agree(step, model);
-        for (const [n, claim] of model) expect(await store().remove(aClaim(n), claim.version)).to.equal('applied');
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(60, [fc.array(call, { maxLength: 20 })], async (calls) => {
+      const model = new Map<number, Claim>();
+      for (const step of calls) await agree(step, model);
+      for (const [n, claim] of model) expect(await store().remove(aClaim(n), claim.version)).to.equal('applied');
+    });
   });
 
   async function agree({ kind, n, expected, at }: Call, model: Map<number, Claim>): Promise<void> {

@@ -8,6 +8,7 @@ import { anApiKey, anApp, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
 import { allPages } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 export function credentialStoreContract(subject: ContractSubject<CredentialStore>): void {
   contract('CredentialStore contract', subject, (store) => {
@@ -44,12 +45,9 @@ function apps(store: () => CredentialStore): void {
     const inserted = [5, 3, 9, 1, 7].map((n) => anApp(n));
     for (const app of [...inserted, anApp(4, { accountId: uuidAt(100) })]) await store().insertApp(app);
     const expected = inserted.toSorted((a, b) => (a.appId < b.appId ? -1 : 1));
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
-        expect(await allPages((page) => store().listApps(uuidAt(1), page), limit)).to.deep.equal(expected);
-      }),
-      { numRuns: 12 },
-    );
+    await forAll(12, [fc.integer({ min: 1, max: 6 })], async (limit) => {
+      expect(await allPages((page) => store().listApps(uuidAt(1), page), limit)).to.deep.equal(expected);
+    });
     expect(await store().listApps(uuidAt(101), { limit: 5 })).to.deep.equal({ items: [] });
   });
 }
@@ -84,12 +82,9 @@ function keys(store: () => CredentialStore): void {
     const inserted = [5, 3, 9, 1, 7].map((n) => anApiKey(n));
     for (const key of [...inserted, anApiKey(4, { accountId: uuidAt(100) })]) await store().insertKey(key);
     const expected = inserted.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
-        expect(await allPages((page) => store().listKeys(uuidAt(1), page), limit)).to.deep.equal(expected);
-      }),
-      { numRuns: 12 },
-    );
+    await forAll(12, [fc.integer({ min: 1, max: 6 })], async (limit) => {
+      expect(await allPages((page) => store().listKeys(uuidAt(1), page), limit)).to.deep.equal(expected);
+    });
   });
 }
 

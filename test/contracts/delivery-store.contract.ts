@@ -10,6 +10,7 @@ import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
 import { allPages, versionedRecords } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 const ENDPOINT = uuidAt(500);
 
@@ -64,29 +65,29 @@ function lists(store: () => DeliveryStore): void {
   });
 
   it('lists an endpoint, newest first and complete, in pages of any size, within bounds of time', async () => {
-    await fc.assert(
-      fc.asyncProperty(
+    await forAll(
+      60,
+      [
         fc.array(fc.record({ at: fc.nat(6), ofOther: fc.boolean() }), { maxLength: 12 }),
         fc.option(fc.nat(7), { nil: undefined }),
         fc.option(fc.nat(7), { nil: undefined }),
         fc.integer({ min: 1, max: 5 }),
-        async (kept, createdFrom, createdBefore, limit) => {
-          const all = kept.map(({ at, ofOther }, n) =>
-            delivery(n, { createdAt: at, endpointId: ofOther ? uuidAt(501) : ENDPOINT }),
-          );
-          for (const one of all) await store().insert(one);
-          const wanted: ListedDeliveries = {
-            endpointId: ENDPOINT,
-            ...(createdFrom === undefined ? {} : { createdFrom }),
-            ...(createdBefore === undefined ? {} : { createdBefore }),
-          };
-          const listed = await allPages((page) => store().list(wanted, page), limit);
-          expect(listed).to.deep.equal(expectedOf(all, wanted));
-          for (const one of all) expect(await store().remove(one.deliveryId, 0)).to.equal('applied');
-          expect(await store().list(wanted, { limit })).to.deep.equal({ items: [] });
-        },
-      ),
-      { numRuns: 60 },
+      ],
+      async (kept, createdFrom, createdBefore, limit) => {
+        const all = kept.map(({ at, ofOther }, n) =>
+          delivery(n, { createdAt: at, endpointId: ofOther ? uuidAt(501) : ENDPOINT }),
+        );
+        for (const one of all) await store().insert(one);
+        const wanted: ListedDeliveries = {
+          endpointId: ENDPOINT,
+          ...(createdFrom === undefined ? {} : { createdFrom }),
+          ...(createdBefore === undefined ? {} : { createdBefore }),
+        };
+        const listed = await allPages((page) => store().list(wanted, page), limit);
+        expect(listed).to.deep.equal(expectedOf(all, wanted));
+        for (const one of all) expect(await store().remove(one.deliveryId, 0)).to.equal('applied');
+        expect(await store().list(wanted, { limit })).to.deep.equal({ items: [] });
+      },
     );
   });
 

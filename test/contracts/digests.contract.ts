@@ -6,6 +6,7 @@ import type { Json } from '../../core/json.js';
 import type { Digests } from '../../core/ports/machine.js';
 import { breakingOff, bytesOf } from '../fixtures/byte-streams.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAllSync } from '../harness/for-all.js';
 
 const HEX = /^[0-9a-f]{64}$/;
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -63,21 +64,19 @@ export function digestsContract(subject: ContractSubject<Digests, DigestsSupport
     });
 
     it('ignores the order of members, and only that', () => {
-      fc.assert(
-        fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-          const [one, other] = [JSON.parse(JSON.stringify(a)) as Json, JSON.parse(JSON.stringify(b)) as Json];
-          expect(digests().ofJson(one))
-            .to.match(HEX)
-            .and.to.equal(digests().ofJson(reversed(one)));
-          let same = true;
-          try {
-            expect(one).to.deep.equal(other);
-          } catch {
-            same = false;
-          }
-          expect(digests().ofJson(one) === digests().ofJson(other)).to.equal(same);
-        }),
-      );
+      forAllSync(100, [fc.jsonValue(), fc.jsonValue()], (a, b) => {
+        const [one, other] = [JSON.parse(JSON.stringify(a)) as Json, JSON.parse(JSON.stringify(b)) as Json];
+        expect(digests().ofJson(one))
+          .to.match(HEX)
+          .and.to.equal(digests().ofJson(reversed(one)));
+        let same = true;
+        try {
+          expect(one).to.deep.equal(other);
+        } catch {
+          same = false;
+        }
+        expect(digests().ofJson(one) === digests().ofJson(other)).to.equal(same);
+      });
     });
 
     it('keys its digest: the same text and secret give the same, another text or secret another', async () => {

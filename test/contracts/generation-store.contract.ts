@@ -9,6 +9,7 @@ import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject, isRefused } from './subject.js';
 import { allPages, versionedRecords } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 export function generationStoreContract(subject: ContractSubject<GenerationStore>): void {
   contract('GenerationStore contract', subject, (store) => {
@@ -67,34 +68,31 @@ function unchargedContent(store: () => GenerationStore): void {
       unchargedBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }),
       isGone: fc.boolean(),
     });
-    await fc.assert(
-      fc.asyncProperty(fc.array(write, { maxLength: 12 }), async (writes) => {
-        const model = new Map<number, GenerationRecord>();
-        for (const { n, accountId, unchargedBytes, isGone } of writes) {
-          const before = model.get(n);
-          const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
-          const next =
-            isGone && before
-              ? aTombstone(n, { ...owner, kind: 'expired' })
-              : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
-          if (before) await store().replace(next, before.version);
-          else await store().insert(next);
-          model.set(n, next);
-        }
-        for (const account of accounts) {
-          const bytes = [...model.values()].flatMap((record) =>
-            record.kind === 'generation' && record.accountId === account ? (record.unchargedBytes ?? []) : [],
-          );
-          expect(await store().uncharged(account)).to.deep.equal({
-            generations: bytes.length,
-            bytes: bytes.reduce((sum, one) => sum + one, 0),
-          });
-        }
-        for (const { generationId, version } of model.values()) await store().remove(generationId, version);
-        expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
-      }),
-      { numRuns: 30 },
-    );
+    await forAll(30, [fc.array(write, { maxLength: 12 })], async (writes) => {
+      const model = new Map<number, GenerationRecord>();
+      for (const { n, accountId, unchargedBytes, isGone } of writes) {
+        const before = model.get(n);
+        const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
+        const next =
+          isGone && before
+            ? aTombstone(n, { ...owner, kind: 'expired' })
+            : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
+        if (before) await store().replace(next, before.version);
+        else await store().insert(next);
+        model.set(n, next);
+      }
+      for (const account of accounts) {
+        const bytes = [...model.values()].flatMap((record) =>
+          record.kind === 'generation' && record.accountId === account ? (record.unchargedBytes ?? []) : [],
+        );
+        expect(await store().uncharged(account)).to.deep.equal({
+          generations: bytes.length,
+          bytes: bytes.reduce((sum, one) => sum + one, 0),
+        });
+      }
+      for (const { generationId, version } of model.values()) await store().remove(generationId, version);
+      expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+    });
   });
 }
 
@@ -102,25 +100,22 @@ function pagesOfDue(store: () => GenerationStore): void {
   it('continues after the last record seen, complete and in order, in pages of any size', async () => {
     const times = [30, 10, 20, 20, 20, 40, 10, 50];
     for (const [n, dueAt] of times.entries()) await store().insert(aGeneration(n, { dueAt }));
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 }), async (limit, now) => {
-        const seen: GenerationRecord[] = [];
-        for (
-          let page = await store().due(now, limit);
-          page.length > 0;
-          page = await store().due(now, limit, seen.at(-1))
-        ) {
-          expect(page.length).to.be.at.most(limit);
-          seen.push(...page);
-        }
-        const expected = times
-          .map((dueAt, n) => ({ dueAt, generationId: uuidAt(n) }))
-          .filter(({ dueAt }) => dueAt <= now);
-        expected.sort((a, b) => a.dueAt - b.dueAt || (a.generationId < b.generationId ? -1 : 1));
-        expect(seen.map(({ dueAt, generationId }) => ({ dueAt, generationId }))).to.deep.equal(expected);
-      }),
-      { numRuns: 40 },
-    );
+    await forAll(40, [fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 })], async (limit, now) => {
+      const seen: GenerationRecord[] = [];
+      for (
+        let page = await store().due(now, limit);
+        page.length > 0;
+        page = await store().due(now, limit, seen.at(-1))
+      ) {
+        expect(page.length).to.be.at.most(limit);
+        seen.push(...page);
+      }
+      const expected = times
+        .map((dueAt, n) => ({ dueAt, generationId: uuidAt(n) }))
+        .filter(({ dueAt }) => dueAt <= now);
+      expected.sort((a, b) => a.dueAt - b.dueAt || (a.generationId < b.generationId ? -1 : 1));
+      expect(seen.map(({ dueAt, generationId }) => ({ dueAt, generationId }))).to.deep.equal(expected);
+    });
   });
 
   it('continues though the last record seen was removed, or is due later now', async () => {
@@ -186,21 +181,18 @@ function lists(store: () => GenerationStore): void {
       { field: 'clientTraceId', value: 'none' },
     );
     const asked = fc.record({ only, createdFrom: time, createdBefore: time, limit: fc.integer({ min: 1, max: 9 }) });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(write, { maxLength: 14 }),
-        fc.array(asked, { minLength: 4, maxLength: 4 }),
-        async (writes, questions) => {
-          const kept = await writeAll(store(), writes);
-          for (const { limit, ...question } of questions) {
-            const wanted = { of: 'app', appId: uuidAt(901), ...defined(question) } as AppGenerations;
-            const listed = await allPages((page) => store().list(wanted, page), limit);
-            expect(listed, JSON.stringify(wanted)).to.deep.equal(expectedOf(kept, wanted));
-          }
-          for (const { generationId, version } of kept) await store().remove(generationId, version);
-        },
-      ),
-      { numRuns: 40 },
+    await forAll(
+      40,
+      [fc.array(write, { maxLength: 14 }), fc.array(asked, { minLength: 4, maxLength: 4 })],
+      async (writes, questions) => {
+        const kept = await writeAll(store(), writes);
+        for (const { limit, ...question } of questions) {
+          const wanted = { of: 'app', appId: uuidAt(901), ...defined(question) } as AppGenerations;
+          const listed = await allPages((page) => store().list(wanted, page), limit);
+          expect(listed, JSON.stringify(wanted)).to.deep.equal(expectedOf(kept, wanted));
+        }
+        for (const { generationId, version } of kept) await store().remove(generationId, version);
+      },
     );
   });
 

@@ -38,6 +38,7 @@ import {
 import { mp4 } from '../fixtures/videos.js';
 import { contract, type ContractSubject } from './subject.js';
 import { sizeOf } from '../harness/run-sizes.js';
+import { forAll } from '../harness/for-all.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
 const TAGGED = { ...TAGGED_IMAGES, ...TAGGED_VIDEOS };
@@ -310,17 +311,14 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
       const files = await Promise.all(Object.values(TAGGED).map((bytes) => bytes()));
       const whole = await Promise.all(files.map((bytes) => cleaned(bytes, Infinity)));
       const sizes = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 60 });
-      await fc.assert(
-        fc.asyncProperty(fc.nat({ max: files.length - 1 }), sizes, async (index, pieceSizes) => {
-          async function* pieces(): AsyncGenerator<Uint8Array> {
-            let at = 0;
-            for (const size of pieceSizes) yield files[index]!.subarray(at, (at += size));
-            yield files[index]!.subarray(at);
-          }
-          expect(await collected(cleaner().clean(pieces(), UNMARKED).bytes)).to.deep.equal(whole[index]);
-        }),
-        { numRuns: 300 },
-      );
+      await forAll(300, [fc.nat({ max: files.length - 1 }), sizes], async (index, pieceSizes) => {
+        async function* pieces(): AsyncGenerator<Uint8Array> {
+          let at = 0;
+          for (const size of pieceSizes) yield files[index]!.subarray(at, (at += size));
+          yield files[index]!.subarray(at);
+        }
+        expect(await collected(cleaner().clean(pieces(), UNMARKED).bytes)).to.deep.equal(whole[index]);
+      });
       for (const [index, bytes] of files.entries()) expect(await cleaned(bytes, 1)).to.deep.equal(whole[index]);
     });
 
@@ -330,15 +328,12 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
       const damage = fc.record({ place, from: place, bytes: fc.integer({ min: 1, max: 200 }), value: fc.nat(255) });
       const kind = fc.constantFrom('set', 'remove', 'repeat');
       const damages = fc.array(fc.tuple(kind, damage), { minLength: 1, maxLength: 3 });
-      await fc.assert(
-        fc.asyncProperty(fc.constantFrom(...files), damages, async (bytes, changes) => {
-          const damaged = changes.reduce((before, [how, change]) => damagedBy(before, how, change), bytes);
-          const after = await cleaned(damaged);
-          // A marker that was itself damaged may be anywhere and is not recognised.
-          if (has(after, MARKER)) expect(await probed(after)).to.have.property('invalid');
-        }),
-        { numRuns: sizeOf('damagedFiles') },
-      );
+      await forAll(sizeOf('damagedFiles'), [fc.constantFrom(...files), damages], async (bytes, changes) => {
+        const damaged = changes.reduce((before, [how, change]) => damagedBy(before, how, change), bytes);
+        const after = await cleaned(damaged);
+        // A marker that was itself damaged may be anywhere and is not recognised.
+        if (has(after, MARKER)) expect(await probed(after)).to.have.property('invalid');
+      });
     });
 
     it('never makes a file complete that was cut', async () => {
@@ -356,12 +351,9 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
     it('never throws for any bytes', async () => {
       const starts = ['', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff', 'RIFF\xff\xff\0\0WEBP', '\0\0\0\x10ftypisom\0\0\0\0'];
       const start = fc.constantFrom(...starts.map((text) => Buffer.from(text, 'latin1')));
-      await fc.assert(
-        fc.asyncProperty(start, fc.uint8Array({ maxLength: 300 }), async (first, rest) => {
-          await cleaned(joined(first, rest), 7);
-        }),
-        { numRuns: 500 },
-      );
+      await forAll(500, [start, fc.uint8Array({ maxLength: 300 })], async (first, rest) => {
+        await cleaned(joined(first, rest), 7);
+      });
     });
 
     it('passes a failure of the source on', async () => {

@@ -43,6 +43,7 @@ import { box, endlessBox, lastIndex, muxedWithTags, packetsOf, TAGGED_VIDEOS } f
 import { mp4 } from '../fixtures/videos.js';
 import { contract, type ContractSubject } from './subject.js';
 import { sizeOf } from '../harness/run-sizes.js';
+import { forAll } from '../harness/for-all.js';
 
 const KEEP: CleanOptions = { mark: TRAINED, manifests: 'keep' };
 const DROP: CleanOptions = { mark: TRAINED, manifests: 'drop' };
@@ -649,33 +650,33 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         mark: fc.constantFrom(TRAINED, COMPOSITE),
         manifests: fc.constantFrom('keep' as const, 'drop' as const),
       });
-      await fc.assert(
-        fc.asyncProperty(
+      await forAll(
+        sizeOf('damagedFiles'),
+        [
           fc.constantFrom(...files),
           fc.boolean(),
           fc.array(move, { maxLength: 2 }),
           fc.array(damage, { maxLength: 2 }),
           options,
           fc.integer({ min: 1, max: 900 }),
-          async (file, isMarkedBefore, moves, damages, how, pieceBytes) => {
-            const made = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
-            let before = moves.reduce((bytes, one) => withPartMoved(bytes, one), made);
-            for (const one of damages) {
-              if (one === null) continue;
-              const at = Math.floor(one.place * before.byteLength);
-              before = joined(before.subarray(0, at), Uint8Array.of(one.value), before.subarray(at + one.bytes));
-            }
-            const after = await cleaned(before, how, pieceBytes);
-            expect(await cleaned(before, how, Infinity)).to.deep.equal(after);
-            if ('invalid' in (await probed(after))) return;
-            expect(await cleaned(after, how)).to.deep.equal(after);
-            const isKept =
-              how.manifests === 'keep' && Buffer.from(after).equals(before) && countOf(after, PACKET_ID) === 0;
-            if (isKept) expect(after).to.satisfy((bytes: Uint8Array) => countOf(bytes, 'AlgorithmicMedia') > 0);
-            else await expectMarked(after, how.mark);
-          },
-        ),
-        { numRuns: sizeOf('damagedFiles') },
+        ],
+        async (file, isMarkedBefore, moves, damages, how, pieceBytes) => {
+          const made = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
+          let before = moves.reduce((bytes, one) => withPartMoved(bytes, one), made);
+          for (const one of damages) {
+            if (one === null) continue;
+            const at = Math.floor(one.place * before.byteLength);
+            before = joined(before.subarray(0, at), Uint8Array.of(one.value), before.subarray(at + one.bytes));
+          }
+          const after = await cleaned(before, how, pieceBytes);
+          expect(await cleaned(before, how, Infinity)).to.deep.equal(after);
+          if ('invalid' in (await probed(after))) return;
+          expect(await cleaned(after, how)).to.deep.equal(after);
+          const isKept =
+            how.manifests === 'keep' && Buffer.from(after).equals(before) && countOf(after, PACKET_ID) === 0;
+          if (isKept) expect(after).to.satisfy((bytes: Uint8Array) => countOf(bytes, 'AlgorithmicMedia') > 0);
+          else await expectMarked(after, how.mark);
+        },
       );
     });
   });

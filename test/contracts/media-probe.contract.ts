@@ -11,6 +11,7 @@ import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-media.js';
 import { mp4 } from '../fixtures/videos.js';
 import { realImagesContract } from './real-images.contract.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 const LIMITS = { maxPixels: 1_000_000, decode: 'full' } as const;
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
@@ -213,15 +214,12 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
         fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 0, max: 255 })),
         { minLength: 1, maxLength: 8 },
       );
-      await fc.assert(
-        fc.asyncProperty(fc.constantFrom(...wholes), damage, async (whole, changes) => {
-          const damaged = Uint8Array.from(whole);
-          for (const [where, byte] of changes) damaged[Math.floor(where * damaged.byteLength)] = byte;
-          const answer = await asked(damaged);
-          expect('invalid' in answer || answer.widthPx * answer.heightPx <= LIMITS.maxPixels).to.equal(true);
-        }),
-        { numRuns: 150 },
-      );
+      await forAll(150, [fc.constantFrom(...wholes), damage], async (whole, changes) => {
+        const damaged = Uint8Array.from(whole);
+        for (const [where, byte] of changes) damaged[Math.floor(where * damaged.byteLength)] = byte;
+        const answer = await asked(damaged);
+        expect('invalid' in answer || answer.widthPx * answer.heightPx <= LIMITS.maxPixels).to.equal(true);
+      });
     });
   });
 }

@@ -9,6 +9,7 @@ import { aPerson, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
 import { allPages } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 const identity = (subject: string, n = 1, issuer = 'https://id.example') => ({
   issuer,
@@ -75,12 +76,9 @@ function people(store: () => PersonStore): void {
     const inserted = [5, 3, 9, 1, 7].map((n) => aPerson(n));
     for (const person of [...inserted, aPerson(4, { accountId: uuidAt(100) })]) await store().insert(person);
     const expected = inserted.toSorted((a, b) => (a.personId < b.personId ? -1 : 1));
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
-        expect(await allPages((page) => store().list(uuidAt(1), page), limit)).to.deep.equal(expected);
-      }),
-      { numRuns: 12 },
-    );
+    await forAll(12, [fc.integer({ min: 1, max: 6 })], async (limit) => {
+      expect(await allPages((page) => store().list(uuidAt(1), page), limit)).to.deep.equal(expected);
+    });
     expect(await store().list(uuidAt(101), { limit: 5 })).to.deep.equal({ items: [] });
   });
 }

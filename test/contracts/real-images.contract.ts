@@ -21,6 +21,7 @@ import {
 import { lastIndex } from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
 import { contract, type ContractSubject } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
 const DECODES = ['header', 'full'] as const;
@@ -173,12 +174,9 @@ export function realImagesContract(subject: ContractSubject<MediaProbe>): void {
         const tails = fc
           .uint8Array({ minLength: 1, maxLength: 3_000 })
           .filter((tail) => format !== 'mp4' || tail.length < 8 || tail[0] !== 0);
-        await fc.assert(
-          fc.asyncProperty(tails, fc.constantFrom(...DECODES), async (tail, decode) => {
-            expect(await asked(Buffer.concat([bytes, tail]), { decode })).to.deep.equal(facts);
-          }),
-          { numRuns: 60 },
-        );
+        await forAll(60, [tails, fc.constantFrom(...DECODES)], async (tail, decode) => {
+          expect(await asked(Buffer.concat([bytes, tail]), { decode })).to.deep.equal(facts);
+        });
         for (const tail of [await image('jpeg'), Buffer.alloc(70_000), Buffer.from('\n'), await image('png')])
           expect(await asked(Buffer.concat([bytes, tail]))).to.deep.equal(facts);
       });
@@ -210,22 +208,17 @@ export function realImagesContract(subject: ContractSubject<MediaProbe>): void {
       const places = jpegs.map((jpeg) =>
         segmentsAt(jpeg).slice(1, segmentsAt(jpeg).indexOf(segmentsAt(jpeg, 0xda)[0]!) + 1),
       );
-      await fc.assert(
-        fc.asyncProperty(
-          fc.nat(1),
-          fc.nat(),
-          stray,
-          fc.constantFrom(...DECODES),
-          async (which, place, bytes, decode) => {
-            const at = places[which]![place % places[which]!.length]!;
-            const more = Buffer.concat([bytes, Buffer.of(0xff, 0x00)]);
-            for (const between of [bytes, more]) {
-              const odd = inserted(jpegs[which]!, at, between);
-              expect(await asked(odd, { decode })).to.include({ kind: 'image', contentBytes: odd.length });
-            }
-          },
-        ),
-        { numRuns: 60 },
+      await forAll(
+        60,
+        [fc.nat(1), fc.nat(), stray, fc.constantFrom(...DECODES)],
+        async (which, place, bytes, decode) => {
+          const at = places[which]![place % places[which]!.length]!;
+          const more = Buffer.concat([bytes, Buffer.of(0xff, 0x00)]);
+          for (const between of [bytes, more]) {
+            const odd = inserted(jpegs[which]!, at, between);
+            expect(await asked(odd, { decode })).to.include({ kind: 'image', contentBytes: odd.length });
+          }
+        },
       );
     });
 

@@ -10,6 +10,7 @@ import { anUpload, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
 import { versionedRecords } from './versioned-records.js';
+import { forAll } from '../harness/for-all.js';
 
 export function uploadStoreContract(subject: ContractSubject<UploadStore>): void {
   contract('UploadStore contract', subject, (store) => {
@@ -87,39 +88,36 @@ function usage(store: () => UploadStore): void {
       ),
       kind: fc.constantFrom('upload', 'expired', 'nothing'),
     });
-    await fc.assert(
-      fc.asyncProperty(fc.array(write, { maxLength: 12 }), async (writes) => {
-        const model = new Map<number, UploadRecord>();
-        for (const { n, owner, byteSize, state, kind } of writes) {
-          const before = model.get(n);
-          const version = (before?.version ?? -1) + 1;
-          const { uploadId, createdAt, dueAt } = anUpload(n);
-          const next: UploadRecord =
-            kind === 'upload'
-              ? anUpload(n, { ...(before ?? owner), ...state, kind: 'upload', byteSize, version })
-              : {
-                  kind: 'expired',
-                  uploadId,
-                  accountId: before?.accountId ?? owner.accountId,
-                  appId: before?.appId ?? owner.appId,
-                  version,
-                  createdAt,
-                  dueAt,
-                };
-          if (before === undefined) await store().insert(next);
-          else if (kind === 'nothing') await store().remove(uploadId, before.version);
-          else await store().replace(next, before.version);
-          if (kind === 'nothing' && before !== undefined) model.delete(n);
-          else model.set(n, next);
-        }
-        for (const { accountId, appId } of APPS)
-          expect(await store().usage(accountId, appId)).to.deep.equal(sumOf([...model.values()], accountId, appId));
-        for (const { uploadId, version } of model.values())
-          expect(await store().remove(uploadId, version)).to.equal('applied');
-        expect(await store().usage(uuidAt(1), uuidAt(2))).to.deep.equal({ uploads: 0, unfinished: 0, bytes: 0 });
-      }),
-      { numRuns: 30 },
-    );
+    await forAll(30, [fc.array(write, { maxLength: 12 })], async (writes) => {
+      const model = new Map<number, UploadRecord>();
+      for (const { n, owner, byteSize, state, kind } of writes) {
+        const before = model.get(n);
+        const version = (before?.version ?? -1) + 1;
+        const { uploadId, createdAt, dueAt } = anUpload(n);
+        const next: UploadRecord =
+          kind === 'upload'
+            ? anUpload(n, { ...(before ?? owner), ...state, kind: 'upload', byteSize, version })
+            : {
+                kind: 'expired',
+                uploadId,
+                accountId: before?.accountId ?? owner.accountId,
+                appId: before?.appId ?? owner.appId,
+                version,
+                createdAt,
+                dueAt,
+              };
+        if (before === undefined) await store().insert(next);
+        else if (kind === 'nothing') await store().remove(uploadId, before.version);
+        else await store().replace(next, before.version);
+        if (kind === 'nothing' && before !== undefined) model.delete(n);
+        else model.set(n, next);
+      }
+      for (const { accountId, appId } of APPS)
+        expect(await store().usage(accountId, appId)).to.deep.equal(sumOf([...model.values()], accountId, appId));
+      for (const { uploadId, version } of model.values())
+        expect(await store().remove(uploadId, version)).to.equal('applied');
+      expect(await store().usage(uuidAt(1), uuidAt(2))).to.deep.equal({ uploads: 0, unfinished: 0, bytes: 0 });
+    });
   });
 }
 

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Page, PageRequest } from '../../core/paging.js';
 import { isRefused } from './subject.js';
+import { forAll } from '../harness/for-all.js';
 
 // Goal: generation and upload stores both keep one record per id, guard it by version and find it when it is due.
 // Method: failure cases one by one, then random sequences of calls against a plain map.
@@ -156,14 +157,11 @@ function sequences<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
   });
 
   it('answers random sequences of calls as a plain map would', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
-        const model = new Map<number, T>();
-        for (const step of calls) await agree(step, model);
-        for (const [n, record] of model) expect(await store().remove(idAt(n), record.version)).to.equal('applied');
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(60, [fc.array(call, { maxLength: 20 })], async (calls) => {
+      const model = new Map<number, T>();
+      for (const step of calls) await agree(step, model);
+      for (const [n, record] of model) expect(await store().remove(idAt(n), record.version)).to.equal('applied');
+    });
   });
 
   async function agree({ kind, n, expected, at }: Call, model: Map<number, T>): Promise<void> {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
+import { forAll } from '../harness/for-all.js';
 
 export interface WakeUpsSupports {
   /** The current time for the wake-ups. */
@@ -47,20 +48,17 @@ export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): voi
       lastDelivery.set(id, supports.now());
       if (deliveries % 7 === 0) throw new Error('every seventh delivery fails');
     }, 2);
-    await fc.assert(
-      fc.asyncProperty(fc.array(scheduling, { maxLength: 12 }), async (schedulings) => {
-        const lastAt = new Map<string, number>();
-        for (const { n, inMs, pauseMs } of schedulings) {
-          const at = supports.now() + inMs;
-          lastAt.set(uuidAt(n), at);
-          lastDelivery.delete(uuidAt(n));
-          await wakeUps().schedule(aboutGeneration(uuidAt(n)), at);
-          if (pauseMs > 0) await supports.elapse(pauseMs);
-        }
-        await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));
-      }),
-      { numRuns: 10 },
-    );
+    await forAll(10, [fc.array(scheduling, { maxLength: 12 })], async (schedulings) => {
+      const lastAt = new Map<string, number>();
+      for (const { n, inMs, pauseMs } of schedulings) {
+        const at = supports.now() + inMs;
+        lastAt.set(uuidAt(n), at);
+        lastDelivery.delete(uuidAt(n));
+        await wakeUps().schedule(aboutGeneration(uuidAt(n)), at);
+        if (pauseMs > 0) await supports.elapse(pauseMs);
+      }
+      await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));
+    });
     await supports.elapse(supports.quietMs);
     const before = deliveries;
     await supports.elapse(supports.quietMs);

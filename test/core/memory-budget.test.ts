@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { CallOver } from '../../core/cancellation.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import { TestedCall } from '../fixtures/cancellation.js';
+import { forAll } from '../harness/for-all.js';
 
 /** A job in a budget: it begins when it is admitted and runs until the test ends it. */
 class Job {
@@ -105,27 +106,24 @@ describe('MemoryBudget', () => {
       fc.record({ kind: fc.constant('come' as const), byteSize: fc.integer({ min: 0, max: 150 }) }),
       fc.record({ kind: fc.constantFrom('end' as const, 'give-up' as const), which: fc.nat(20) }),
     );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const budget = new MemoryBudget(100);
-        let waiting: Job[] = [];
-        let running: Job[] = [];
-        for (const next of steps) {
-          if (next.kind === 'come') waiting.push(new Job(budget, next.byteSize));
-          const [chosen] = next.kind === 'come' ? [] : (next.kind === 'end' ? running : waiting).slice(next.which);
-          if (next.kind === 'end') chosen?.end();
-          else chosen?.call.end();
-          waiting = waiting.filter((job) => job !== chosen);
-          running = running.filter((job) => job !== chosen);
-          const held = () => running.reduce((sum, { byteSize }) => sum + Math.min(100, byteSize), 0);
-          while (waiting[0] !== undefined && held() + Math.min(100, waiting[0].byteSize) <= 100)
-            running.push(waiting.shift()!);
-          await settle();
-          expect([begun(running).every(Boolean), begun(waiting).some(Boolean)]).to.deep.equal([true, false]);
-          expect([budget.heldBytes, budget.waiting]).to.deep.equal([held(), waiting.length]);
-        }
-      }),
-      { numRuns: 200 },
-    );
+    await forAll(200, [fc.array(step, { maxLength: 40 })], async (steps) => {
+      const budget = new MemoryBudget(100);
+      let waiting: Job[] = [];
+      let running: Job[] = [];
+      for (const next of steps) {
+        if (next.kind === 'come') waiting.push(new Job(budget, next.byteSize));
+        const [chosen] = next.kind === 'come' ? [] : (next.kind === 'end' ? running : waiting).slice(next.which);
+        if (next.kind === 'end') chosen?.end();
+        else chosen?.call.end();
+        waiting = waiting.filter((job) => job !== chosen);
+        running = running.filter((job) => job !== chosen);
+        const held = () => running.reduce((sum, { byteSize }) => sum + Math.min(100, byteSize), 0);
+        while (waiting[0] !== undefined && held() + Math.min(100, waiting[0].byteSize) <= 100)
+          running.push(waiting.shift()!);
+        await settle();
+        expect([begun(running).every(Boolean), begun(waiting).some(Boolean)]).to.deep.equal([true, false]);
+        expect([budget.heldBytes, budget.waiting]).to.deep.equal([held(), waiting.length]);
+      }
+    });
   });
 });

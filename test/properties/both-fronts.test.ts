@@ -5,11 +5,11 @@
 // replaced by their order of appearance. At the end every key is sent again over the other front. A failure prints its
 // seed.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { type Action, ACTIONS, picture, type Who } from './actions.js';
 import { FrontHistory, type Told } from './front-history.js';
+import { forAll } from '../harness/for-all.js';
 
 async function compare(actions: readonly Action[]): Promise<Told> {
   const [mixed, rest] = await Promise.all([
@@ -69,10 +69,7 @@ describe('a history has the same result over either front', () => {
   });
 
   it('for any requests', () =>
-    fc.assert(
-      fc.asyncProperty(ACTIONS, async (actions) => {
-        await compare(actions);
-      }),
-      { numRuns: sizeOf('frontHistories') },
-    ));
+    forAll(sizeOf('frontHistories'), [ACTIONS], async (actions) => {
+      await compare(actions);
+    }));
 });

@@ -17,6 +17,7 @@ import { newOwner } from '../fixtures/memory-stores.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { type OpenedStores, openMemoryStores, openSqliteStores, StoreHarness } from './store-harness.js';
+import { forAll } from '../harness/for-all.js';
 
 const BOUNDS = {
   maxUnfinishedUploadsPerApp: 3,
@@ -267,15 +268,8 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('the stored data of an account stays within its bounds', () => {
-  it('in memory', () =>
-    fc.assert(
-      fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)),
-      { numRuns: sizeOf('keptBytesInMemory') },
-    ));
+  it('in memory', () => forAll(sizeOf('keptBytesInMemory'), [STEPS], (steps) => play(openMemoryStores, steps)));
 
   it('in SQLite and files', () =>
-    fc.assert(
-      fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)),
-      { numRuns: sizeOf('keptBytesOnSqlite') },
-    ));
+    forAll(sizeOf('keptBytesOnSqlite'), [STEPS], (steps) => play(openSqliteStores, steps)));
 });

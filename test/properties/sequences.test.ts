@@ -2,7 +2,6 @@
 // right, on every set of stores. Method: random sequences of steps through the use cases, on a clock that only the test
 // moves; a separate small model predicts every answer, and all stored data is checked after every step. A failure
 // prints its seed.
-import fc from 'fast-check';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
 import type { ManualClock } from '../fixtures/clocks.js';
 import { sizeOf } from '../harness/run-sizes.js';
@@ -16,6 +15,7 @@ import {
   openSqliteStores,
   StoreHarness,
 } from './store-harness.js';
+import { forAll } from '../harness/for-all.js';
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
   const harness = await StoreHarness.open(open);
@@ -29,17 +29,10 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('any sequence of steps keeps every promise', () => {
-  it('in memory', () =>
-    fc.assert(
-      fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)),
-      { numRuns: sizeOf('sequencesInMemory') },
-    ));
+  it('in memory', () => forAll(sizeOf('sequencesInMemory'), [STEPS], (steps) => play(openMemoryStores, steps)));
 
   it('in SQLite and files', () =>
-    fc.assert(
-      fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)),
-      { numRuns: sizeOf('sequencesOnSqlite') },
-    ));
+    forAll(sizeOf('sequencesOnSqlite'), [STEPS], (steps) => play(openSqliteStores, steps)));
 });
 
 onMongo('Any sequence of steps', (place, lane) => {
@@ -50,8 +43,7 @@ onMongo('Any sequence of steps', (place, lane) => {
   });
 
   it(`keeps every promise, with objects in ${kind}`, () =>
-    fc.assert(
-      fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)),
-      { numRuns: sizeOf('sequencesOnMongo') },
+    forAll(sizeOf('sequencesOnMongo'), [STEPS], (steps) =>
+      play((clock) => openMongoStores(place(), server, clock), steps),
     )).timeout(300_000);
 });

@@ -9,6 +9,7 @@ import { withWallTime } from '../../fixtures/clocks.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: a credential identifies its caller or is refused with the correct code, within 5 seconds of its end in every
 // process.
@@ -222,21 +223,18 @@ describe('API keys', () => {
   });
 
   it('are refused with any one character changed, missing, doubled or added', () => {
-    fc.assert(
-      fc.property(bytes, fc.constantFrom(...DIGITS, ' ', '\n', '-', '_', 'é', '\0'), (random, other) => {
-        const key = formatApiKey(random);
-        for (let index = 0; index < key.length; index += 1) {
-          if (key[index] !== other)
-            expect(isApiKeyShaped(key.slice(0, index) + other + key.slice(index + 1)), `${index} ${other}`).to.equal(
-              false,
-            );
-          expect(isApiKeyShaped(key.slice(0, index) + key.slice(index + 1))).to.equal(false);
-          expect(isApiKeyShaped(key.slice(0, index) + (key[index] ?? '') + key.slice(index))).to.equal(false);
-        }
-        expect(isApiKeyShaped(key + other)).to.equal(false);
-      }),
-      { numRuns: 50 },
-    );
+    forAllSync(50, [bytes, fc.constantFrom(...DIGITS, ' ', '\n', '-', '_', 'é', '\0')], (random, other) => {
+      const key = formatApiKey(random);
+      for (let index = 0; index < key.length; index += 1) {
+        if (key[index] !== other)
+          expect(isApiKeyShaped(key.slice(0, index) + other + key.slice(index + 1)), `${index} ${other}`).to.equal(
+            false,
+          );
+        expect(isApiKeyShaped(key.slice(0, index) + key.slice(index + 1))).to.equal(false);
+        expect(isApiKeyShaped(key.slice(0, index) + (key[index] ?? '') + key.slice(index))).to.equal(false);
+      }
+      expect(isApiKeyShaped(key + other)).to.equal(false);
+    });
   });
 
   it('are refused with another prefix', () => {

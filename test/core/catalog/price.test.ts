@@ -6,6 +6,7 @@ import { creditsByOutputs, type PriceTerms, type PriceUnit, publicPrice } from '
 import type { JsonObject } from '../../../core/json.js';
 import { imageModel } from '../../fixtures/models.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: a price is exact, rounded up once, within the model's bounds, and never falls when more is delivered.
 // Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
@@ -103,18 +104,15 @@ function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, c
 
 describe('creditsByOutputs', () => {
   it('is exact, within bounds, nothing for nothing, and does not fall', () => {
-    fc.assert(
-      fc.property(anyCase, (one) => {
-        const table = creditsByOutputs(imageModel({ price: one.terms }), one.parameters);
-        expect(table).to.have.length(one.count + 1);
-        expect(table[0]).to.equal(0);
-        for (let count = 1; count <= one.count; count += 1) {
-          expect(table[count]).to.equal(expectedCredits(one, count));
-          expect(table[count]).to.be.at.least(table[count - 1] ?? 0);
-        }
-      }),
-      { numRuns: 500 },
-    );
+    forAllSync(500, [anyCase], (one) => {
+      const table = creditsByOutputs(imageModel({ price: one.terms }), one.parameters);
+      expect(table).to.have.length(one.count + 1);
+      expect(table[0]).to.equal(0);
+      for (let count = 1; count <= one.count; count += 1) {
+        expect(table[count]).to.equal(expectedCredits(one, count));
+        expect(table[count]).to.be.at.least(table[count - 1] ?? 0);
+      }
+    });
   });
 
   it('treats multiplier values that are names of object members as unlisted', () => {
@@ -177,14 +175,12 @@ const names = (route: readonly { readonly provider: string }[]) => route.map(({ 
 
 describe('the route of a generation', () => {
   it('has every provider once, and after the first one those of the catalog in their order', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 }), fc.uuid(), (weights, id) => {
-        const route = weights.map((weight, index) => entry(`p${index}`, weight));
-        const [first, ...others] = names(routeOf({ route }, id));
-        expect(others).to.deep.equal(names(route).filter((name) => name !== first));
-        expect(names(routeOf({ route }, id))).to.deep.equal([first, ...others]);
-      }),
-    );
+    forAllSync(100, [fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 }), fc.uuid()], (weights, id) => {
+      const route = weights.map((weight, index) => entry(`p${index}`, weight));
+      const [first, ...others] = names(routeOf({ route }, id));
+      expect(others).to.deep.equal(names(route).filter((name) => name !== first));
+      expect(names(routeOf({ route }, id))).to.deep.equal([first, ...others]);
+    });
   });
 
   it('begins at the providers by their weights', () => {

@@ -17,6 +17,7 @@ import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { BooksModel, expectBooksRight } from '../../fixtures/ledgers.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { anyBatches } from './commands.js';
+import { forAll } from '../../harness/for-all.js';
 
 const ID = 'account';
 const grant = (operationId: string, credits: number): AccountCommand => ({
@@ -73,24 +74,21 @@ function accepted(outcomes: readonly WriterOutcome[]): number {
 
 describe('AccountWriter', () => {
   it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        anyBatches({ batches: 6, commands: 10 }),
-        fc.infiniteStream(fc.boolean()),
-        async (waves, may) => {
-          const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
-          const writer = writerOn(store, clock, undefined, WAIT_MS);
-          for (const wave of waves) {
-            const outcomes = await clock.run(
-              Promise.all(wave.map((command) => writer.execute(ID, command, may.next().value))),
-            );
-            expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
-            expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
-          }
-          await expectRight(store);
-        },
-      ),
-      { numRuns: 150 },
+    await forAll(
+      150,
+      [anyBatches({ batches: 6, commands: 10 }), fc.infiniteStream(fc.boolean())],
+      async (waves, may) => {
+        const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
+        const writer = writerOn(store, clock, undefined, WAIT_MS);
+        for (const wave of waves) {
+          const outcomes = await clock.run(
+            Promise.all(wave.map((command) => writer.execute(ID, command, may.next().value))),
+          );
+          expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
+          expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
+        }
+        await expectRight(store);
+      },
     );
   });
 
@@ -117,29 +115,26 @@ describe('AccountWriter', () => {
       second: fc.nat({ max: 12 }),
       delays: fc.infiniteStream(fc.nat({ max: 3 })),
     });
-    await fc.assert(
-      fc.asyncProperty(situation, async ({ balance, cost, first, second, delays }) => {
-        const [store, clock] = [await storeWith(balance), new ManualClock()];
-        // Each call of both processes is delayed by a few milliseconds, so that their writes cross.
-        const interceptor: Interceptor = async (call) => {
-          await new Promise<void>((resolve) => {
-            clock.after(delays.next().value ?? 0, resolve);
-          });
-          return call.proceed();
-        };
-        const [one, two] = [writerOn(store, clock, interceptor), writerOn(store, clock, interceptor)];
-        const outcomes = await clock.run(
-          Promise.all([
-            ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
-            ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
-          ]),
-        );
-        expect(accepted(outcomes)).to.equal(Math.min(first + second, Math.floor(balance / cost)));
-        expect((await store.read(ID))?.holds.size).to.equal(accepted(outcomes));
-        await expectRight(store);
-      }),
-      { numRuns: 150 },
-    );
+    await forAll(150, [situation], async ({ balance, cost, first, second, delays }) => {
+      const [store, clock] = [await storeWith(balance), new ManualClock()];
+      // Each call of both processes is delayed by a few milliseconds, so that their writes cross.
+      const interceptor: Interceptor = async (call) => {
+        await new Promise<void>((resolve) => {
+          clock.after(delays.next().value ?? 0, resolve);
+        });
+        return call.proceed();
+      };
+      const [one, two] = [writerOn(store, clock, interceptor), writerOn(store, clock, interceptor)];
+      const outcomes = await clock.run(
+        Promise.all([
+          ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
+          ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
+        ]),
+      );
+      expect(accepted(outcomes)).to.equal(Math.min(first + second, Math.floor(balance / cost)));
+      expect((await store.read(ID))?.holds.size).to.equal(accepted(outcomes));
+      await expectRight(store);
+    });
   });
 
   describe('a command that may wait', () => {

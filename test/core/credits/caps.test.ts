@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { type Cap, type CapUse, type Entry, MAX_CAP_USES } from '../../../core/credits/account.js';
 import { type AccountCommand, AccountDraft, decideAccount, type OwnedAccount } from '../../../core/credits/decide.js';
 import { Replay } from '../../../core/credits/verify.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 const GRANTED = 1_000_000;
 const NOVEMBER = Date.UTC(2026, 10, 15);
@@ -113,41 +114,38 @@ class CapModel {
 
 describe('spending caps', () => {
   it('follow a model of all holds, in any batches, and the ledger adds up to them', () => {
-    fc.assert(
-      fc.property(steps, (taken) => {
-        const model = new CapModel();
-        let account = accountWith();
-        const entries: Entry[] = [];
-        let draft = new AccountDraft(account);
-        const give = (command: AccountCommand, now: number) => {
-          const decision = decideAccount(draft, command, now);
-          if ('moves' in decision) draft.add(command, decision, now);
-          return 'refused' in decision ? decision.refused : undefined;
-        };
-        for (const [index, step] of taken.entries()) {
-          const now = NOVEMBER + step.day * DAY_MS;
-          const open = [...account.holds.values()][step.settles];
-          if (open !== undefined && draft.holds.get(open.generationId)) {
-            const charge = Math.floor(open.credits * step.charged);
-            expect(give({ kind: 'settle', generationId: open.generationId, charge }, now)).to.equal(undefined);
-            const counted = model.holds.get(open.generationId);
-            if (counted) counted.counts = charge;
-          }
-          const id = `g${index}`;
-          const refused = give(hold(id, step.credentialId, step.credits, CAPS[step.credentialId]), now);
-          expect(refused).to.equal(model.accepts(id, step) ? undefined : 'CAP_REACHED');
-          if (!step.endsBatch || draft.isEmpty) continue;
-          entries.push(...draft.change().entries);
-          account = draft.written();
-          expect([...(account.capUses?.values() ?? [])]).to.have.deep.members(model.uses);
-          draft = new AccountDraft(account);
+    forAllSync(300, [steps], (taken) => {
+      const model = new CapModel();
+      let account = accountWith();
+      const entries: Entry[] = [];
+      let draft = new AccountDraft(account);
+      const give = (command: AccountCommand, now: number) => {
+        const decision = decideAccount(draft, command, now);
+        if ('moves' in decision) draft.add(command, decision, now);
+        return 'refused' in decision ? decision.refused : undefined;
+      };
+      for (const [index, step] of taken.entries()) {
+        const now = NOVEMBER + step.day * DAY_MS;
+        const open = [...account.holds.values()][step.settles];
+        if (open !== undefined && draft.holds.get(open.generationId)) {
+          const charge = Math.floor(open.credits * step.charged);
+          expect(give({ kind: 'settle', generationId: open.generationId, charge }, now)).to.equal(undefined);
+          const counted = model.holds.get(open.generationId);
+          if (counted) counted.counts = charge;
         }
-        const replay = new Replay('account');
-        for (const entry of entries) replay.add(entry);
-        expect([...replay.compare(account)].filter((finding) => finding?.includes('credential'))).to.deep.equal([]);
-      }),
-      { numRuns: 300 },
-    );
+        const id = `g${index}`;
+        const refused = give(hold(id, step.credentialId, step.credits, CAPS[step.credentialId]), now);
+        expect(refused).to.equal(model.accepts(id, step) ? undefined : 'CAP_REACHED');
+        if (!step.endsBatch || draft.isEmpty) continue;
+        entries.push(...draft.change().entries);
+        account = draft.written();
+        expect([...(account.capUses?.values() ?? [])]).to.have.deep.members(model.uses);
+        draft = new AccountDraft(account);
+      }
+      const replay = new Replay('account');
+      for (const entry of entries) replay.add(entry);
+      expect([...replay.compare(account)].filter((finding) => finding?.includes('credential'))).to.deep.equal([]);
+    });
   });
 
   it('refuse for credits that the account lacks before they refuse for the cap', () => {

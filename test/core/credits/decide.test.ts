@@ -3,7 +3,6 @@
 // Method: random command sequences folded through decideAccount and AccountDraft, against a model with exact integers;
 // entries are summed separately.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import type { Account, Entry } from '../../../core/credits/account.js';
 import {
   type AccountCommand,
@@ -16,6 +15,7 @@ import {
 import { BooksModel, expectBooksRight } from '../../fixtures/ledgers.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { anyBatches } from './commands.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 const EDGE = Number.MAX_SAFE_INTEGER;
 
@@ -86,25 +86,22 @@ function foldBatch(
 
 describe('decideAccount and AccountDraft', () => {
   it('follow an exact model of the books through any commands, in any batches', () => {
-    fc.assert(
-      fc.property(anyBatches({ batches: 12, commands: 8 }), (batches) => {
-        const model = new BooksModel();
-        const operations = new Map<string, DoneOperation>();
-        const entries: Entry[] = [];
-        let account: OwnedAccount = emptyAccount();
-        for (const batch of batches) {
-          account = foldBatch(account, batch, operations, entries, model);
-          expectBooksRight(account, entries);
-          expect(BigInt(account.available)).to.equal(model.available);
-          expect(BigInt(account.spent)).to.equal(model.spent);
-          expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
-          expect(
-            [...account.holds.values()].map(({ generationId, credits }) => [generationId, BigInt(credits)]),
-          ).to.have.deep.members([...model.holds]);
-        }
-      }),
-      { numRuns: 300 },
-    );
+    forAllSync(300, [anyBatches({ batches: 12, commands: 8 })], (batches) => {
+      const model = new BooksModel();
+      const operations = new Map<string, DoneOperation>();
+      const entries: Entry[] = [];
+      let account: OwnedAccount = emptyAccount();
+      for (const batch of batches) {
+        account = foldBatch(account, batch, operations, entries, model);
+        expectBooksRight(account, entries);
+        expect(BigInt(account.available)).to.equal(model.available);
+        expect(BigInt(account.spent)).to.equal(model.spent);
+        expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
+        expect(
+          [...account.holds.values()].map(({ generationId, credits }) => [generationId, BigInt(credits)]),
+        ).to.have.deep.members([...model.holds]);
+      }
+    });
   });
 
   it('answer a repeated hold or settle alike, and move nothing', () => {

@@ -11,6 +11,7 @@ import { addEntries } from '../../fixtures/ledgers.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: verify finds every way in which books, holds and generations can disagree, and finds nothing when they agree,
 // even beside live processes.
@@ -369,34 +370,33 @@ describe('the usage that verifyCredits finds wrong', () => {
       ahead: fc.integer({ min: -3, max: 2 }),
     });
     const some = fc.array(step, { minLength: 1, maxLength: 25 });
-    await fc.assert(
-      fc.asyncProperty(some, some, fc.array(damage, { maxLength: 3 }), async (before, after, damages) => {
-        const harness = await CoreHarness.open();
-        const { usage } = harness.context;
-        await write(harness, before, () => project(harness));
-        await project(harness);
-        await write(harness, after, async () => undefined);
-        for (const { which, by, ahead } of damages) {
-          const rows = await usage.listTraces(harness.caller.accountId, ALWAYS, { limit: 1_000 });
-          const row = rows[which % rows.length];
-          if (row === undefined || row.generations + by < 0 || row.lastSequence + ahead < 1) continue;
-          const damaged: UsageRow = {
-            ...row,
-            generations: row.generations + by,
-            lastSequence: row.lastSequence + ahead,
-          };
-          await usage.apply([{ row: damaged, expectedSequence: row.lastSequence }]);
-        }
-        const { findings } = await verifyCredits(harness.context);
-        expect(usageFindings(findings)).to.have.length(await model(harness));
-      }),
-      { numRuns: 300 },
-    );
+    await forAll(300, [some, some, fc.array(damage, { maxLength: 3 })], async (before, after, damages) => {
+      const harness = await CoreHarness.open();
+      const { usage } = harness.context;
+      await write(harness, before, () => project(harness));
+      await project(harness);
+      await write(harness, after, async () => undefined);
+      for (const { which, by, ahead } of damages) {
+        const rows = await usage.listTraces(harness.caller.accountId, ALWAYS, { limit: 1_000 });
+        const row = rows[which % rows.length];
+        if (row === undefined || row.generations + by < 0 || row.lastSequence + ahead < 1) continue;
+        const damaged: UsageRow = {
+          ...row,
+          generations: row.generations + by,
+          lastSequence: row.lastSequence + ahead,
+        };
+        await usage.apply([{ row: damaged, expectedSequence: row.lastSequence }]);
+      }
+      const { findings } = await verifyCredits(harness.context);
+      expect(usageFindings(findings)).to.have.length(await model(harness));
+    });
   });
 
   it('is nothing where entries are written and counted all the while', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 15 }), fc.array(step, { maxLength: 40 }), async (before, beside) => {
+    await forAll(
+      300,
+      [fc.array(step, { maxLength: 15 }), fc.array(step, { maxLength: 40 })],
+      async (before, beside) => {
         const harness = await CoreHarness.open();
         await write(harness, before, () => project(harness));
         const left = [...beside];
@@ -410,8 +410,7 @@ describe('the usage that verifyCredits finds wrong', () => {
         });
         const { findings } = await verifyCredits(context);
         expect(usageFindings(findings)).to.deep.equal([]);
-      }),
-      { numRuns: 300 },
+      },
     );
   });
 });

@@ -15,6 +15,7 @@ import type { Generation } from '../../../core/generation/generation.js';
 import { pause } from '../../../core/waiting.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: a follower of an App receives every event of its generations, in order for each, whoever writes it, and misses
 // nothing when its stream is cut anywhere and resumed.
@@ -203,43 +204,43 @@ describe('the events of an App', () => {
   });
 
   it('miss no end, though the stream is cut after any event or beat and resumed, by any process', async () => {
-    await fc.assert(
-      fc.asyncProperty(
+    await forAll(
+      40,
+      [
         fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 6 }),
         fc.integer({ min: 1, max: 5 }),
         fc.constantFrom(0, 400, 5_000, 600_000),
-        async (cuts, count, awayMs) => {
-          const one = await CoreHarness.open({ credits: 100_000 });
-          const processes = [one.context, one.process()];
-          await CoreWorker.start(one);
-          let reader = new Reader(one.context, one, undefined, cuts[0]);
-          await one.clock.advance(1);
-          const made: string[] = [];
-          const told: (readonly [string, string])[] = [];
-          for (const [index, most] of cuts.entries()) {
-            for (let n = 0; n < count; n += 1) made.push((await one.create()).generationId);
-            await one.clock.advance(700);
-            const last = reader.lastId;
-            expectInOrder(reader.types);
-            await reader.stop();
-            told.push(...reader.types);
-            await one.clock.advance(awayMs);
-            if (last === undefined) throw new Error('Nothing was told.');
-            reader = new Reader(processes[index % 2] as Context, one, last, most);
-            await one.clock.advance(1);
-          }
+      ],
+      async (cuts, count, awayMs) => {
+        const one = await CoreHarness.open({ credits: 100_000 });
+        const processes = [one.context, one.process()];
+        await CoreWorker.start(one);
+        let reader = new Reader(one.context, one, undefined, cuts[0]);
+        await one.clock.advance(1);
+        const made: string[] = [];
+        const told: (readonly [string, string])[] = [];
+        for (const [index, most] of cuts.entries()) {
+          for (let n = 0; n < count; n += 1) made.push((await one.create()).generationId);
+          await one.clock.advance(700);
+          const last = reader.lastId;
+          expectInOrder(reader.types);
           await reader.stop();
-          for (const id of made) await untilSettled(one, id);
-          // The last one is not cut.
-          const last = new Reader(one.context, one, reader.lastId);
-          await one.clock.advance(10_000);
-          await last.stop();
-          told.push(...reader.types, ...last.types);
-          const endedIds = new Set(told.filter(([, type]) => type === 'ended').map(([id]) => id));
-          expect(made.filter((id) => !endedIds.has(id))).to.deep.equal([]);
-        },
-      ),
-      { numRuns: 40 },
+          told.push(...reader.types);
+          await one.clock.advance(awayMs);
+          if (last === undefined) throw new Error('Nothing was told.');
+          reader = new Reader(processes[index % 2] as Context, one, last, most);
+          await one.clock.advance(1);
+        }
+        await reader.stop();
+        for (const id of made) await untilSettled(one, id);
+        // The last one is not cut.
+        const last = new Reader(one.context, one, reader.lastId);
+        await one.clock.advance(10_000);
+        await last.stop();
+        told.push(...reader.types, ...last.types);
+        const endedIds = new Set(told.filter(([, type]) => type === 'ended').map(([id]) => id));
+        expect(made.filter((id) => !endedIds.has(id))).to.deep.equal([]);
+      },
     );
   });
 

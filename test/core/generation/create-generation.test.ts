@@ -14,6 +14,7 @@ import { plainImage } from '../../fixtures/plain-media.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { openServiceHarness } from '../../harness/service-harness.js';
 import { complete, prepare, prepareBody, send } from '../uploads/upload-steps.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: a create is accepted once per key, at its price, or refused with nothing left behind.
 // Method: the use case on memory adapters, one or more processes on the same stores.
@@ -83,36 +84,32 @@ describe('createGeneration', () => {
   });
 
   it('accepts exactly min(K, floor(b / c)) of K concurrent creates, each with its hold', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat({ max: 200 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1, max: 12 }),
-        async (credits, count, creates) => {
-          const harness = await CoreHarness.open({ credits });
-          const processes = [harness.process(), harness.process()];
-          const codes = await harness.clock.run(
-            Promise.all(
-              Array.from({ length: creates }, (_, index) =>
-                codeOf(
-                  harness.post(`k${index}`, harness.body({ count }), {
-                    context: processes[index % 2] ?? harness.context,
-                  }),
-                ),
+    await forAll(
+      60,
+      [fc.nat({ max: 200 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 12 })],
+      async (credits, count, creates) => {
+        const harness = await CoreHarness.open({ credits });
+        const processes = [harness.process(), harness.process()];
+        const codes = await harness.clock.run(
+          Promise.all(
+            Array.from({ length: creates }, (_, index) =>
+              codeOf(
+                harness.post(`k${index}`, harness.body({ count }), {
+                  context: processes[index % 2] ?? harness.context,
+                }),
               ),
             ),
-          );
-          const accepted = Math.min(creates, Math.floor(credits / (10 * count)));
-          expect(codes.filter((code) => code === 'OK')).to.have.length(accepted);
-          expect(codes.filter((code) => code === 'CREDITS_INSUFFICIENT')).to.have.length(creates - accepted);
-          const account = await harness.account();
-          expect(new Set(account.holds.keys())).to.deep.equal(
-            new Set((await harness.generations()).map(({ generationId }) => generationId)),
-          );
-          expectBooksRight(account, await harness.entries());
-        },
-      ),
-      { numRuns: 60 },
+          ),
+        );
+        const accepted = Math.min(creates, Math.floor(credits / (10 * count)));
+        expect(codes.filter((code) => code === 'OK')).to.have.length(accepted);
+        expect(codes.filter((code) => code === 'CREDITS_INSUFFICIENT')).to.have.length(creates - accepted);
+        const account = await harness.account();
+        expect(new Set(account.holds.keys())).to.deep.equal(
+          new Set((await harness.generations()).map(({ generationId }) => generationId)),
+        );
+        expectBooksRight(account, await harness.entries());
+      },
     );
   });
 

@@ -12,6 +12,7 @@ import {
 import { type Generation, type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: the invariants of a generation hold for any sequence of events and any clock: amounts, terminal immutability,
 // completedAt and error, fences, attempts; a cancel answered with "cancelled" costs nothing.
@@ -136,22 +137,19 @@ function expectStepSound(before: Generation, after: Generation, command: Generat
 
 describe('decide', () => {
   it('keeps the invariants of a generation through any sequence of commands, with any clock', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        let [g, now] = [queued(), 1_000];
-        for (const one of steps) {
-          now = Math.max(0, now + one.clockMs);
-          const before = structuredClone(g);
-          const command = commandFor(one, g);
-          const decision = decideAt(g, command, now);
-          expect(g, 'what was decided on is left as it is').to.deep.equal(before);
-          if ('refused' in decision) continue;
-          expectStepSound(g, decision.next, command);
-          g = decision.next;
-        }
-      }),
-      { numRuns: 1_000 },
-    );
+    forAllSync(1_000, [fc.array(step, { maxLength: 40 })], (steps) => {
+      let [g, now] = [queued(), 1_000];
+      for (const one of steps) {
+        now = Math.max(0, now + one.clockMs);
+        const before = structuredClone(g);
+        const command = commandFor(one, g);
+        const decision = decideAt(g, command, now);
+        expect(g, 'what was decided on is left as it is').to.deep.equal(before);
+        if ('refused' in decision) continue;
+        expectStepSound(g, decision.next, command);
+        g = decision.next;
+      }
+    });
   });
 
   it('refuses every write of an overtaken holder', () => {
@@ -364,35 +362,32 @@ function ruleFor(
 
 describe('leases of other boots', () => {
   it('are void exactly if the store is exclusive and no submission may be in flight', () => {
-    fc.assert(
-      fc.property(left, boot, (lease, by) => {
-        const g = generation(lease);
-        const rule = ruleFor(lease, by);
-        const [taken, expired] = [decide(g, commandOf('take-over'), NOW, by), decide(g, commandOf('expire'), NOW, by)];
-        expect('next' in taken, 'taken over').to.equal(rule.takeOver);
-        expect('next' in expired, 'expired').to.equal(rule.expire);
-        expect(mayBeTakenOver(g, NOW, by)).to.equal(rule.takeOver);
-        expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
-        if ('refused' in taken) return;
-        expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
-        // The previous holder, really gone or not, can write nothing any more.
-        for (const event of [
-          'renew',
-          'begin-attempt',
-          'accepted',
-          'succeed',
-          'fail',
-          'yield',
-          'attempt-failed',
-        ] as const) {
-          expect(
-            decide(taken.next, commandOf(event, g.fence), NOW, { id: 'other', isExclusive: true }),
-            event,
-          ).to.deep.equal({ refused: 'FENCE_STALE' });
-        }
-      }),
-      { numRuns: 2_000 },
-    );
+    forAllSync(2_000, [left, boot], (lease, by) => {
+      const g = generation(lease);
+      const rule = ruleFor(lease, by);
+      const [taken, expired] = [decide(g, commandOf('take-over'), NOW, by), decide(g, commandOf('expire'), NOW, by)];
+      expect('next' in taken, 'taken over').to.equal(rule.takeOver);
+      expect('next' in expired, 'expired').to.equal(rule.expire);
+      expect(mayBeTakenOver(g, NOW, by)).to.equal(rule.takeOver);
+      expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
+      if ('refused' in taken) return;
+      expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
+      // The previous holder, really gone or not, can write nothing any more.
+      for (const event of [
+        'renew',
+        'begin-attempt',
+        'accepted',
+        'succeed',
+        'fail',
+        'yield',
+        'attempt-failed',
+      ] as const) {
+        expect(
+          decide(taken.next, commandOf(event, g.fence), NOW, { id: 'other', isExclusive: true }),
+          event,
+        ).to.deep.equal({ refused: 'FENCE_STALE' });
+      }
+    });
   });
 
   it('carry the boot of their holder, through renewals and new fences', () => {

@@ -20,6 +20,7 @@ import { expectBooksRight } from '../../fixtures/ledgers.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness, CoreWorker, untilEnded, untilSettled, expectCode } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: a deletion removes all content and changes no credits, completes wherever it was interrupted, and hides content
 // as soon as its deletion starts.
@@ -256,45 +257,42 @@ describe('searchGenerations', () => {
       statuses: fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
       limit: fc.integer({ min: 1, max: 9 }),
     });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(record, { maxLength: 40 }),
-        asked,
-        async (records, { account, app, statuses, limit }) => {
-          const harness = await CoreHarness.open();
-          const all = records.map((one, n) =>
-            aGeneration(n, {
-              accountId: uuidAt(100 + one.account),
-              appId: appOf(one.account, one.app),
-              status: one.status,
-            }),
+    await forAll(
+      200,
+      [fc.array(record, { maxLength: 40 }), asked],
+      async (records, { account, app, statuses, limit }) => {
+        const harness = await CoreHarness.open();
+        const all = records.map((one, n) =>
+          aGeneration(n, {
+            accountId: uuidAt(100 + one.account),
+            appId: appOf(one.account, one.app),
+            status: one.status,
+          }),
+        );
+        for (const generation of all) await harness.ports.generations.insert(generation);
+        const of: GenerationFilter =
+          account === undefined
+            ? {}
+            : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: appOf(account, app) }) };
+        const found = await allPages(async (page) => {
+          const answer = await searchGenerations(
+            harness.context,
+            { ...of, ...(statuses === undefined ? {} : { statuses }) },
+            page,
           );
-          for (const generation of all) await harness.ports.generations.insert(generation);
-          const of: GenerationFilter =
-            account === undefined
-              ? {}
-              : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: appOf(account, app) }) };
-          const found = await allPages(async (page) => {
-            const answer = await searchGenerations(
-              harness.context,
-              { ...of, ...(statuses === undefined ? {} : { statuses }) },
-              page,
-            );
-            expect(answer.items.length).to.be.at.most(limit);
-            return answer;
-          }, limit);
-          const wanted = all
-            .toReversed()
-            .filter(
-              (g) =>
-                (of.accountId ?? g.accountId) === g.accountId &&
-                (of.appId ?? g.appId) === g.appId &&
-                (statuses ?? STATUSES).includes(g.status),
-            );
-          expect(found).to.deep.equal(wanted);
-        },
-      ),
-      { numRuns: 200 },
+          expect(answer.items.length).to.be.at.most(limit);
+          return answer;
+        }, limit);
+        const wanted = all
+          .toReversed()
+          .filter(
+            (g) =>
+              (of.accountId ?? g.accountId) === g.accountId &&
+              (of.appId ?? g.appId) === g.appId &&
+              (statuses ?? STATUSES).includes(g.status),
+          );
+        expect(found).to.deep.equal(wanted);
+      },
     );
   });
 

@@ -10,6 +10,7 @@ import { Recovery } from '../../../core/recovery/recover.js';
 import { recoverAll } from '../../fixtures/recovery-passes.js';
 import { CoreHarness, CoreWorker, cutting, untilSettled, expectCode } from '../../harness/core-harness.js';
 import { commandOf, decideAt, generationIn, queued } from './generations.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: the content of a generation that was not charged is kept for a short time only, and is bounded per account.
 // Method: the clock is moved to just before and just after the limits, with a pass of recovery at each; the bound is
@@ -231,36 +232,33 @@ describe('the removal of content', () => {
 
 describe('the bytes of content', () => {
   it('are those of its JSON in UTF-8, and never fewer than a record takes', () => {
-    fc.assert(
-      fc.property(
+    forAllSync(
+      100,
+      [
         fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.repeat(30)),
         fc.option(fc.string(), { nil: undefined }),
-        (prompt, negativePrompt) => {
-          const g = queued({
-            prompt,
-            parameters: { a: prompt },
-            ...(negativePrompt === undefined ? {} : { negativePrompt }),
-          });
-          const written = Buffer.byteLength(JSON.stringify([prompt, negativePrompt, { a: prompt }, []]));
-          expect(contentBytes(g)).to.equal(Math.max(MIN_BYTES, written));
-        },
-      ),
+      ],
+      (prompt, negativePrompt) => {
+        const g = queued({
+          prompt,
+          parameters: { a: prompt },
+          ...(negativePrompt === undefined ? {} : { negativePrompt }),
+        });
+        const written = Buffer.byteLength(JSON.stringify([prompt, negativePrompt, { a: prompt }, []]));
+        expect(contentBytes(g)).to.equal(Math.max(MIN_BYTES, written));
+      },
     );
   });
 
   it('count any text as UTF-8 encodes it, lone surrogates too', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 }), (units) => {
-        const text = String.fromCharCode(...units);
-        expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
-      }),
-    );
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 20 }), (units) => {
-        const text = String.fromCharCode(...units);
-        expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
-      }),
-    );
+    forAllSync(100, [fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 })], (units) => {
+      const text = String.fromCharCode(...units);
+      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+    });
+    forAllSync(100, [fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 20 })], (units) => {
+      const text = String.fromCharCode(...units);
+      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+    });
   });
 });
 

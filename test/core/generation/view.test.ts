@@ -14,6 +14,7 @@ import { plainImage } from '../../fixtures/plain-media.js';
 import { collectGarbage } from '../../fixtures/resident-memory.js';
 import { CoreHarness, CoreWorker, untilSettled, expectCode } from '../../harness/core-harness.js';
 import { aTombstone } from '../../fixtures/stored-records.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: a client sees only its own generations, with fresh URLs for outputs, and gets a poll time exactly while there is
 // something to wait for; an estimate returns the price and the refusals of a create beforehand.
@@ -149,26 +150,23 @@ describe('the place in the queue', () => {
       begins: fc.boolean(),
       pick: fc.nat(99),
     });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const queued: Generation[] = [];
-        for (const { isOwn, model, begins, pick } of steps) {
-          const context = isOwn ? own : other;
-          if (!begins) queued.push(await create(context, model));
-          else if (queued.length > 0) {
-            const [chosen] = queued.splice(pick % queued.length, 1);
-            if (chosen !== undefined) await begin(context, chosen);
-          }
-          if (!isOwn) await harness.clock.advance(KEPT_MS);
-          for (const one of queued) {
-            const before = queued.slice(0, queued.indexOf(one)).filter(({ modelKey }) => modelKey === one.modelKey);
-            expect(await own.queuePositions.before(one)).to.equal(before.length);
-          }
+    await forAll(50, [fc.array(step, { maxLength: 30 })], async (steps) => {
+      const queued: Generation[] = [];
+      for (const { isOwn, model, begins, pick } of steps) {
+        const context = isOwn ? own : other;
+        if (!begins) queued.push(await create(context, model));
+        else if (queued.length > 0) {
+          const [chosen] = queued.splice(pick % queued.length, 1);
+          if (chosen !== undefined) await begin(context, chosen);
         }
-        for (const one of queued) await begin(own, one);
-      }),
-      { numRuns: 50 },
-    );
+        if (!isOwn) await harness.clock.advance(KEPT_MS);
+        for (const one of queued) {
+          const before = queued.slice(0, queued.indexOf(one)).filter(({ modelKey }) => modelKey === one.modelKey);
+          expect(await own.queuePositions.before(one)).to.equal(before.length);
+        }
+      }
+      for (const one of queued) await begin(own, one);
+    });
   });
 
   it('is listed once in two seconds, however many ask', async () => {
@@ -286,21 +284,18 @@ describe('events of a generation', () => {
       { cancelRequestedAt: 1_700_000_003_000 },
       { status: 'running', runDeadlineAt: 1_700_000_600_000 },
     );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 6 }), fc.nat({ max: 5 }), async (steps, cut) => {
-        generation = await harness.create();
-        for (const changes of steps) await write(changes);
-        await write({ status: 'succeeded', completedAt: 1_700_000_005_000, updatedAt: 1_700_000_005_000 });
-        const all = await received();
-        const ranks = all.map(({ type }) => EVENT_TYPES.indexOf(type));
-        expect(ranks).to.deep.equal([...new Set(ranks)].sort((a, b) => a - b));
-        expect([all[0]?.type, all.at(-1)?.type]).to.deep.equal(['queued', 'ended']);
-        const seen = all.slice(0, cut);
-        const rest = await received(seen.at(-1)?.id);
-        expect([...seen, ...rest].map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id));
-      }),
-      { numRuns: 50 },
-    );
+    await forAll(50, [fc.array(step, { maxLength: 6 }), fc.nat({ max: 5 })], async (steps, cut) => {
+      generation = await harness.create();
+      for (const changes of steps) await write(changes);
+      await write({ status: 'succeeded', completedAt: 1_700_000_005_000, updatedAt: 1_700_000_005_000 });
+      const all = await received();
+      const ranks = all.map(({ type }) => EVENT_TYPES.indexOf(type));
+      expect(ranks).to.deep.equal([...new Set(ranks)].sort((a, b) => a - b));
+      expect([all[0]?.type, all.at(-1)?.type]).to.deep.equal(['queued', 'ended']);
+      const seen = all.slice(0, cut);
+      const rest = await received(seen.at(-1)?.id);
+      expect([...seen, ...rest].map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id));
+    });
   });
 
   it('come when they happen: by this process at once, and of progress what grows', async () => {

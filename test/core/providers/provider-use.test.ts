@@ -16,6 +16,7 @@ import {
 } from '../../../core/providers/provider-use.js';
 import { OtherShares } from '../../../core/providers/provider-shares.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 /** So long that the time for clocks that differ does not hide it. */
 const CALL_MS = MAX_CLOCK_SKEW_MS + 20_000;
@@ -158,24 +159,24 @@ class History {
 
 describe('the shares of a provider', () => {
   it('never add up to more slots than the limit, and no minute sees more submissions than the limit', () => {
-    fc.assert(
-      fc.property(
+    forAllSync(
+      1_000,
+      [
         fc.integer({ min: 1, max: 9 }),
         fc.integer({ min: 1, max: 40 }),
         fc.array(STEP, { minLength: 10, maxLength: 200 }),
-        (maxConcurrent, maxSubmissionsPerMinute, steps) => {
-          const history = new History({ maxConcurrent, maxSubmissionsPerMinute });
-          for (const step of steps) {
-            history.take(step);
-            expect(history.slots, 'slots that may be used').to.be.at.most(maxConcurrent);
-          }
-          for (const [index, at] of history.submittedAt.entries()) {
-            const inMinute = history.submittedAt.slice(index).filter((other) => other - at < 60_000).length;
-            expect(inMinute, 'submissions in a minute').to.be.at.most(maxSubmissionsPerMinute);
-          }
-        },
-      ),
-      { numRuns: 1_000 },
+      ],
+      (maxConcurrent, maxSubmissionsPerMinute, steps) => {
+        const history = new History({ maxConcurrent, maxSubmissionsPerMinute });
+        for (const step of steps) {
+          history.take(step);
+          expect(history.slots, 'slots that may be used').to.be.at.most(maxConcurrent);
+        }
+        for (const [index, at] of history.submittedAt.entries()) {
+          const inMinute = history.submittedAt.slice(index).filter((other) => other - at < 60_000).length;
+          expect(inMinute, 'submissions in a minute').to.be.at.most(maxSubmissionsPerMinute);
+        }
+      },
     );
   });
 
@@ -351,37 +352,36 @@ describe('the shares of a provider', () => {
   });
 
   it('let no minute see more submissions than the limit where clocks differ by hours', () => {
-    fc.assert(
-      fc.property(
+    forAllSync(
+      1_000,
+      [
         fc.integer({ min: 1, max: 90 }),
         fc.array(fc.integer({ min: 0, max: 2 * HOUR_MS }), { minLength: 2, maxLength: 4 }),
-        // Renewals at any time, and those of workers who renew as often as they may wait.
         fc.array(
           fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.oneof(fc.nat({ max: 8_000 }), fc.nat({ max: 60_000 })) }),
           { minLength: 30, maxLength: 200 },
         ),
-        (maxSubmissionsPerMinute, aheadMs, steps) => {
-          const limits = { maxSubmissionsPerMinute };
-          let now = 1_000_000;
-          let use = newProviderUse('p', { limits, now });
-          const submittedAt: number[] = [];
-          const processes = Array.from({ length: 4 }, (_, index) => new Renewing(`w${index}`, limits));
-          for (const [index, process] of processes.entries()) process.aheadMs = aheadMs[index] ?? 0;
-          for (const { worker, afterMs } of steps) {
-            now += afterMs;
-            const given = processes[worker]!.renew(use, now, { wanted: 1_000 });
-            use = given.next;
-            for (let one = 0; one < given.submissions; one += 1)
-              submittedAt.push(one % 2 === 0 ? now : now + SHARE_MS - 1);
-          }
-          submittedAt.sort((a, b) => a - b);
-          for (const [index, at] of submittedAt.entries()) {
-            const inMinute = submittedAt.slice(index).filter((other) => other - at < 60_000).length;
-            expect(inMinute).to.be.at.most(maxSubmissionsPerMinute);
-          }
-        },
-      ),
-      { numRuns: 1_000 },
+      ],
+      (maxSubmissionsPerMinute, aheadMs, steps) => {
+        const limits = { maxSubmissionsPerMinute };
+        let now = 1_000_000;
+        let use = newProviderUse('p', { limits, now });
+        const submittedAt: number[] = [];
+        const processes = Array.from({ length: 4 }, (_, index) => new Renewing(`w${index}`, limits));
+        for (const [index, process] of processes.entries()) process.aheadMs = aheadMs[index] ?? 0;
+        for (const { worker, afterMs } of steps) {
+          now += afterMs;
+          const given = processes[worker]!.renew(use, now, { wanted: 1_000 });
+          use = given.next;
+          for (let one = 0; one < given.submissions; one += 1)
+            submittedAt.push(one % 2 === 0 ? now : now + SHARE_MS - 1);
+        }
+        submittedAt.sort((a, b) => a - b);
+        for (const [index, at] of submittedAt.entries()) {
+          const inMinute = submittedAt.slice(index).filter((other) => other - at < 60_000).length;
+          expect(inMinute).to.be.at.most(maxSubmissionsPerMinute);
+        }
+      },
     );
   });
 

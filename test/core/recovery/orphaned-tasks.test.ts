@@ -14,6 +14,7 @@ import type { Interceptor } from '../../fixtures/intercepted.js';
 import { imageModel } from '../../fixtures/models.js';
 import { connectedProviders, imagesOf, ScriptedProvider, type ScriptedTask } from '../../fixtures/scripted-provider.js';
 import { CoreHarness, CoreWorker, Life, untilSettled } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };
@@ -252,8 +253,9 @@ describe('the tasks that a killed process left at a provider', () => {
 
   it('never exceed the limit with new ones, and give every place back, however they end', async function run() {
     this.timeout(120_000);
-    await fc.assert(
-      fc.asyncProperty(
+    await forAll(
+      100,
+      [
         fc.record({
           left: fc.array(fc.constantFrom<SubmitStep>('accept', 'accept', 'hang', 'take-and-throw'), { maxLength: 5 }),
           limit: fc.integer({ min: 1, max: 5 }),
@@ -270,49 +272,48 @@ describe('the tasks that a killed process left at a provider', () => {
             { maxLength: 12 },
           ),
         }),
-        async ({ left, limit, made, concurrency, withdrawn, setMs, failures, actions }) => {
-          const succession = await Succession.open(left, limit);
-          const { harness, provider } = succession;
-          const { clock } = harness;
-          const ids = [...succession.left];
-          for (let count = 0; count < made; count += 1) ids.push(await succession.create());
-          harness.models = harness.models
-            .filter(({ modelKey }) => !withdrawn || modelKey === 'plain-image')
-            .map((model) => ({ ...model, concurrency }));
-          clock.jump(setMs);
-          let toFail = failures;
-          await succession.start(async (call) => {
-            if (/holdsBefore|generations\.read/.test(call.name) && toFail > 0 && (toFail -= 1) >= 0)
-              throw new StoreUnavailable('No answer.');
-            return call.proceed();
-          });
-          for (const { act, index } of actions) {
-            const task = [...provider.tasks.values()][index];
-            if (act === 'end') succession.end((one) => one === task);
-            else if (act === 'fail' && task?.report.state === 'running')
-              task.report = {
-                state: 'failed',
-                failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true },
-              };
-            else if (act === 'cancel' && index < ids.length) await harness.cancel(ids[index]!);
-            else if (act === 'create') ids.push(await succession.create());
-            await clock.advance(act === 'wait long' ? 400_000 : 3_000);
-          }
-          provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
-          for (let rounds = 0; rounds < 300; rounds += 1) {
-            succession.end();
-            await clock.advance(5_000);
-            if ((await harness.generations()).every(({ status }) => isTerminal(status))) break;
-          }
-          await clock.advance(2 * harness.settings.leaseMs);
-          expect(succession.excesses).to.deep.equal([]);
-          const open = (await harness.generations()).filter(({ status }) => !isTerminal(status));
-          expect(open.map(({ status, attempt }) => [status, attempt])).to.deep.equal([]);
-          expect(await succession.counted(), 'places that are taken').to.equal(0);
-          await succession.worker?.stop();
-        },
-      ),
-      { numRuns: 100 },
+      ],
+      async ({ left, limit, made, concurrency, withdrawn, setMs, failures, actions }) => {
+        const succession = await Succession.open(left, limit);
+        const { harness, provider } = succession;
+        const { clock } = harness;
+        const ids = [...succession.left];
+        for (let count = 0; count < made; count += 1) ids.push(await succession.create());
+        harness.models = harness.models
+          .filter(({ modelKey }) => !withdrawn || modelKey === 'plain-image')
+          .map((model) => ({ ...model, concurrency }));
+        clock.jump(setMs);
+        let toFail = failures;
+        await succession.start(async (call) => {
+          if (/holdsBefore|generations\.read/.test(call.name) && toFail > 0 && (toFail -= 1) >= 0)
+            throw new StoreUnavailable('No answer.');
+          return call.proceed();
+        });
+        for (const { act, index } of actions) {
+          const task = [...provider.tasks.values()][index];
+          if (act === 'end') succession.end((one) => one === task);
+          else if (act === 'fail' && task?.report.state === 'running')
+            task.report = {
+              state: 'failed',
+              failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true },
+            };
+          else if (act === 'cancel' && index < ids.length) await harness.cancel(ids[index]!);
+          else if (act === 'create') ids.push(await succession.create());
+          await clock.advance(act === 'wait long' ? 400_000 : 3_000);
+        }
+        provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+        for (let rounds = 0; rounds < 300; rounds += 1) {
+          succession.end();
+          await clock.advance(5_000);
+          if ((await harness.generations()).every(({ status }) => isTerminal(status))) break;
+        }
+        await clock.advance(2 * harness.settings.leaseMs);
+        expect(succession.excesses).to.deep.equal([]);
+        const open = (await harness.generations()).filter(({ status }) => !isTerminal(status));
+        expect(open.map(({ status, attempt }) => [status, attempt])).to.deep.equal([]);
+        expect(await succession.counted(), 'places that are taken').to.equal(0);
+        await succession.worker?.stop();
+      },
     );
   });
 });

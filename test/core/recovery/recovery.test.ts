@@ -24,6 +24,7 @@ import {
   expectCode,
 } from '../../harness/core-harness.js';
 import { prepareBody } from '../uploads/upload-steps.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: at its start, a process with exclusive stores continues what the previous process was running, without waiting
 // for a lease, page by page, and nothing else; over shared stores it waits.
@@ -454,31 +455,28 @@ async function queued(harness: CoreHarness, count: number): Promise<string[]> {
 
 describe('recovery in several processes at once', () => {
   it('wakes each queued generation once between them, whichever is first', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
-        const harness = await CoreHarness.open({ credits: 10_000 });
-        const ids = await queued(harness, 12);
-        const woken: string[] = [];
-        const passes = Array.from({ length: processes }, (_, index) =>
-          recoverGenerations(
-            harness.process(async (call) => {
-              await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
-              if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
-              return call.proceed();
-            }),
-            harness.clock.now(),
-            always,
-          ),
-        );
-        await scheduler.waitFor(Promise.all(passes));
-        await scheduler.waitIdle();
-        const done = await Promise.all(passes);
-        expect(woken.toSorted()).to.deep.equal(ids.toSorted());
-        expect(done.reduce((sum, { woken: count }) => sum + count, 0)).to.equal(ids.length);
-        expect(done.every(({ failed }) => failed === 0)).to.equal(true);
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(60, [fc.scheduler(), fc.integer({ min: 2, max: 4 })], async (scheduler, processes) => {
+      const harness = await CoreHarness.open({ credits: 10_000 });
+      const ids = await queued(harness, 12);
+      const woken: string[] = [];
+      const passes = Array.from({ length: processes }, (_, index) =>
+        recoverGenerations(
+          harness.process(async (call) => {
+            await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
+            if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
+            return call.proceed();
+          }),
+          harness.clock.now(),
+          always,
+        ),
+      );
+      await scheduler.waitFor(Promise.all(passes));
+      await scheduler.waitIdle();
+      const done = await Promise.all(passes);
+      expect(woken.toSorted()).to.deep.equal(ids.toSorted());
+      expect(done.reduce((sum, { woken: count }) => sum + count, 0)).to.equal(ids.length);
+      expect(done.every(({ failed }) => failed === 0)).to.equal(true);
+    });
   });
 
   it('leaves a list that another process is going through to that one', async () => {

@@ -11,6 +11,7 @@ import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { complete, prepare, prepareAndSend, send, smuggle, storedBytes } from './upload-steps.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: an upload is ready only when the stored bytes match the declaration exactly and can no longer change; a caller
 // that does not own it learns nothing of it.
@@ -45,32 +46,26 @@ describe('completeUpload', () => {
     });
     const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) =>
       one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note);
-    await fc.assert(
-      fc.asyncProperty(
-        media,
-        media,
-        fc.constantFrom('none', 'right', 'other'),
-        fc.constantFrom('none', 'right', 'other'),
-        async (said, sent, atPrepare, atCompletion) => {
-          const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
-          const digestFor = (which: string) =>
-            which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) };
-          const prepared = await prepare(harness, declared, { media_type: said.type, ...digestFor(atPrepare) });
-          await smuggle(harness, prepared, actual);
-          const isRight =
-            !sent.isJunk &&
-            actual.byteLength === declared.byteLength &&
-            sent.type === said.type &&
-            atPrepare !== 'other' &&
-            atCompletion !== 'other';
-          const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
-          await expectCode(isRight ? 'OK' : 'FIELD_INVALID', work);
-          if (isRight) await expectReady(harness, await work, actual);
-          else
-            expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
-        },
-      ),
-      { numRuns: 150 },
+    await forAll(
+      150,
+      [media, media, fc.constantFrom('none', 'right', 'other'), fc.constantFrom('none', 'right', 'other')],
+      async (said, sent, atPrepare, atCompletion) => {
+        const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
+        const digestFor = (which: string) =>
+          which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) };
+        const prepared = await prepare(harness, declared, { media_type: said.type, ...digestFor(atPrepare) });
+        await smuggle(harness, prepared, actual);
+        const isRight =
+          !sent.isJunk &&
+          actual.byteLength === declared.byteLength &&
+          sent.type === said.type &&
+          atPrepare !== 'other' &&
+          atCompletion !== 'other';
+        const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
+        await expectCode(isRight ? 'OK' : 'FIELD_INVALID', work);
+        if (isRight) await expectReady(harness, await work, actual);
+        else expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
+      },
     );
   });
 

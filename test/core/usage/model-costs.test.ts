@@ -13,6 +13,7 @@ import { NO_USAGE, type TraceRow } from '../../../core/usage/usage.js';
 import { MemoryUsageStore } from '../../adapters/memory/record-stores.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: credits and provider costs by model are those of the kept generations that were created on the days asked for, of one
 // account or of all; no rate between currencies is made up, and a margin that lacks costs says so.
@@ -80,22 +81,19 @@ async function insert(harness: CoreHarness, owner: { accountId: string; appId: s
 
 describe('addUpCosts', () => {
   it('adds up the generations of the days, of one account or of all', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(made, { maxLength: 20 }), async (generations) => {
-        const harness = await CoreHarness.open();
-        const callers = [harness.caller, await harness.newCaller(1), await harness.newCaller(1)];
-        for (const one of generations) {
-          const { accountId, appId } = callers[one.app] ?? harness.caller;
-          await insert(harness, { accountId, appId }, one);
-        }
-        expect(await addUpCosts(harness.context, RANGE)).to.deep.equal(model(generations));
-        const { accountId } = harness.caller;
-        expect(await addUpCosts(harness.context, { ...RANGE, accountId })).to.deep.equal(
-          model(generations.filter(({ app }) => app === 0)),
-        );
-      }),
-      { numRuns: 100 },
-    );
+    await forAll(100, [fc.array(made, { maxLength: 20 })], async (generations) => {
+      const harness = await CoreHarness.open();
+      const callers = [harness.caller, await harness.newCaller(1), await harness.newCaller(1)];
+      for (const one of generations) {
+        const { accountId, appId } = callers[one.app] ?? harness.caller;
+        await insert(harness, { accountId, appId }, one);
+      }
+      expect(await addUpCosts(harness.context, RANGE)).to.deep.equal(model(generations));
+      const { accountId } = harness.caller;
+      expect(await addUpCosts(harness.context, { ...RANGE, accountId })).to.deep.equal(
+        model(generations.filter(({ app }) => app === 0)),
+      );
+    });
   });
 
   it('continues when a provider reports far too large values', async () => {
@@ -191,20 +189,17 @@ describe('traceGroups', () => {
       maxLength: 40,
     });
     const after = fc.option(trace, { nil: undefined });
-    await fc.assert(
-      fc.asyncProperty(rows, after, fc.integer({ min: 1, max: 4 }), async (cells, from, rowsADay) => {
-        const days = DAYS.slice(1, 4);
-        const usage = await storeOf(cells.map((cell) => row(...cell)));
-        const found = await taken(traceGroups({ usage, call: undefined }, { accountId, days, after: from, rowsADay }));
-        const sums = new Map<string, number>();
-        for (const [day, of, credits] of cells)
-          if (days.includes(day) && (from === undefined || of > from)) sums.set(of, (sums.get(of) ?? 0) + credits);
-        expect(found.map(({ group, chargedCredits }) => [group, chargedCredits])).to.deep.equal(
-          [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-        );
-      }),
-      { numRuns: 200 },
-    );
+    await forAll(200, [rows, after, fc.integer({ min: 1, max: 4 })], async (cells, from, rowsADay) => {
+      const days = DAYS.slice(1, 4);
+      const usage = await storeOf(cells.map((cell) => row(...cell)));
+      const found = await taken(traceGroups({ usage, call: undefined }, { accountId, days, after: from, rowsADay }));
+      const sums = new Map<string, number>();
+      for (const [day, of, credits] of cells)
+        if (days.includes(day) && (from === undefined || of > from)) sums.set(of, (sums.get(of) ?? 0) + credits);
+      expect(found.map(({ group, chargedCredits }) => [group, chargedCredits])).to.deep.equal(
+        [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      );
+    });
   });
 
   it('reads as much for a page of a thousand trace ids a day as of a hundred', async () => {

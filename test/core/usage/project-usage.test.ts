@@ -17,6 +17,7 @@ import {
 import { type UsageList, wholeAccount } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/ledgers.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 // Goal: the usage of an account equals its ledger, whichever process computes it, however often, and wherever it is
 // interrupted.
@@ -156,61 +157,55 @@ async function expectLedger(harness: CoreHarness): Promise<void> {
 
 describe('projectUsage', () => {
   it('gives the sums of the ledger by day, model, key and trace id after any history, read at any time', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.constantFrom(...USAGE_BY), async (steps, by) => {
-        const harness = await CoreHarness.open({ credits: 50 });
-        const read = () => readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
-        await play(harness, steps, read);
-        await expectLedger(harness);
-      }),
-      { numRuns: 150 },
-    );
+    await forAll(150, [fc.array(step, { maxLength: 30 }), fc.constantFrom(...USAGE_BY)], async (steps, by) => {
+      const harness = await CoreHarness.open({ credits: 50 });
+      const read = () => readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
+      await play(harness, steps, read);
+      await expectLedger(harness);
+    });
   });
 
   it('counts each entry exactly once when readers run beside each other and are cut anywhere', async () => {
     const cuts = fc.array(fc.constantFrom('before' as const, 'after' as const, 'part' as const, 'not' as const), {
       maxLength: 8,
     });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), cuts, async (steps, fates) => {
-        const harness = await CoreHarness.open({ credits: 50 });
-        const { usage } = harness.context;
-        const left = [...fates];
-        // A process that dies before, after or in the middle of a write of rows, which the next one finds so.
-        const dying = {
-          ...harness.context,
-          usage: {
-            read: usage.read.bind(usage),
-            list: usage.list.bind(usage),
-            listTraces: usage.listTraces.bind(usage),
-            async apply(changes: readonly UsageChange[]) {
-              const fate = left.shift() ?? 'not';
-              if (fate === 'before') throw new Error('died');
-              const outcome = await usage.apply(fate === 'part' ? changes.slice(0, 1) : changes);
-              if (fate !== 'not') throw new Error('died');
-              return outcome;
-            },
+    await forAll(200, [fc.array(step, { minLength: 5, maxLength: 25 }), cuts], async (steps, fates) => {
+      const harness = await CoreHarness.open({ credits: 50 });
+      const { usage } = harness.context;
+      const left = [...fates];
+      // A process that dies before, after or in the middle of a write of rows, which the next one finds so.
+      const dying = {
+        ...harness.context,
+        usage: {
+          read: usage.read.bind(usage),
+          list: usage.list.bind(usage),
+          listTraces: usage.listTraces.bind(usage),
+          async apply(changes: readonly UsageChange[]) {
+            const fate = left.shift() ?? 'not';
+            if (fate === 'before') throw new Error('died');
+            const outcome = await usage.apply(fate === 'part' ? changes.slice(0, 1) : changes);
+            if (fate !== 'not') throw new Error('died');
+            return outcome;
           },
-        };
-        const { accountId } = harness.caller;
-        const read = async () => {
-          const { lastSequence } = await harness.account();
-          const readers = [dying, dying, harness.context].flatMap((context, n) =>
-            LISTS.map((list) => {
-              const projection = { accountId, list, through: lastSequence - n, maxEntries: 1 + 3 * n };
-              return projectUsage(context, projection).catch(() => undefined);
-            }),
-          );
-          await Promise.all(readers);
-        };
-        await play(harness, steps, read);
-        await read();
-        const { findings } = await verifyCredits(harness.context);
-        expect(findings.filter((one) => one.includes('usage'))).to.deep.equal([]);
-        await expectLedger(harness);
-      }),
-      { numRuns: 200 },
-    );
+        },
+      };
+      const { accountId } = harness.caller;
+      const read = async () => {
+        const { lastSequence } = await harness.account();
+        const readers = [dying, dying, harness.context].flatMap((context, n) =>
+          LISTS.map((list) => {
+            const projection = { accountId, list, through: lastSequence - n, maxEntries: 1 + 3 * n };
+            return projectUsage(context, projection).catch(() => undefined);
+          }),
+        );
+        await Promise.all(readers);
+      };
+      await play(harness, steps, read);
+      await read();
+      const { findings } = await verifyCredits(harness.context);
+      expect(findings.filter((one) => one.includes('usage'))).to.deep.equal([]);
+      await expectLedger(harness);
+    });
   });
 
   it('reads a bounded number of entries, keeps them, and continues from there', async () => {

@@ -11,6 +11,7 @@ import { type Delivery, DELIVERY_TRANSITIONS, isOpen } from '../../../core/webho
 import { isLater, WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { Paces } from '../../../core/webhooks/send-delivery.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: a delivery never sends an older event after a newer one, is sent by one process at a time, and ends in one of
 // the states that its table allows, through any sequence of commands.
@@ -59,36 +60,37 @@ const anyCommand: fc.Arbitrary<DeliveryCommand> = fc.oneof(
 
 describe('decideDelivery', () => {
   it('keeps order, exclusive sending and the table of states through any commands', () => {
-    fc.assert(
-      fc.property(
+    forAllSync(
+      100,
+      [
         fc.array(fc.record({ command: anyCommand, afterMs: fc.constantFrom(0, 1, 5_000, LEASE_MS) }), {
           maxLength: 40,
         }),
-        (steps) => {
-          let now = START;
-          let delivery = newDelivery();
-          let sending: { token: string; until: number } | undefined;
-          for (const step of steps) {
-            now += step.afterMs;
-            const decision = decideDelivery(delivery, step.command, now);
-            if ('refused' in decision) continue;
-            const { next } = decision;
-            expect(next.version).to.equal(delivery.version + 1);
-            expect(DELIVERY_TRANSITIONS[delivery.state][step.command.event]).to.include(next.state);
-            expect(isLater(delivery.event, next.event), 'an older event after a newer one').to.equal(false);
-            expect(next.attempts.length).to.be.at.most(20);
-            expect(isOpen(next)).to.equal(next.nextAttemptAt !== undefined);
-            if (step.command.event === 'begin') {
-              expect(sending === undefined || sending.until <= now, 'two send at once').to.equal(true);
-              expect(next.lease?.event, 'what is sent is the newest event').to.equal(delivery.event);
-              sending = { token: step.command.token, until: now + LEASE_MS };
-            }
-            if (step.command.event === 'end-attempt') sending = undefined;
-            expect(next.dueAt).to.be.greaterThan(now);
-            delivery = next;
+      ],
+      (steps) => {
+        let now = START;
+        let delivery = newDelivery();
+        let sending: { token: string; until: number } | undefined;
+        for (const step of steps) {
+          now += step.afterMs;
+          const decision = decideDelivery(delivery, step.command, now);
+          if ('refused' in decision) continue;
+          const { next } = decision;
+          expect(next.version).to.equal(delivery.version + 1);
+          expect(DELIVERY_TRANSITIONS[delivery.state][step.command.event]).to.include(next.state);
+          expect(isLater(delivery.event, next.event), 'an older event after a newer one').to.equal(false);
+          expect(next.attempts.length).to.be.at.most(20);
+          expect(isOpen(next)).to.equal(next.nextAttemptAt !== undefined);
+          if (step.command.event === 'begin') {
+            expect(sending === undefined || sending.until <= now, 'two send at once').to.equal(true);
+            expect(next.lease?.event, 'what is sent is the newest event').to.equal(delivery.event);
+            sending = { token: step.command.token, until: now + LEASE_MS };
           }
-        },
-      ),
+          if (step.command.event === 'end-attempt') sending = undefined;
+          expect(next.dueAt).to.be.greaterThan(now);
+          delivery = next;
+        }
+      },
     );
   });
 

@@ -25,6 +25,7 @@ import { BASE, type RunningServer, serve } from '../http/host/rest-client.js';
 import { connectClient } from '../mcp/mcp-harness.js';
 import { unary } from './grpc-client.js';
 import { GrpcHarness } from './grpc-harness.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: the fields counted on the wire are those of the message, no bytes mislead the count, and texts arrive as they
 // were sent.
@@ -64,26 +65,26 @@ describe('the fields of a request on the wire', () => {
   it('are those of the message and of its members', () => {
     // The library writes no member called `__proto__`.
     const value = (fc.jsonValue() as fc.Arbitrary<Json>).filter((json) => !JSON.stringify(json).includes('__proto__'));
-    fc.assert(
-      fc.property(
+    forAllSync(
+      500,
+      [
         fc.dictionary(
           fc.string().filter((name) => name !== '__proto__'),
           value,
         ),
         fc.array(fc.string(), { maxLength: 5 }),
-        (members: JsonObject, ids) => {
-          const bytes = toBinary(
-            CreateGenerationRequestSchema,
-            create(CreateGenerationRequestSchema, {
-              input: { prompt: 'x', parameters: members, referenceUploadIds: ids },
-              idempotencyKey: 'k',
-            }),
-          );
-          const count = 1 + 1 + 1 + fieldsOf(members) + ids.length;
-          expect([fault(bytes, count - 1), fault(bytes, count)]).to.deep.equal(['too many fields', undefined]);
-        },
-      ),
-      { numRuns: 500 },
+      ],
+      (members: JsonObject, ids) => {
+        const bytes = toBinary(
+          CreateGenerationRequestSchema,
+          create(CreateGenerationRequestSchema, {
+            input: { prompt: 'x', parameters: members, referenceUploadIds: ids },
+            idempotencyKey: 'k',
+          }),
+        );
+        const count = 1 + 1 + 1 + fieldsOf(members) + ids.length;
+        expect([fault(bytes, count - 1), fault(bytes, count)]).to.deep.equal(['too many fields', undefined]);
+      },
     );
   });
 
@@ -94,13 +95,10 @@ describe('the fields of a request on the wire', () => {
         .array(fc.constantFrom(0x0a, 0x2a, 0x12, 0x32, 0x03, 0x08, 0xff, 0x7f, 0x02, 0x00), { maxLength: 300 })
         .map((bytes) => Uint8Array.from(bytes)),
     );
-    fc.assert(
-      fc.property(noise, fc.nat({ max: 50 }), (bytes, most) => {
-        expect(fault(bytes, most)).to.be.oneOf([undefined, 'too many fields', 'malformed', 'a member named __proto__']);
-        expect(fault(bytes, bytes.length), 'every field takes a byte at least').to.not.equal('too many fields');
-      }),
-      { numRuns: 2_000 },
-    );
+    forAllSync(2_000, [noise, fc.nat({ max: 50 })], (bytes, most) => {
+      expect(fault(bytes, most)).to.be.oneOf([undefined, 'too many fields', 'malformed', 'a member named __proto__']);
+      expect(fault(bytes, bytes.length), 'every field takes a byte at least').to.not.equal('too many fields');
+    });
   });
 
   it('are not misread if they have another type than their field', () => {
@@ -148,24 +146,20 @@ describe('the fields of a request on the wire', () => {
         ),
       );
     const hidden = parameters(...Array.from({ length: 100 }, (_, index) => member(`k${index}`).finish()));
-    fc.assert(
-      fc.property(
-        written,
-        fc.constantFrom(0, 1, 2, 3, 5),
-        fc.integer({ min: 0, max: 30 }),
-        (inner, wireType, before) => {
-          const bytes = request(Buffer.concat([inner, Uint8Array.from([(5 << 3) | wireType, before]), hidden]));
-          if (fault(bytes, 30) !== undefined) return;
-          let members: object | undefined;
-          try {
-            members = fromBinary(CreateGenerationRequestSchema, bytes).input?.parameters;
-          } catch {
-            return;
-          }
-          expect(Object.keys(members ?? {}).length).to.be.at.most(30);
-        },
-      ),
-      { numRuns: 5_000 },
+    forAllSync(
+      5_000,
+      [written, fc.constantFrom(0, 1, 2, 3, 5), fc.integer({ min: 0, max: 30 })],
+      (inner, wireType, before) => {
+        const bytes = request(Buffer.concat([inner, Uint8Array.from([(5 << 3) | wireType, before]), hidden]));
+        if (fault(bytes, 30) !== undefined) return;
+        let members: object | undefined;
+        try {
+          members = fromBinary(CreateGenerationRequestSchema, bytes).input?.parameters;
+        } catch {
+          return;
+        }
+        expect(Object.keys(members ?? {}).length).to.be.at.most(30);
+      },
     );
   });
 
@@ -226,29 +220,25 @@ describe('the fields of a request on the wire', () => {
 
 describe('the answer that shows a generation over gRPC', () => {
   it('is a new one in effect, and so are its bytes, whatever was shown before', () => {
-    fc.assert(
-      fc.property(VIEWS, (views) => {
-        for (const view of views) {
-          const expected = create(GetGenerationResponseSchema, { generation: renderGeneration(view) });
-          const answer = answerOf(view);
-          expect(equals(GetGenerationResponseSchema, answer, expected)).to.equal(true);
-          const bytes = keptBytes(answer);
-          if (bytes !== undefined)
-            expect(Buffer.from(bytes).equals(toBinary(GetGenerationResponseSchema, expected))).to.equal(true);
-        }
-      }),
-    );
+    forAllSync(100, [VIEWS], (views) => {
+      for (const view of views) {
+        const expected = create(GetGenerationResponseSchema, { generation: renderGeneration(view) });
+        const answer = answerOf(view);
+        expect(equals(GetGenerationResponseSchema, answer, expected)).to.equal(true);
+        const bytes = keptBytes(answer);
+        if (bytes !== undefined)
+          expect(Buffer.from(bytes).equals(toBinary(GetGenerationResponseSchema, expected))).to.equal(true);
+      }
+    });
   });
 
   it('keeps the bytes of what cannot change, and of nothing else', () => {
-    fc.assert(
-      fc.property(VIEWS, (views) => {
-        for (const view of views) {
-          const isKept = Object.isFrozen(view.generation) && view.outputs.length === 0;
-          expect(keptBytes(answerOf(view)) !== undefined).to.equal(isKept);
-        }
-      }),
-    );
+    forAllSync(100, [VIEWS], (views) => {
+      for (const view of views) {
+        const isKept = Object.isFrozen(view.generation) && view.outputs.length === 0;
+        expect(keptBytes(answerOf(view)) !== undefined).to.equal(isKept);
+      }
+    });
   });
 });
 

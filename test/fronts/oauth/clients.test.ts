@@ -13,6 +13,7 @@ import { Authority } from '../../fixtures/authority.js';
 import { until } from '../../fixtures/clocks.js';
 import { orSkip } from '../../servers/server-absent.js';
 import { OAuthHarness, REDIRECT } from './oauth-harness.js';
+import { forAll } from '../../harness/for-all.js';
 
 /*
  * Goal: clients register themselves within bounds, with addresses that codes can be sent to safely; what they ask for and
@@ -431,25 +432,23 @@ describe('the context of the OAuth library', () => {
       minLength: 1,
       maxLength: 6,
     });
-    await fc.assert(
-      fc.asyncProperty(calls, fc.scheduler(), async (given, scheduler) => {
-        const storage = new AsyncLocalStorage<unknown>();
-        const serve = disabledWhenIdle(storage, (call: (typeof given)[number]) =>
-          storage.run(call, async () => {
-            for (let wait = 0; wait < call.waits; wait += 1) {
-              await scheduler.schedule(Promise.resolve());
-              expect(storage.getStore()).to.equal(call);
-              if (NODE <= LAST_WITH_TRACKING) expect(await arePromisesTracked()).to.equal(true);
-            }
-            if (call.fails) throw new Error('refused');
-          }),
-        );
-        const ended = Promise.allSettled(given.map((call) => serve(call)));
-        await scheduler.waitFor(ended);
-        const outcomes = (await ended).map(({ status }) => status);
-        expect(outcomes).to.deep.equal(given.map(({ fails }) => (fails ? 'rejected' : 'fulfilled')));
-        expect(await arePromisesTracked()).to.equal(false);
-      }),
-    );
+    await forAll(100, [calls, fc.scheduler()], async (given, scheduler) => {
+      const storage = new AsyncLocalStorage<unknown>();
+      const serve = disabledWhenIdle(storage, (call: (typeof given)[number]) =>
+        storage.run(call, async () => {
+          for (let wait = 0; wait < call.waits; wait += 1) {
+            await scheduler.schedule(Promise.resolve());
+            expect(storage.getStore()).to.equal(call);
+            if (NODE <= LAST_WITH_TRACKING) expect(await arePromisesTracked()).to.equal(true);
+          }
+          if (call.fails) throw new Error('refused');
+        }),
+      );
+      const ended = Promise.allSettled(given.map((call) => serve(call)));
+      await scheduler.waitFor(ended);
+      const outcomes = (await ended).map(({ status }) => status);
+      expect(outcomes).to.deep.equal(given.map(({ fails }) => (fails ? 'rejected' : 'fulfilled')));
+      expect(await arePromisesTracked()).to.equal(false);
+    });
   });
 });

@@ -7,6 +7,7 @@ import { settled } from '../../../fixtures/clocks.js';
 import { imageModel } from '../../../fixtures/models.js';
 import { imagesOf, type ScriptedTask, type SubmitScript } from '../../../fixtures/scripted-provider.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../../harness/core-harness.js';
+import { forAllSync } from '../../../harness/for-all.js';
 
 // Goal: no more of a model's generations run at once than it allows, in total and per account; waiting accounts take
 // turns, so an account with many generations does not hold up an account with few.
@@ -290,33 +291,29 @@ class OpenLane {
 
 describe('the order of places of a model', () => {
   it('equals that of a model that searches for the longest wait, after any arrivals and departures', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1, max: 3 }),
-        fc.array(step, { maxLength: 60 }),
-        (limit, perAccount, steps) => {
-          const [lane, model] = [new OpenLane(limit, perAccount), new Model(limit, perAccount)];
-          for (const [number, one] of steps.entries()) {
-            if (one.kind === 'arrive') {
-              lane.arrive(`${number}`, one.account, one.deadline);
-              model.arrive(`${number}`, one.account, one.deadline);
-            } else if (one.kind === 'end') {
-              const ending = [...model.running.keys()].at(one.which % Math.max(1, model.running.size));
-              model.running.delete(ending ?? '');
-              lane.end(ending ?? '');
-            } else {
-              const starts = model.waiting.filter((waiting) => waiting.deadline === undefined);
-              const chosen = starts[one.which % Math.max(1, starts.length)];
-              if (chosen) model.advance(chosen, one.deadline);
-              if (chosen) lane.advance(chosen.id, chosen.account, one.deadline);
-            }
-            model.admit();
-            expect(lane.admitted).to.deep.equal(model.admitted);
+    forAllSync(
+      500,
+      [fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 })],
+      (limit, perAccount, steps) => {
+        const [lane, model] = [new OpenLane(limit, perAccount), new Model(limit, perAccount)];
+        for (const [number, one] of steps.entries()) {
+          if (one.kind === 'arrive') {
+            lane.arrive(`${number}`, one.account, one.deadline);
+            model.arrive(`${number}`, one.account, one.deadline);
+          } else if (one.kind === 'end') {
+            const ending = [...model.running.keys()].at(one.which % Math.max(1, model.running.size));
+            model.running.delete(ending ?? '');
+            lane.end(ending ?? '');
+          } else {
+            const starts = model.waiting.filter((waiting) => waiting.deadline === undefined);
+            const chosen = starts[one.which % Math.max(1, starts.length)];
+            if (chosen) model.advance(chosen, one.deadline);
+            if (chosen) lane.advance(chosen.id, chosen.account, one.deadline);
           }
-        },
-      ),
-      { numRuns: 500 },
+          model.admit();
+          expect(lane.admitted).to.deep.equal(model.admitted);
+        }
+      },
     );
   });
 

@@ -22,6 +22,7 @@ import {
   SUBMITTED,
   SUBMITTING,
 } from './run-situations.js';
+import { forAllSync } from '../../../harness/for-all.js';
 
 /** Both clocks read the same. */
 function allowsSubmit(
@@ -147,40 +148,35 @@ const SITUATION = fc
 
 describe('the next step of any run', () => {
   it('always exists, submits only tasks that no provider can have, and never waits past the end', () => {
-    fc.assert(
-      fc.property(SITUATION, ({ g, state, time, rules }) => {
-        const next = nextStep(g, state, time, rules).step;
-        const isOver = state.isStopping || NOW > (g.runDeadlineAt ?? Infinity) || g.cancelRequestedAt !== undefined;
-        if (next.do === 'submit') {
-          expect(isOver || state.news !== undefined, 'submitted although it is over').to.equal(false);
-          expect([next.attempt.token, next.attempt.phase], 'submitted without asking').to.deep.equal([
-            state.unsentToken,
-            'submitting',
-          ]);
-          expect(g.lease?.expiresAt ?? 0, 'submitted under a lapsed lease').to.be.above(NOW);
-          expect(time.leaseHeldUntil, 'submitted though the monotonic clock says the lease has lapsed').to.be.above(
-            NOW,
-          );
-        }
-        if (next.do === 'allow-submit')
-          expect(
-            (next.isNotTaken && state.news === undefined) || allowsSubmit(g, state, rules, next.isNotTaken),
-            'allowed although the provider may have it',
-          ).to.equal(true);
-        const leastEnd = Math.min(
-          g.lastPollBy ?? g.runDeadlineAt ?? Infinity,
-          (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs,
-        );
-        const longestMs = Math.max(0, leastEnd - NOW) + 1;
-        if (next.do === 'rest') expect(next.ms).to.be.within(1, longestMs);
-        if (next.do === 'allow-submit') expect(next.afterMs).to.be.within(0, longestMs);
-        if (next.do === 'retry' || next.do === 'undo') {
-          expect(next.retryAt).to.be.below(g.runDeadlineAt ?? Infinity);
-          expect(next.retryAt, 'whole milliseconds, as stores keep times').to.satisfy(Number.isSafeInteger);
-        }
-      }),
-      { numRuns: 5_000 },
-    );
+    forAllSync(5_000, [SITUATION], ({ g, state, time, rules }) => {
+      const next = nextStep(g, state, time, rules).step;
+      const isOver = state.isStopping || NOW > (g.runDeadlineAt ?? Infinity) || g.cancelRequestedAt !== undefined;
+      if (next.do === 'submit') {
+        expect(isOver || state.news !== undefined, 'submitted although it is over').to.equal(false);
+        expect([next.attempt.token, next.attempt.phase], 'submitted without asking').to.deep.equal([
+          state.unsentToken,
+          'submitting',
+        ]);
+        expect(g.lease?.expiresAt ?? 0, 'submitted under a lapsed lease').to.be.above(NOW);
+        expect(time.leaseHeldUntil, 'submitted though the monotonic clock says the lease has lapsed').to.be.above(NOW);
+      }
+      if (next.do === 'allow-submit')
+        expect(
+          (next.isNotTaken && state.news === undefined) || allowsSubmit(g, state, rules, next.isNotTaken),
+          'allowed although the provider may have it',
+        ).to.equal(true);
+      const leastEnd = Math.min(
+        g.lastPollBy ?? g.runDeadlineAt ?? Infinity,
+        (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs,
+      );
+      const longestMs = Math.max(0, leastEnd - NOW) + 1;
+      if (next.do === 'rest') expect(next.ms).to.be.within(1, longestMs);
+      if (next.do === 'allow-submit') expect(next.afterMs).to.be.within(0, longestMs);
+      if (next.do === 'retry' || next.do === 'undo') {
+        expect(next.retryAt).to.be.below(g.runDeadlineAt ?? Infinity);
+        expect(next.retryAt, 'whole milliseconds, as stores keep times').to.satisfy(Number.isSafeInteger);
+      }
+    });
   });
 
   it('has rows with different names, each of which serves an invariant', () => {

@@ -9,6 +9,7 @@ import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import { expectConformity } from '../developer/conformity.js';
 import { RestHarness, sendHttp } from './rest-client.js';
+import { forAll } from '../../../harness/for-all.js';
 
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
 const anyText = fc.oneof(
@@ -70,11 +71,8 @@ describe('REST answers hostile bodies', () => {
   ];
   for (const [operation, body] of bodies) {
     it(`${operation}: with any body`, () =>
-      fc.assert(
-        fc.asyncProperty(body, async (value) =>
-          expectOrderly({ operation, id: rest.fixture.ids.get('foreign-upload') as string, body: value }),
-        ),
-        { numRuns: 150 },
+      forAll(150, [body], async (value) =>
+        expectOrderly({ operation, id: rest.fixture.ids.get('foreign-upload') as string, body: value }),
       ));
   }
 
@@ -89,24 +87,21 @@ describe('REST answers hostile bodies', () => {
     ].map((name) => rest.fixture.ids.get(name) as string);
     const ids = fc.tuple(fc.constantFrom(...foreign), fc.oneof(fc.uuid(), fc.uuid({ version: 7 })), fc.boolean());
     const operations = ['getGeneration', 'cancelGeneration', 'completeUpload'] as const;
-    await fc.assert(
-      fc.asyncProperty(ids, fc.constantFrom(...operations), async ([theirs, nobodys, inCapitals], operation) => {
-        const seen: string[] = [];
-        for (const id of [theirs, nobodys]) {
-          keys += 1;
-          const { envelope, headers, status } = await sendHttp(rest.origin, {
-            operation,
-            credential: rest.fixture.secrets.get('stranger') as string,
-            key: `k${keys}`,
-            id: inCapitals ? id.toUpperCase() : id,
-          });
-          expect(status).to.be.within(400, 499);
-          const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
-          seen.push(JSON.stringify([status, { ...envelope, request_id: '' }, comparable]));
-        }
-        expect(seen[0]).to.equal(seen[1]);
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(60, [ids, fc.constantFrom(...operations)], async ([theirs, nobodys, inCapitals], operation) => {
+      const seen: string[] = [];
+      for (const id of [theirs, nobodys]) {
+        keys += 1;
+        const { envelope, headers, status } = await sendHttp(rest.origin, {
+          operation,
+          credential: rest.fixture.secrets.get('stranger') as string,
+          key: `k${keys}`,
+          id: inCapitals ? id.toUpperCase() : id,
+        });
+        expect(status).to.be.within(400, 499);
+        const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+        seen.push(JSON.stringify([status, { ...envelope, request_id: '' }, comparable]));
+      }
+      expect(seen[0]).to.equal(seen[1]);
+    });
   });
 });

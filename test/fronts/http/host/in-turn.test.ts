@@ -13,6 +13,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange } from './raw-socket.js';
 import { BASE, RestHarness } from './rest-client.js';
+import { forAll } from '../../../harness/for-all.js';
 
 const BURST = 4_000;
 const request = (path: string, ...headers: string[]) =>
@@ -117,18 +118,16 @@ describe('REST serves the requests of one connection in turn', () => {
       expecting: [post(body, `Content-Length: ${Buffer.byteLength(body)}`, 'Expect: 100-continue'), 200],
       unread: [`POST ${BASE}/uploads HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`, 401],
     } as const satisfies Record<string, readonly [string, number]>;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])), { maxLength: 60 }),
-        async (names) => {
-          const text = await exchange(rest.port, names.map((name) => kinds[name][0]).join('') + LAST);
-          expect(statusesIn(text).filter((status) => status !== 100)).to.deep.equal([
-            ...names.map((name) => kinds[name][1]),
-            200,
-          ]);
-        },
-      ),
-      { numRuns: 150 },
+    await forAll(
+      150,
+      [fc.array(fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])), { maxLength: 60 })],
+      async (names) => {
+        const text = await exchange(rest.port, names.map((name) => kinds[name][0]).join('') + LAST);
+        expect(statusesIn(text).filter((status) => status !== 100)).to.deep.equal([
+          ...names.map((name) => kinds[name][1]),
+          200,
+        ]);
+      },
     );
   });
 
