@@ -19,6 +19,7 @@ import { withPolicy } from '../shared/policy-codes.js';
 import { refusal } from '../shared/sentences.js';
 import { limitsOfAnswer } from '../shared/spooled-outputs.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
+import { logRefusal } from '../shared/submission-refusal.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './a1111-check.js';
 import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
@@ -96,12 +97,7 @@ export class A1111Provider implements Provider {
     const outcome = await whole.sent(sent, call.signal);
     if ('accepted' in outcome) return outcome;
     if (outcome.outcome === 'answered') return deliveredPictures(outcome.answer, submission, call);
-    const { because, status } = outcome;
-    this.server.log.warn('provider refused a task', {
-      provider: this.server.instance,
-      because,
-      ...(status === undefined ? {} : { status }),
-    });
+    logRefusal(this.server, outcome);
     return refusalOf(outcome, submission);
   }
 

@@ -1,9 +1,10 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
 import { isObject } from '../shared/json-members.js';
-import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
+import type { SentTexts } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
-import { type FailureName, refusal } from '../shared/sentences.js';
+import type { FailureName } from '../shared/sentences.js';
+import { certainRefusal } from '../shared/submission-refusal.js';
 
 /** Error details with status 500 about a reference that the server cannot read. */
 const UNREADABLE: readonly unknown[] = ['Invalid encoded image'];
@@ -19,15 +20,8 @@ export const A1111_CONTRACT: SubmissionContract = {
 };
 
 /** A certain refusal of the server, or of what is before it, in the words that clients read. */
-export function refusalOf(
-  { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
-  submission: SentTexts,
-): SubmitAnswer {
-  if (because === 'unreachable') return refusal('unreachable');
-  const policy = policyRefusalIn(body, status, submission);
-  if (policy !== undefined) return refusal(policy);
-  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
-  return refusal(nameOf(status, detailOf(body)));
+export function refusalOf(refused: SubmissionRefusal, submission: SentTexts): SubmitAnswer {
+  return certainRefusal(refused, submission, nameOf(refused));
 }
 
 /** The refusal that the error in an answer of success is, as if it had its own status; undefined where it is not certain. */
@@ -37,7 +31,8 @@ export function refusalInSuccess(body: unknown, submission: SentTexts): SubmitAn
   return status === undefined ? undefined : refusalOf(refusedBy(status, body), submission);
 }
 
-function nameOf(status: number, detail: unknown): FailureName {
+function nameOf({ status, body }: SubmissionRefusal): FailureName {
+  const detail = detailOf(body);
   if (UNREADABLE.includes(detail)) return 'input invalid';
   if (UNWRITABLE.includes(detail)) return 'settings wrong';
   if (status === 500) return 'broke';

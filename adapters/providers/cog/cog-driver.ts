@@ -24,9 +24,7 @@ export const cogDriver: ProviderDriver = {
     },
   },
 
-  settingsFault(settings, { modality }) {
-    return settingsFault(settings, modality);
-  },
+  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
 
   parametersSent: parametersOfFields,
 

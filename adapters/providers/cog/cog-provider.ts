@@ -11,9 +11,10 @@ import type { ProviderOpening } from '../../driver.js';
 import { Base64File, jsonRequest } from '../../http/http-request.js';
 import { type SubmissionContract, type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
 import { type Connection, openConnection } from '../shared/connection.js';
-import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
-import { type FailureName, refusal } from '../shared/sentences.js';
+import { withPolicy } from '../shared/policy-codes.js';
+import { refusal } from '../shared/sentences.js';
 import { type Splits, withSplits } from '../shared/split-references.js';
+import { certainRefusal, logRefusal, refusalByStatus } from '../shared/submission-refusal.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';
@@ -32,15 +33,6 @@ const CONTRACT: SubmissionContract = {
     const known = NO_ROOM[status];
     return known !== undefined && typeof error === 'string' && error.startsWith(known) ? 'capacity' : undefined;
   },
-};
-
-const BY_STATUS: Readonly<Record<number, FailureName>> = {
-  401: 'account refused',
-  403: 'account refused',
-  404: 'model missing',
-  405: 'model missing',
-  413: 'input invalid',
-  422: 'input invalid',
 };
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -138,16 +130,8 @@ export class CogProvider implements Provider {
     return this.connection.close();
   }
 
-  private refused(
-    { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
-    submission: Submission,
-  ): SubmitAnswer {
-    const { log, instance } = this.context;
-    log.warn('provider refused a task', { provider: instance, because, status });
-    if (because === 'unreachable') return refusal('unreachable');
-    const policy = policyRefusalIn(body, status, submission);
-    if (policy !== undefined) return refusal(policy);
-    if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
-    return refusal(BY_STATUS[status] ?? 'rejected');
+  private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
+    logRefusal(this.context, sent);
+    return certainRefusal(sent, submission, sent.status === 405 ? 'model missing' : refusalByStatus(sent.status));
   }
 }

@@ -35,9 +35,7 @@ export const falDriver: ProviderDriver = {
     },
   },
 
-  settingsFault(settings, { modality }) {
-    return settingsFault(settings, modality);
-  },
+  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
 
   parametersSent: parametersOfFields,
 

@@ -18,16 +18,17 @@ import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-fil
 import { refusal } from '../shared/sentences.js';
 import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
+import { certainRefusal, logRefusal, refusalByStatus } from '../shared/submission-refusal.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
 import { falCapabilities } from './fal-capabilities.js';
-import { appOf, type FalSettings, readSettings } from './fal-settings.js';
+import { appOf, readSettings, settingsOf } from './fal-settings.js';
 import { type FalOptions, platformHeaders } from './platform-headers.js';
 import { QueuedRequests } from './queued-requests.js';
 import { CANCELLED, type FailedRequest, requestFailure } from './request-failure.js';
 import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
 import { type EndedReport, resultReport, resultsIn } from './request-results.js';
-import { refusalOf, statedRefusal } from './submission-refusal.js';
+import { statedRefusal } from './submission-refusal.js';
 
 /** The limit for an answer to a submission, beside the input that it may repeat. */
 const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
@@ -158,9 +159,8 @@ export class FalProvider implements Provider {
   }
 
   private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
-    const { because, status } = sent;
-    this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
-    return refusalOf(sent, submission);
+    logRefusal(this.about, sent);
+    return certainRefusal(sent, submission, refusalByStatus(sent.status));
   }
 
   private noteFailure(reference: string, status: number, code: string | undefined): void {
@@ -173,10 +173,4 @@ export class FalProvider implements Provider {
 function failedReport(failed: FailedRequest): EndedReport {
   if (failed.type === CANCELLED) return { state: 'cancelled', outputs: [] };
   return { state: 'failed', failure: requestFailure(failed) };
-}
-
-function settingsOf(given: JsonObject): FalSettings {
-  const read = readSettings(given);
-  if ('fault' in read) throw new Error(`The model's provider_settings cannot be used. ${read.fault}`);
-  return read.settings;
 }

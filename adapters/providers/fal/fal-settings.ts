@@ -1,8 +1,7 @@
-import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { OUTPUT_PROPERTIES, outputFormatFault, type OutputSettings, POINTER } from '../shared/output-settings.js';
-import { checkSettings } from '../shared/settings.js';
-import { INPUT_SETTINGS, type InputSettings, inputSettingsFault } from '../shared/task-input.js';
+import { settingsReader } from '../shared/mapped-settings.js';
+import { OUTPUT_PROPERTIES, type OutputSettings, POINTER } from '../shared/output-settings.js';
+import { INPUT_SETTINGS, type InputSettings } from '../shared/task-input.js';
 
 /** A model's `provider_settings`. */
 export interface FalSettings extends InputSettings, OutputSettings {
@@ -36,24 +35,13 @@ const SCHEMA: JsonObject = {
   },
 };
 
-export type ReadSettings = { readonly fault: string } | { readonly settings: FalSettings };
-
 /** Ids that begin with one of these have the owner and the name after it. */
 const NAMESPACES: readonly string[] = ['workflows', 'comfy'];
 
-export function readSettings(given: JsonObject): ReadSettings {
-  const checked = checkSettings(SCHEMA, given);
-  if ('fault' in checked) return checked;
-  const settings = checked.settings as unknown as FalSettings;
-  const fault = endpointFault(settings) ?? synchronousFault(settings) ?? inputSettingsFault(settings);
-  return fault === undefined ? { settings } : { fault };
-}
-
-/** The same for a catalog, which says what the model makes. */
-export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
-  const read = readSettings(given);
-  return 'fault' in read ? read.fault : outputFormatFault(read.settings, modality);
-}
+export const { readSettings, settingsOf, settingsFault } = settingsReader<FalSettings>(
+  SCHEMA,
+  (settings) => endpointFault(settings) ?? synchronousFault(settings),
+);
 
 /** The owner and the name of a model's app, under which its requests are found: the id without what follows. */
 export function appOf(endpoint: string): readonly string[] {

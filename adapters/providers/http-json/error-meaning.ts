@@ -3,6 +3,7 @@ import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { failure, type FailureName, refusal } from '../shared/sentences.js';
+import { refusalByStatus } from '../shared/submission-refusal.js';
 import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
 
 /** The meaning of an error in an answer. It is compared, and never shown to clients. */
@@ -26,15 +27,6 @@ const NAMES: Readonly<Record<string, FailureName>> = {
   'PROVIDER_UNAVAILABLE capacity': 'no capacity',
   'PROVIDER_TIMEOUT': 'timed out',
   'INTERNAL_ERROR': 'broke',
-};
-
-const BY_STATUS: Readonly<Record<number, FailureName>> = {
-  401: 'account refused',
-  402: 'account refused',
-  403: 'account refused',
-  404: 'model missing',
-  413: 'input invalid',
-  422: 'input invalid',
 };
 
 const LONGEST_TEXT = 10_000;
@@ -117,7 +109,7 @@ export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings, sen
   if (because === 'unreachable') return refusal('unreachable');
   const meaning = meaningOf(errors, errorIn(body, errors, status, sent));
   if (meaning !== undefined) return refusal(nameOf(meaning), { retryAfterMs });
-  return refusal(because === 'capacity' ? 'no capacity' : (BY_STATUS[status] ?? 'rejected'), { retryAfterMs });
+  return refusal(because === 'capacity' ? 'no capacity' : refusalByStatus(status), { retryAfterMs });
 }
 
 /** The failure of a task that was taken. One whose error is not listed is not tried again: each run may be paid for. */

@@ -18,9 +18,7 @@ export const replicateDriver: ProviderDriver = {
     },
   },
 
-  settingsFault(settings, { modality }) {
-    return settingsFault(settings, modality);
-  },
+  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
 
   parametersSent: parametersOfFields,
 

@@ -19,13 +19,14 @@ import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { dataUrlBytes, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
 import { type Splits, withSplits } from '../shared/split-references.js';
+import { logRefusal } from '../shared/submission-refusal.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
 import { placeOfResults, type Prediction, readPrediction, reportOf, resultsOf } from './prediction.js';
 import { replicateCapabilities } from './replicate-capabilities.js';
-import { readSettings, type ReplicateSettings } from './replicate-settings.js';
+import { readSettings, settingsOf } from './replicate-settings.js';
 import { refusalOf, waitInText } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
 
@@ -174,8 +175,7 @@ export class ReplicateProvider implements Provider {
   }
 
   private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
-    const { because, status } = sent;
-    this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
+    logRefusal(this.about, sent);
     return refusalOf(sent, submission);
   }
 
@@ -206,10 +206,4 @@ export class ReplicateProvider implements Provider {
     const hints = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     throw answer.error('bad-answer', `The answer to a poll has status ${status}.`, hints);
   }
-}
-
-function settingsOf(given: JsonObject): ReplicateSettings {
-  const read = readSettings(given);
-  if ('fault' in read) throw new Error(`The model's provider_settings cannot be used. ${read.fault}`);
-  return read.settings;
 }

@@ -1,8 +1,7 @@
-import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { OUTPUT_PROPERTIES, outputFormatFault, type OutputSettings } from '../shared/output-settings.js';
-import { checkSettings } from '../shared/settings.js';
-import { INPUT_SETTINGS, type InputSettings, inputSettingsFault } from '../shared/task-input.js';
+import { settingsReader } from '../shared/mapped-settings.js';
+import { OUTPUT_PROPERTIES, type OutputSettings } from '../shared/output-settings.js';
+import { INPUT_SETTINGS, type InputSettings } from '../shared/task-input.js';
 
 /** A model's `provider_settings`. Without `output.at`, the results are the output itself or its items. */
 export interface ReplicateSettings extends InputSettings, OutputSettings {
@@ -42,21 +41,7 @@ const SCHEMA: JsonObject = {
   },
 };
 
-export type ReadSettings = { readonly fault: string } | { readonly settings: ReplicateSettings };
-
-export function readSettings(given: JsonObject): ReadSettings {
-  const checked = checkSettings(SCHEMA, given);
-  if ('fault' in checked) return checked;
-  const settings = checked.settings as unknown as ReplicateSettings;
-  const fault = targetFault(settings) ?? inputSettingsFault(settings);
-  return fault === undefined ? { settings } : { fault };
-}
-
-/** The same for a catalog, which says what the model makes. */
-export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
-  const read = readSettings(given);
-  return 'fault' in read ? read.fault : outputFormatFault(read.settings, modality);
-}
+export const { readSettings, settingsOf, settingsFault } = settingsReader<ReplicateSettings>(SCHEMA, targetFault);
 
 function targetFault({ model, version, deployment }: ReplicateSettings): string | undefined {
   if ((model === undefined) === (deployment === undefined)) return 'Either model or deployment must be given.';

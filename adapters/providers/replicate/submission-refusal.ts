@@ -1,31 +1,20 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { memberOf } from '../shared/json-members.js';
-import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
-import { type FailureName, refusal } from '../shared/sentences.js';
-
-const BY_STATUS: Readonly<Record<number, FailureName>> = {
-  401: 'account refused',
-  402: 'account refused',
-  403: 'account refused',
-  404: 'model missing',
-  413: 'input invalid',
-  422: 'input invalid',
-};
+import type { SentTexts } from '../shared/policy-codes.js';
+import type { FailureName } from '../shared/sentences.js';
+import { certainRefusal, refusalByStatus } from '../shared/submission-refusal.js';
 
 /** The meaning of a certain refusal of the API for the task. */
 export function refusalOf(refused: SubmissionRefusal, sent: SentTexts = {}): SubmitAnswer {
-  if (refused.because === 'unreachable') return refusal('unreachable');
-  const policy = policyRefusalIn(refused.body, refused.status, sent);
-  if (policy !== undefined) return refusal(policy);
-  if (refused.because === 'capacity')
-    return refusal('no capacity', { retryAfterMs: refused.retryAfterMs ?? waitInText(refused.body) });
-  return refusal(nameOf(refused));
+  const waitMs = waitInText(refused.body);
+  const hinted = waitMs === undefined ? refused : { retryAfterMs: waitMs, ...refused };
+  return certainRefusal(hinted, sent, nameOf(refused));
 }
 
-function nameOf({ status = 0, body }: SubmissionRefusal): FailureName {
+function nameOf({ status, body }: SubmissionRefusal): FailureName {
   if (status === 422 && /^Invalid version/i.test(member(body, 'title'))) return 'model missing';
-  return BY_STATUS[status] ?? 'rejected';
+  return refusalByStatus(status);
 }
 
 /** "Your rate limit resets in ~30s." and "Expected available in 1 second.", as milliseconds. */

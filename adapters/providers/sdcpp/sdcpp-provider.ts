@@ -21,6 +21,7 @@ import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
+import { logRefusal } from '../shared/submission-refusal.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
 import { JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
@@ -142,8 +143,7 @@ export class SdcppProvider implements Provider {
   }
 
   private refused(refused: SubmissionRefusal, submission: Submission): SubmitAnswer {
-    const { because, status } = refused;
-    this.server.log.warn('provider refused a task', { provider: this.server.instance, because, status });
+    logRefusal(this.server, refused);
     return refusalOf(refused, submission);
   }
 

@@ -1,7 +1,7 @@
 import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { policyRefusalIn } from '../shared/policy-codes.js';
-import { type FailureName, refusal } from '../shared/sentences.js';
+import type { FailureName } from '../shared/sentences.js';
+import { certainRefusal } from '../shared/submission-refusal.js';
 import { errorOf } from './sdcpp-job.js';
 
 /** The server's messages for values that it cannot use, including a reference that it cannot read. */
@@ -9,15 +9,9 @@ const INVALID = 'invalid generation parameters';
 const OTHER_MODEL = 'loaded model does not support img_gen';
 
 /** A certain refusal of the server, or of what is before it, in the words that clients read. */
-export function refusalOf(
-  { because, status, retryAfterMs, body }: SubmissionRefusal,
-  submission: Submission,
-): SubmitAnswer {
-  if (because === 'unreachable') return refusal('unreachable');
-  const policy = policyRefusalIn(body, status, submission);
-  if (policy !== undefined) return refusal(policy);
-  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
-  return refusal(nameOf(status, errorOf(body), submission.references.length > 0));
+export function refusalOf(refused: SubmissionRefusal, submission: Submission): SubmitAnswer {
+  const { status, body } = refused;
+  return certainRefusal(refused, submission, nameOf(status, errorOf(body), submission.references.length > 0));
 }
 
 /**
