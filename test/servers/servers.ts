@@ -15,20 +15,14 @@ export interface S3Server extends S3Keys {
   readonly region: string;
 }
 
-export interface ToxiproxyServer {
-  /** The URL of its HTTP interface. */
-  readonly url: string;
-}
-
-export interface SdServer {
+/** A server of HTTP. */
+export interface UrlServer {
   /** Without a path. */
   readonly url: string;
 }
-
-export interface CogServer {
-  /** Without a path. */
-  readonly url: string;
-}
+export type ToxiproxyServer = UrlServer;
+export type SdServer = UrlServer;
+export type CogServer = UrlServer;
 
 /** The environment variables that name an existing server. */
 export const VARIABLES = {
@@ -64,13 +58,7 @@ export function s3Server(kind: 'minio' | 'versitygw'): Promise<S3Server> {
 
 /** A TCP proxy for this process's tests, in the same way. */
 export function toxiproxyServer(): Promise<ToxiproxyServer> {
-  return once(toxiproxyServers, 'toxiproxy', {
-    named: async (text) => {
-      const url = text.replace(/\/+$/, '');
-      return { server: { url }, isReady: () => isToxiproxyReady(url) };
-    },
-    own: ({ url }) => ({ url }),
-  });
+  return urlServer('toxiproxy', isToxiproxyReady);
 }
 
 /**
@@ -78,31 +66,27 @@ export function toxiproxyServer(): Promise<ToxiproxyServer> {
  * makes a picture of 64 by 64 pixels in a second.
  */
 export function sdServer(): Promise<SdServer> {
-  return once(sdServers, 'sd-server', {
-    named: async (text) => {
-      const url = text.replace(/\/+$/, '');
-      return { server: { url }, isReady: () => isSdServerReady(url) };
-    },
-    own: ({ url }) => ({ url }),
-  });
+  return urlServer('sd-server', isSdServerReady);
 }
 
 /** A container of Cog with the model of test/servers/cog, for this process's tests, in the same way. */
 export function cogServer(): Promise<CogServer> {
-  return once(cogServers, 'cog', {
-    named: async (text) => {
-      const url = text.replace(/\/+$/, '');
-      return { server: { url }, isReady: () => isCogReady(url) };
-    },
-    own: ({ url }) => ({ url }),
-  });
+  return urlServer('cog', isCogReady);
 }
 
 const mongoServers = new Map<ServerKind, Promise<MongoServer>>();
 const s3Servers = new Map<ServerKind, Promise<S3Server>>();
-const toxiproxyServers = new Map<ServerKind, Promise<ToxiproxyServer>>();
-const sdServers = new Map<ServerKind, Promise<SdServer>>();
-const cogServers = new Map<ServerKind, Promise<CogServer>>();
+const urlServers = new Map<ServerKind, Promise<UrlServer>>();
+
+function urlServer(kind: ServerKind, isReady: (url: string) => Promise<boolean>): Promise<UrlServer> {
+  return once(urlServers, kind, {
+    named: async (text) => {
+      const url = text.replace(/\/+$/, '');
+      return { server: { url }, isReady: () => isReady(url) };
+    },
+    own: ({ url }) => ({ url }),
+  });
+}
 
 interface Ways<T> {
   readonly named: (url: string) => Promise<{ readonly server: T; readonly isReady: () => Promise<boolean> }>;

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
@@ -9,6 +7,7 @@ import { checkOptions, type MinioOptions, MinioRefused } from '../../../adapters
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
+import { closedAfterEach, listening } from '../../fixtures/opened.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freePort } from '../../servers/free-port.js';
@@ -212,6 +211,7 @@ const errorXml = (code: string) => `<?xml version="1.0"?><Error><Code>${code}</C
 const noSuchKey: Answer = (_, response) => response.writeHead(404).end(errorXml('NoSuchKey'));
 
 describe('MinioObjectStore given strange answers', () => {
+  const kept = closedAfterEach();
   let server: Server;
   let options: MinioOptions;
   let store: MinioObjectStore;
@@ -224,18 +224,11 @@ describe('MinioObjectStore given strange answers', () => {
         seen.push(`${request.method} ${request.url!.replace(/^\/bucket\//, '')}`);
         answer(request, response);
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    seen = [];
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    const { url: endpoint } = kept(await listening(server));
     options = { endpoint, region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: 'secret' };
     store = MinioObjectStore.unasked({ ...options, clock: { now: () => Date.now() } });
     seen = [];
-  });
-  afterEach(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
   });
 
   const reads = async () => collected((await store.read('key'))!);
@@ -318,10 +311,8 @@ describe('MinioObjectStore given strange answers', () => {
       answer = inParts(complete);
       await unavailable(store.copy('from', 'to', 'e'));
       await unavailable(store.write('to', inPieces(new Uint8Array(6 * MIB)), LIMIT));
-      expect(seen.filter((line) => line.startsWith('DELETE'))).to.deep.equal([
-        'DELETE to?uploadId=a%2Fb%2Bc',
-        'DELETE to?uploadId=a%2Fb%2Bc',
-      ]);
+      const aborted = 'DELETE to?uploadId=a%2Fb%2Bc';
+      expect(seen.filter((line) => line.startsWith('DELETE'))).to.deep.equal([aborted, aborted]);
     });
   }
 
@@ -379,15 +370,8 @@ async function refuses(
 
 describe('MinioObjectStore with options that cannot work', () => {
   it('refuses an endpoint that is more or less than a scheme, a host and a port', async () => {
-    for (const wrong of [
-      '',
-      '127.0.0.1:9000',
-      'ftp://host',
-      'http://host/path',
-      'http://host/?query',
-      'http://host/#part',
-      `http://user:${SECRET}@host`,
-    ]) {
+    const parts = ['http://host/path', 'http://host/?query', 'http://host/#part', `http://user:${SECRET}@host`];
+    for (const wrong of ['', '127.0.0.1:9000', 'ftp://host', ...parts]) {
       await refuses({ ...PLAUSIBLE, endpoint: wrong }, MinioRefused, 'endpoint');
       await refuses({ ...PLAUSIBLE, publicEndpoint: wrong }, MinioRefused, 'public endpoint');
     }
@@ -398,14 +382,9 @@ describe('MinioObjectStore with options that cannot work', () => {
       ['s3.amazonaws.com', 'us-east-1'],
       ['s3.cn-north-1.amazonaws.com.cn', 'cn-northwest-1'],
     ] as const) {
-      await refuses({ ...PLAUSIBLE, endpoint: `https://${host}`, region }, MinioRefused, 'endpoint', 'region', host);
-      await refuses(
-        { ...PLAUSIBLE, publicEndpoint: `https://${host}`, region },
-        MinioRefused,
-        'public endpoint',
-        'region',
-        host,
-      );
+      const url = `https://${host}`;
+      await refuses({ ...PLAUSIBLE, endpoint: url, region }, MinioRefused, 'endpoint', 'region', host);
+      await refuses({ ...PLAUSIBLE, publicEndpoint: url, region }, MinioRefused, 'public endpoint', 'region', host);
     }
     for (const [host, region] of [
       ['s3.us-east-1.amazonaws.com', 'us-east-1'],
@@ -435,12 +414,8 @@ describe('MinioObjectStore with options that cannot work', () => {
   it('names an endpoint without a listener, and one that does not exist', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     await refuses({ ...PLAUSIBLE, endpoint }, StoreUnavailable, endpoint, 'bucket bucket', 'ECONNREFUSED');
-    await refuses(
-      { ...PLAUSIBLE, endpoint: 'http://no-such-host.invalid' },
-      StoreUnavailable,
-      'http://no-such-host.invalid',
-    );
-    await refuses({ ...PLAUSIBLE, endpoint: 'http://[::1]:1' }, StoreUnavailable, 'http://[::1]:1');
+    for (const absent of ['http://no-such-host.invalid', 'http://[::1]:1'])
+      await refuses({ ...PLAUSIBLE, endpoint: absent }, StoreUnavailable, absent);
   });
 });
 
@@ -466,14 +441,10 @@ for (const kind of S3_KINDS) {
     });
 
     it('reports keys that are unknown or do not belong together', async () => {
-      await refuses(
-        { ...bucket, accessKey: 'nobody', secretKey: SECRET },
-        MinioRefused,
-        bucket.bucket,
-        bucket.endpoint,
-        'access key',
-      );
-      await refuses({ ...bucket, secretKey: SECRET }, MinioRefused, bucket.bucket, bucket.endpoint, 'secret key');
+      const { bucket: name, endpoint } = bucket;
+      const stranger = { ...bucket, accessKey: 'nobody', secretKey: SECRET };
+      await refuses(stranger, MinioRefused, name, endpoint, 'access key');
+      await refuses({ ...bucket, secretKey: SECRET }, MinioRefused, name, endpoint, 'secret key');
     });
 
     it('reports TLS to a server without it', async () => {

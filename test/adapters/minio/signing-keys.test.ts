@@ -3,13 +3,12 @@
 // Method: the real servers; and a small server that is as lax as each test configures it, records its requests, and
 // issues temporary keys.
 import { expect } from 'chai';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import { type MinioOptions, MinioRefused } from '../../../adapters/minio/minio-options.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { closedAfterEach, listening } from '../../fixtures/opened.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket } from '../../servers/fresh-places.js';
 import { s3Client } from '../../servers/readiness.js';
@@ -48,7 +47,7 @@ for (const kind of S3_KINDS) {
 }
 
 describe('signing keys on a lax store', () => {
-  let server: Server;
+  const kept = closedAfterEach();
   let options: MinioOptions;
   let objects: Set<string>;
   /**
@@ -81,11 +80,10 @@ describe('signing keys on a lax store', () => {
     passing = [];
     asked = [];
     temporary = granted(24 * HOUR);
-    server = createServer((request, response) => {
+    const server = createServer((request, response) => {
       void answer(request, response);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    const { url: endpoint } = kept(await listening(server));
     options = {
       endpoint,
       region: 'us-east-1',
@@ -95,11 +93,8 @@ describe('signing keys on a lax store', () => {
       longestAddressMs: HOUR,
     };
   });
-  afterEach(async () => {
+  afterEach(() => {
     expect([...objects], 'nothing is left of the probes').to.deep.equal([]);
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

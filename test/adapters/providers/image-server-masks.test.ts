@@ -5,6 +5,7 @@
  * with the formula of the picture.
  */
 import { expect } from 'chai';
+import { writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { comfyUiDriver } from '../../../adapters/providers/comfyui/comfyui-driver.js';
 import { openAiCapabilities } from '../../../adapters/providers/openai/openai-capabilities.js';
@@ -28,7 +29,7 @@ import { openStudio, type Studio, task as comfyUiTask } from './comfyui/opened-c
 import { EDIT, PROMPT } from './comfyui/workflows.js';
 import { openAiAt, task as openAiTask } from './openai/opened-openai.js';
 import { sdcppAt, SETTINGS as SDCPP_SETTINGS, task as sdcppTask } from './sdcpp/opened-sdcpp.js';
-import { referenceOf } from './vendor-subject.js';
+import { referenceOf, vendorForEach } from './vendor-subject.js';
 
 /** Rounds as a server does that knows no soft edges. */
 const hard = (share: number): number => Math.round(share);
@@ -66,83 +67,67 @@ async function accepted(answer: Promise<SubmitAnswer>): Promise<void> {
 }
 
 describe('masks for sd-server', () => {
-  let fake: SdcppFake;
-  beforeEach(async () => void (fake = await SdcppFake.open()));
-  afterEach(() => fake.close());
+  const vendor = vendorForEach({
+    openFake: () => SdcppFake.open(),
+    providerAt: (base) => sdcppAt(base),
+    task: sdcppTask,
+  });
 
   for (const [what, file] of Object.entries(FILES))
     it(`make anew what is transparent in ${what}`, async () => {
-      const provider = sdcppAt(fake.url);
-      await submitted(provider, sdcppTask({ references: [await file()] }));
-      expect(fake.masks).to.have.length(1);
-      expectAnew(fake.masks[0], hard);
-      await provider.close();
+      await vendor.submit({ references: [await file()] });
+      expect(vendor.fake.masks).to.have.length(1);
+      expectAnew(vendor.fake.masks[0], hard);
     });
 
   it('are promised for the picture to begin with alone', async () => {
-    const provider = sdcppAt(fake.url);
-    expect(provider.capabilities(SDCPP_SETTINGS).maxMaskedReferences).to.equal(1);
     const settings = { ...SDCPP_SETTINGS, references: 'ref_images' };
-    expect(provider.capabilities(settings)).to.not.have.property('maxMaskedReferences');
-    expect(provider.capabilities({})).to.not.have.property('maxMaskedReferences');
-    const file = await FILES['a PNG']!();
-    const answer = await provider.submit(sdcppTask({ settings, references: [file] }), WANTED);
-    expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
-    expect(fake.server.requests).to.have.length(0);
-    await provider.close();
+    expect(vendor.provider.capabilities(SDCPP_SETTINGS).maxMaskedReferences).to.equal(1);
+    for (const none of [settings, {}])
+      expect(vendor.provider.capabilities(none)).to.not.have.property('maxMaskedReferences');
+    const references = [await FILES['a PNG']!()];
+    expect(await vendor.refusedUnsent({ settings, references })).to.equal('INPUT_INVALID');
   });
 
   it('are absent for an opaque file', async () => {
-    const provider = sdcppAt(fake.url);
-    await submitted(provider, sdcppTask({ references: [referenceOf(await image('png'))] }));
-    expect(JSON.parse(fake.server.requests.at(-1)!.body.toString())).to.not.have.property('mask_image');
-    await provider.close();
+    await vendor.submit({ references: [referenceOf(await image('png'))] });
+    expect(JSON.parse(vendor.server.requests.at(-1)!.body.toString())).to.not.have.property('mask_image');
   });
 });
 
 describe('masks for Stable Diffusion web UI', () => {
-  let fake: A1111Fake;
-  beforeEach(async () => void (fake = await A1111Fake.open()));
-  afterEach(() => fake.close());
+  const vendor = vendorForEach({
+    openFake: () => A1111Fake.open(),
+    providerAt: (base) => a1111At(base),
+    task: a1111Task,
+  });
 
   async function sent(reference: ProviderReference, settings: JsonObject = A1111_SETTINGS) {
-    const provider = a1111At(fake.url);
-    await accepted(provider.submit(a1111Task({ settings, references: [reference] }), WANTED));
-    await provider.close();
-    return fake.taken.at(-1)!.fields;
+    await accepted(vendor.submit({ settings, references: [reference] }));
+    return vendor.fake.taken.at(-1)!.fields;
   }
 
   for (const [what, file] of Object.entries(FILES))
     it(`make anew what is transparent in ${what}`, async () => {
       await sent(await file());
-      expect(fake.masks).to.have.length(1);
-      expectAnew(fake.masks[0], soft);
+      expect(vendor.fake.masks).to.have.length(1);
+      expectAnew(vendor.fake.masks[0], soft);
     });
 
   it('come with the fields that say how they are used, which settings may change', async () => {
     const file = await FILES['a PNG']!();
-    expect(await sent(file)).to.include({
-      inpainting_mask_invert: 0,
-      inpainting_fill: 1,
-      inpaint_full_res: false,
-      mask_blur: 0,
-    });
-    const fields = {
-      ...(A1111_SETTINGS['fields'] as JsonObject),
-      mask_blur: { value: 6 },
-      inpaint_full_res: { value: true },
-    };
-    const settings = { ...A1111_SETTINGS, fields };
+    const byDefault = { inpainting_mask_invert: 0, inpainting_fill: 1, inpaint_full_res: false, mask_blur: 0 };
+    expect(await sent(file)).to.include(byDefault);
+    const own = { mask_blur: { value: 6 }, inpaint_full_res: { value: true } };
+    const settings = { ...A1111_SETTINGS, fields: { ...(A1111_SETTINGS['fields'] as JsonObject), ...own } };
     expect(await sent(file, settings)).to.include({ inpainting_fill: 1, inpaint_full_res: true, mask_blur: 6 });
     const opaque = await sent(referenceOf(await image('png')), settings);
-    for (const name of ['mask', 'mask_blur', 'inpaint_full_res', 'inpainting_fill', 'inpainting_mask_invert'])
-      expect(opaque).to.not.have.property(name);
+    for (const name of ['mask', ...Object.keys(byDefault)]) expect(opaque).to.not.have.property(name);
   });
 
   it('are promised where the model takes references', () => {
-    const provider = a1111At(fake.url);
-    expect(provider.capabilities(A1111_SETTINGS).maxMaskedReferences).to.equal(1);
-    expect(provider.capabilities({})).to.not.have.property('maxMaskedReferences');
+    expect(vendor.provider.capabilities(A1111_SETTINGS).maxMaskedReferences).to.equal(1);
+    expect(vendor.provider.capabilities({})).to.not.have.property('maxMaskedReferences');
   });
 });
 
@@ -169,9 +154,8 @@ describe('masks for servers with the API of OpenAI', () => {
     const [bytes, other] = [await maskedPicture().png().toBuffer(), await image('png')];
     const files = await sent('openai', { model: 'gpt-image-2' }, [referenceOf(other), maskedReference(bytes)]);
     expect(files.map(({ field }) => field)).to.deep.equal(['image[]', 'image[]', 'mask']);
-    expect(files.map(({ bytes: found }) => [bytes, other].findIndex((one) => found.equals(one)))).to.deep.equal([
-      0, 1, 0,
-    ]);
+    const order = files.map(({ bytes: found }) => [bytes, other].findIndex((one) => found.equals(one)));
+    expect(order).to.deep.equal([0, 1, 0]);
     expect(files[2]).to.include({ name: 'mask.png', type: 'image/png' });
   });
 
@@ -214,9 +198,8 @@ describe('masks for servers with the API of OpenAI', () => {
   it('are promised where the server takes them', async () => {
     fake = await OpenAiFake.open('localai');
     const promised = (settings: JsonObject) => openAiCapabilities(settings).maxMaskedReferences;
-    expect(promised({ model: 'gpt-image-2' })).to.equal(1);
-    expect(promised({ preset: 'sd-cpp' })).to.equal(1);
-    expect(promised({ preset: 'sglang', mask: { form: 'white' } })).to.equal(1);
+    for (const one of [{ model: 'gpt-image-2' }, { preset: 'sd-cpp' }, { preset: 'sglang', mask: { form: 'white' } }])
+      expect(promised(one), JSON.stringify(one)).to.equal(1);
     for (const none of [
       { preset: 'localai', model: 'x' },
       { preset: 'vllm-omni' },
@@ -270,7 +253,6 @@ describe('masks for ComfyUI', () => {
 
   /** A model of a workflow, with these nodes for its reference images. */
   async function settingsOf(workflow: JsonObject, ...nodes: readonly string[]): Promise<JsonObject> {
-    const { writeFile } = await import('node:fs/promises');
     const name = `masked-${(count += 1)}.json`;
     await writeFile(`${studio.folder}/${name}`, JSON.stringify(workflow));
     return {

@@ -28,10 +28,10 @@ import {
   WIDTH_PX,
 } from '../../fixtures/marked-media.js';
 import { CogFake } from '../../providers/fakes/cog-fake.js';
-import type { FakeServer } from '../../providers/fakes/fake-server.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
 import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
 import { StudioFake } from '../../providers/fakes/studio-fake.js';
+import type { VendorFake } from '../../providers/fakes/vendor-fake.js';
 import { cogAt, SETTINGS as COG } from './cog/opened-cog.js';
 import { falAt, SETTINGS as FAL } from './fal/opened-fal.js';
 import { AUTH, httpJsonAt, studioMapping } from './http-json/opened-http-json.js';
@@ -45,7 +45,7 @@ interface Kind {
   readonly driver: typeof falDriver;
   open(memory: MemoryBudget): Promise<{
     readonly provider: Provider & { close(): Promise<void> };
-    readonly fake: { readonly server: FakeServer; close(): Promise<void> };
+    readonly fake: VendorFake;
     /** The input of the last task. */
     input(): Readonly<Record<string, unknown>>;
     /** The bytes of a value of the input. */
@@ -89,43 +89,61 @@ function ofDataUrl(value: unknown): Uint8Array {
   return Buffer.from(base64, 'base64');
 }
 
+type Opened = Awaited<ReturnType<Kind['open']>>;
+
+/** Opens a fake and an instance at it. */
+function opening<Fake extends VendorFake>(
+  openFake: () => Promise<Fake>,
+  providerAt: (base: string, options: JsonObject, log: undefined, memory: MemoryBudget) => Opened['provider'],
+  inputOf: (fake: Fake) => Readonly<Record<string, unknown>>,
+  bytesOf: (value: unknown, fake: Fake) => Uint8Array = ofDataUrl,
+): Kind['open'] {
+  return async (memory) => {
+    const fake = await openFake();
+    const provider = providerAt(fake.base, {}, undefined, memory);
+    return { provider, fake, input: () => inputOf(fake), bytesOf: (value) => bytesOf(value, fake) };
+  };
+}
+
+const STUDIO_OPTIONS = { auth: AUTH.studio, api_key: 'key' };
+
 const KINDS: Readonly<Record<string, Kind>> = {
   'fal': {
     driver: falDriver,
-    async open(memory) {
-      const fake = await FalFake.open();
-      const provider = falAt(fake.base, {}, undefined, memory);
-      return { provider, fake, input: () => fake.queue.at(-1)!.input, bytesOf: ofDataUrl };
-    },
+    open: opening(
+      () => FalFake.open(),
+      falAt,
+      (fake) => fake.queue.at(-1)!.input,
+    ),
     settings: (taking) => inputSettings(FAL, taking),
   },
   'replicate': {
     driver: replicateDriver,
-    async open(memory) {
-      const fake = await ReplicateFake.open();
-      const provider = replicateAt(fake.base, {}, undefined, memory);
-      const bytesOf = (value: unknown) =>
-        String(value).startsWith('data:') ? ofDataUrl(value) : fake.files.get(String(value).split('/').at(-1)!)!;
-      return { provider, fake, input: () => fake.predictions.at(-1)!.input, bytesOf };
-    },
+    open: opening(
+      () => ReplicateFake.open(),
+      replicateAt,
+      (fake) => fake.predictions.at(-1)!.input,
+      (value, fake) =>
+        String(value).startsWith('data:') ? ofDataUrl(value) : fake.files.get(String(value).split('/').at(-1)!)!,
+    ),
     settings: (taking) => inputSettings(REPLICATE, taking),
   },
   'cog': {
     driver: cogDriver,
-    async open(memory) {
-      const fake = await CogFake.open();
-      const provider = cogAt(fake.base, {}, undefined, memory);
-      return { provider, fake, input: () => fake.predictions.at(-1)!.input, bytesOf: ofDataUrl };
-    },
+    open: opening(
+      () => CogFake.open(),
+      cogAt,
+      (fake) => fake.predictions.at(-1)!.input,
+    ),
     settings: (taking) => inputSettings(COG, taking),
   },
   'http-json': {
     driver: httpJsonDriver,
-    async open(memory) {
-      const fake = await StudioFake.open('key');
-      const provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: 'key' }, undefined, memory);
-      return { provider, fake, input: () => fake.jobs.at(-1)!.task, bytesOf: ofDataUrl };
-    },
+    open: opening(
+      () => StudioFake.open('key'),
+      (base, _, log, memory) => httpJsonAt(base, STUDIO_OPTIONS, log, memory),
+      (fake) => fake.jobs.at(-1)!.task,
+    ),
     settings: studioSettings,
   },
 };
@@ -149,6 +167,8 @@ const UPRIGHT = Array.from({ length: HEIGHT_PX }, () => ROW);
 /** The same where EXIF says that it is to be turned to the right. */
 const TURNED = [...ROW].map((sign) => sign.repeat(HEIGHT_PX));
 
+const withoutSoft = (rows: readonly string[]) => rows.map((row) => row.replaceAll('~', ''));
+
 /** Files without a name that this process has open: where split pictures wait. Linux lists them. */
 function openPictures(): number {
   const folder = '/proc/self/fd';
@@ -164,7 +184,7 @@ function openPictures(): number {
 
 for (const [name, kind] of Object.entries(KINDS))
   describe(`a masked reference at ${name}`, () => {
-    let opened: Awaited<ReturnType<Kind['open']>>;
+    let opened: Opened;
     let memory: MemoryBudget;
     let openBefore: number;
     let png: Uint8Array;
@@ -215,11 +235,10 @@ for (const [name, kind] of Object.entries(KINDS))
 
     it('is sent as it is to a model that reads its transparency', async () => {
       const webp = await maskedPicture().webp({ lossless: true, exact: true }).toBuffer();
-      const cases = [
+      for (const [bytes, mediaType] of [
         [png, 'image/png'],
         [webp, 'image/webp'],
-      ] as const;
-      for (const [bytes, mediaType] of cases) {
+      ] as const) {
         const { images, mask } = await sent('in the picture', [referenceOf(other), maskedReference(bytes, mediaType)]);
         expect(images.map((one) => Buffer.from(one))).to.deep.equal([Buffer.from(bytes), Buffer.from(other)]);
         expect(mask).to.equal(undefined);
@@ -231,9 +250,7 @@ for (const [name, kind] of Object.entries(KINDS))
       const { images } = await sent('in the picture', [maskedReference(palette)]);
       const picture = await decodedPicture(images[0]!);
       expect([picture.channels, picture.isPalette]).to.deep.equal([4, false]);
-      expect(madeAnew(picture, 'alpha').map((row) => row.replaceAll('~', ''))).to.deep.equal(
-        UPRIGHT.map((row) => row.replaceAll('~', '')),
-      );
+      expect(withoutSoft(madeAnew(picture, 'alpha'))).to.deep.equal(withoutSoft(UPRIGHT));
     });
 
     it('comes before the others, which are sent as they are', async () => {
@@ -253,9 +270,7 @@ for (const [name, kind] of Object.entries(KINDS))
         expect([colours.widthPx, colours.heightPx]).to.deep.equal([HEIGHT_PX, WIDTH_PX]);
         expect(madeAnew(mask, taking)).to.deep.equal(TURNED);
         const plain = await decodedPicture((await sent(taking, [maskedReference(palette)])).mask!);
-        expect(madeAnew(plain, taking).map((row) => row.replaceAll('~', ''))).to.deep.equal(
-          UPRIGHT.map((row) => row.replaceAll('~', '')),
-        );
+        expect(withoutSoft(madeAnew(plain, taking))).to.deep.equal(withoutSoft(UPRIGHT));
       }
     });
 
@@ -332,9 +347,9 @@ for (const [name, kind] of Object.entries(KINDS))
     });
 
     it('is promised where the settings say how it is taken', () => {
-      for (const [taking, most] of Object.entries({ 'white': 1, 'black': 1, 'alpha': 1, 'in the picture': 1 })) {
-        const settings = kind.settings(taking as Taking);
-        expect(opened.provider.capabilities(settings)).to.have.property('maxMaskedReferences', most);
+      for (const taking of ['white', 'black', 'alpha', 'in the picture'] as const) {
+        const settings = kind.settings(taking);
+        expect(opened.provider.capabilities(settings)).to.have.property('maxMaskedReferences', 1);
         expect(kind.driver.capabilities?.(settings, defaultsOf(kind.driver.options), '/catalogs')).to.deep.equal(
           opened.provider.capabilities(settings),
         );

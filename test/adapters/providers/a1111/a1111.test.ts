@@ -8,6 +8,7 @@ import type { Submission } from '../../../../core/ports/provider.js';
 import { providerContract, WANTED } from '../../../contracts/provider.contract.js';
 import { remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { breakingOff, collected } from '../../../fixtures/byte-streams.js';
+import { closedAfterEach } from '../../../fixtures/opened.js';
 import { image } from '../../../fixtures/images.js';
 import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
@@ -81,13 +82,11 @@ describe('settings of a model of Stable Diffusion web UI', () => {
 });
 
 describe('a try of the connection to Stable Diffusion web UI', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  const kept = closedAfterEach();
 
   async function faultsAt(vendor: A1111Vendor, settings: readonly JsonObject[], samplesFormat = 'png') {
-    const fake = await A1111Fake.open(vendor);
-    const provider = a1111At(fake.url);
-    opened.push(provider, fake);
+    const fake = kept(await A1111Fake.open(vendor));
+    const provider = kept(a1111At(fake.url));
     fake.samplesFormat = samplesFormat;
     const { about, faults } = await provider.check(settings, WANTED);
     expect(about).to.equal('Stable Diffusion web UI, checkpoints: 1');
@@ -144,22 +143,18 @@ describe('a try of the connection to Stable Diffusion web UI', () => {
  */
 
 describe('answers of Stable Diffusion web UI', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  const kept = closedAfterEach();
   afterEach(closeAnswers);
 
   async function openVendor(vendor: A1111Vendor = 'a1111'): Promise<{ fake: A1111Fake; provider: A1111Provider }> {
-    const fake = await A1111Fake.open(vendor);
-    const provider = a1111At(fake.url);
-    opened.push(provider, fake);
+    const fake = kept(await A1111Fake.open(vendor));
+    const provider = kept(a1111At(fake.url));
     return { fake, provider };
   }
   /** A server that answers each submission so. */
   async function answering(answer: FakeAnswer): Promise<A1111Provider> {
-    const server = await FakeServer.open([{ method: 'POST', path: '/sdapi/v1/txt2img', handle: () => answer }]);
-    const provider = a1111At(server.url);
-    opened.push(provider, server);
-    return provider;
+    const server = kept(await FakeServer.open([{ method: 'POST', path: '/sdapi/v1/txt2img', handle: () => answer }]));
+    return kept(a1111At(server.url));
   }
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const isOpen = async (work: Promise<unknown>) => (await failureOf(work)) instanceof Error;

@@ -13,17 +13,14 @@ export const n = (classType: string, inputs: Readonly<Record<string, Json>>): Js
   inputs: { ...inputs },
 });
 
+/** A sampler of 20 steps whose latent, positive and negative conditions come from these nodes. */
+export const sampler = (latent: string, positive = '2', negative = '5', more: Readonly<Record<string, Json>> = {}) => {
+  const conditions: JsonObject = { positive: [positive, 0], negative: [negative, 0], latent_image: [latent, 0] };
+  return n('KSampler', { seed: 1, steps: 20, cfg: 7, ...conditions, ...more });
+};
+
 export const STANDARD: JsonObject = {
-  1: n('KSampler', {
-    seed: 1,
-    steps: 20,
-    cfg: 7,
-    denoise: 1,
-    model: ['8', 0],
-    positive: ['2', 0],
-    negative: ['5', 0],
-    latent_image: ['6', 0],
-  }),
+  1: sampler('6', '2', '5', { denoise: 1, model: ['8', 0] }),
   2: n('CLIPTextEncode', { text: 'a lighthouse', clip: ['8', 1] }),
   5: n('CLIPTextEncode', { text: 'ugly', clip: ['8', 1] }),
   6: n('EmptyLatentImage', { width: 512, height: 768, batch_size: 1 }),
@@ -78,6 +75,16 @@ export function checksOf(workflow: JsonObject): readonly string[] {
 
 export const at = (node: string, input: string) => [{ node, input }];
 
+/** A node that saves the pictures of this one as a video of 16 frames per second. */
+export const combined = (images: string, more: Readonly<Record<string, Json>> = {}) =>
+  n('VHS_VideoCombine', {
+    images: [images, 0],
+    frame_rate: 16,
+    format: 'video/h264-mp4',
+    filename_prefix: 'x',
+    ...more,
+  });
+
 /** Conditions that pass through a node with an output for each, and a last frame. */
 export const CONTROLLED: JsonObject = {
   1: n('KSamplerAdvanced', {
@@ -105,12 +112,6 @@ export const CONTROLLED: JsonObject = {
   7: n('ImageScale', { image: ['6', 0], upscale_method: 'lanczos' }),
   8: n('CLIPLoader', { clip_name: 'umt5.safetensors' }),
   9: n('VAEDecode', { samples: ['1', 0], vae: ['8', 0] }),
-  10: n('VHS_VideoCombine', {
-    images: ['9', 0],
-    frame_rate: 16,
-    format: 'video/h264-mp4',
-    filename_prefix: 'x',
-    save_output: true,
-  }),
+  10: combined('9', { save_output: true }),
   11: n('SaveImage', { images: ['9', 0], filename_prefix: 'frames' }),
 };

@@ -5,30 +5,22 @@
  */
 import { expect } from 'chai';
 import type { JsonObject } from '../../../../core/json.js';
-import { at, checksOf, CONTROLLED, n, proposed, STANDARD, standardWith } from './proposals.js';
+import { at, checksOf, combined, CONTROLLED, n, proposed, sampler, STANDARD, standardWith } from './proposals.js';
 
 describe('the model proposed for a graph', () => {
   describe('of two samplers', () => {
-    const advanced = (more: JsonObject): JsonObject => ({
-      add_noise: 'enable',
-      noise_seed: 1,
-      steps: 20,
-      cfg: 7,
-      ...more,
-    });
+    const advanced = (latent: string, [positive, negative]: readonly [string, string], more: JsonObject) => {
+      const { seed: _, ...inputs } = sampler(latent, positive, negative)['inputs'] as JsonObject;
+      return n('KSamplerAdvanced', { ...inputs, add_noise: 'enable', noise_seed: 1, ...more });
+    };
     const twice: JsonObject = {
       ...STANDARD,
-      1: n('KSamplerAdvanced', {
-        ...advanced({ start_at_step: 0, end_at_step: 12 }),
-        positive: ['2', 0],
-        negative: ['5', 0],
-        latent_image: ['6', 0],
-      }),
-      10: n('KSamplerAdvanced', {
-        ...advanced({ start_at_step: 12, end_at_step: 10_000, add_noise: 'disable', noise_seed: 0 }),
-        positive: ['11', 0],
-        negative: ['12', 0],
-        latent_image: ['1', 0],
+      1: advanced('6', ['2', '5'], { start_at_step: 0, end_at_step: 12 }),
+      10: advanced('1', ['11', '12'], {
+        start_at_step: 12,
+        end_at_step: 10_000,
+        add_noise: 'disable',
+        noise_seed: 0,
       }),
       11: n('CLIPTextEncode', { text: 'a lighthouse', clip: ['13', 1] }),
       12: n('CLIPTextEncode', { text: 'ugly', clip: ['13', 1] }),
@@ -53,14 +45,7 @@ describe('the model proposed for a graph', () => {
     it('leaves words of the second one that are its own, and numbers that differ', () => {
       const own = {
         ...STANDARD,
-        10: n('KSampler', {
-          seed: 2,
-          steps: 12,
-          cfg: 7,
-          positive: ['11', 0],
-          negative: ['5', 0],
-          latent_image: ['1', 0],
-        }),
+        10: sampler('1', '11', '5', { seed: 2, steps: 12 }),
         11: n('CLIPTextEncode', { text: 'sharp details', clip: ['8', 1] }),
         7: n('VAEDecode', { samples: ['10', 0], vae: ['8', 2] }),
       };
@@ -77,14 +62,7 @@ describe('the model proposed for a graph', () => {
     it('gives one step count to both where they are equal and whole', () => {
       const equal = {
         ...STANDARD,
-        10: n('KSampler', {
-          seed: 2,
-          steps: 20,
-          cfg: 7,
-          positive: ['2', 0],
-          negative: ['5', 0],
-          latent_image: ['1', 0],
-        }),
+        10: sampler('1', '2', '5', { seed: 2 }),
         7: n('VAEDecode', { samples: ['10', 0], vae: ['8', 2] }),
       };
       expect(proposed(equal).provider_settings.inputs['steps']).to.deep.equal([
@@ -157,13 +135,7 @@ describe('the model proposed for a graph', () => {
     const workflow = standardWith(
       {},
       {
-        20: n('VHS_VideoCombine', {
-          images: ['7', 0],
-          frame_rate: 8,
-          format: 'video/h264-mp4',
-          filename_prefix: 'v',
-          save_output: false,
-        }),
+        20: combined('7', { frame_rate: 8, filename_prefix: 'v', save_output: false }),
         21: n('SaveImage', { filename_prefix: 'y' }),
         22: { ...n('SaveImage', { images: ['7', 0], filename_prefix: 'z' }), mode: 4 },
         23: n('SaveImage', { images: ['77', 0], filename_prefix: 'z' }),
@@ -274,7 +246,7 @@ describe('the model proposed for a graph', () => {
       3: n('WanVideoEmptyEmbeds', { width: 832, height: 480, num_frames: 81 }),
       4: n('LoadWanVideoT5TextEncoder', { model_name: 't5' }),
       5: n('WanVideoDecode', { samples: ['1', 0] }),
-      6: n('VHS_VideoCombine', { images: ['5', 0], frame_rate: 16, format: 'video/h264-mp4', filename_prefix: 'x' }),
+      6: combined('5'),
     };
     expect(proposed(wrapped).provider_settings.inputs).to.deep.equal({
       prompt: at('2', 'positive_prompt'),
@@ -404,13 +376,7 @@ describe('the model proposed for a graph', () => {
     const workflow: JsonObject = {
       ...CONTROLLED,
       12: n('RIFE VFI', { frames: ['9', 0], multiplier: 2 }),
-      10: n('VHS_VideoCombine', {
-        images: ['12', 0],
-        frame_rate: 16,
-        format: 'video/h264-mp4',
-        filename_prefix: 'x',
-        save_output: true,
-      }),
+      10: combined('12', { save_output: true }),
     };
     const model = proposed(workflow);
     expect(model.provider_settings.inputs).to.not.have.property('duration_seconds');

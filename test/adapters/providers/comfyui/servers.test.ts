@@ -13,6 +13,7 @@ import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import { jsonFault } from '../../../providers/fakes/faults.js';
 import type { WebSocketPeer } from '../../../providers/fakes/web-socket-peer.js';
 import { comfyUiAt, openStudio, postsTo, reference, type Studio, task } from './opened-comfyui.js';
 import {
@@ -43,6 +44,11 @@ for (const version of ['0.33.0', '0.3.64']) describeServer(`a fake of ${version}
 if (real === undefined) it.skip('works with a real ComfyUI (skipped: TEST_COMFYUI_URL names no server)');
 else describeServer('a real server', async () => ({ url: real, close: async () => undefined }));
 
+async function ended(provider: ComfyUiProvider, submission: Submission) {
+  const taken = await submitted(provider, submission);
+  return { taken, last: (await reportsUntilOver(provider, taken, submission)).at(-1)! };
+}
+
 function describeServer(
   name: string,
   open: () => Promise<{ readonly url: string; readonly close: () => Promise<void> }>,
@@ -63,8 +69,7 @@ function describeServer(
     });
 
     async function outputsOf(submission: Submission): Promise<readonly Buffer[]> {
-      const taken = await submitted(provider, submission);
-      const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+      const { taken, last } = await ended(provider, submission);
       if (last.state !== 'succeeded') throw new Error(`The task ended ${last.state}.`);
       return Promise.all(
         last.outputs.map((_, index) => bytesOf(provider.output(taken, index, submission.settings, WANTED))),
@@ -87,8 +92,7 @@ function describeServer(
 
     it('makes a video, though it is listed among pictures', async () => {
       const submission = task({ settings: VIDEO_SETTINGS, operation: 'video_generation' });
-      const taken = await submitted(provider, submission);
-      const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+      const { taken, last } = await ended(provider, submission);
       expect(last).to.deep.equal({ state: 'succeeded', outputs: [{ kind: 'video', mediaType: 'video/mp4' }] });
       const video = await bytesOf(provider.output(taken, 0, submission.settings, WANTED));
       expect(video.toString('latin1', 4, 8)).to.equal('ftyp');
@@ -103,14 +107,9 @@ function describeServer(
     });
 
     it('fails a task whose reference file is not an image, for its input', async () => {
-      const submission = task({
-        settings: EDIT_SETTINGS,
-        references: [reference(Buffer.from(`no image ${randomUUID()}`))],
-      });
-      const taken = await submitted(provider, submission);
-      const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
-      if (last.state !== 'failed') throw new Error(`The task ended ${last.state}.`);
-      expect(last.failure).to.include({ code: 'INPUT_INVALID', mayRetry: false });
+      const references = [reference(Buffer.from(`no image ${randomUUID()}`))];
+      const { last } = await ended(provider, task({ settings: EDIT_SETTINGS, references }));
+      expect(last).to.have.property('failure').that.includes({ code: 'INPUT_INVALID', mayRetry: false });
     });
 
     it('refuses a value that a node does not take, and names the parameter', async () => {
@@ -191,6 +190,13 @@ describe('the progress of ComfyUI tasks', () => {
     return report.state === 'running' ? report.progress : undefined;
   }
 
+  /** No node waits any more. */
+  const goOn = () => {
+    studio.fake.queue.isStepped = false;
+    studio.fake.queue.step();
+  };
+  const closing = (socket: WebSocketPeer) => new Promise<void>((resolve) => socket.onClose(resolve));
+
   /** Submits, and waits for the WebSocket. */
   async function begun(): Promise<{ taken: string; submission: Submission; socket: WebSocketPeer }> {
     const { provider, fake } = studio;
@@ -223,9 +229,8 @@ describe('the progress of ComfyUI tasks', () => {
 
   it('closes its connection when no task is left, and opens another for the next one', async () => {
     const { taken, submission, socket } = await begun();
-    studio.fake.queue.isStepped = false;
-    studio.fake.queue.step();
-    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    goOn();
+    const closed = closing(socket);
     await reportsUntilOver(studio.provider, taken, submission);
     await closed;
     studio.fake.sockets.clear();
@@ -233,23 +238,20 @@ describe('the progress of ComfyUI tasks', () => {
     while (studio.fake.sockets.size === 0) await sleep(1);
   });
 
-  for (const [what, harm] of [
-    ['is cut', (socket: WebSocketPeer) => socket.cut()],
-    ['is closed', (socket: WebSocketPeer) => socket.close()],
-    ['sends what is no JSON', (socket: WebSocketPeer) => socket.send('{')],
-    ['sends pictures', (socket: WebSocketPeer) => socket.send(new Uint8Array(70_000))],
-    ['sends no frames', (socket: WebSocketPeer) => socket.sendRaw(new Uint8Array(64).fill(255))],
-    ['sends null', (socket: WebSocketPeer) => socket.send('null')],
-    [
-      'speaks of other tasks',
-      (socket: WebSocketPeer) => socket.send('{"type":"progress_state","data":{"prompt_id":"x","nodes":{}}}'),
-    ],
-  ] as const)
+  const harms: Readonly<Record<string, (socket: WebSocketPeer) => void>> = {
+    'is cut': (socket) => socket.cut(),
+    'is closed': (socket) => socket.close(),
+    'sends what is no JSON': (socket) => socket.send('{'),
+    'sends pictures': (socket) => socket.send(new Uint8Array(70_000)),
+    'sends no frames': (socket) => socket.sendRaw(new Uint8Array(64).fill(255)),
+    'sends null': (socket) => socket.send('null'),
+    'speaks of other tasks': (socket) => socket.send('{"type":"progress_state","data":{"prompt_id":"x","nodes":{}}}'),
+  };
+  for (const [what, harm] of Object.entries(harms))
     it(`is not needed when the connection ${what}`, async () => {
       const { taken, submission, socket } = await begun();
       harm(socket);
-      studio.fake.queue.isStepped = false;
-      studio.fake.queue.step();
+      goOn();
       const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
       expect(last.state).to.equal('succeeded');
     });
@@ -263,7 +265,7 @@ describe('the progress of ComfyUI tasks', () => {
 
   it('holds no process back once the provider is closed', async () => {
     const { socket } = await begun();
-    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    const closed = closing(socket);
     await studio.provider.close();
     await closed;
   });
@@ -271,10 +273,7 @@ describe('the progress of ComfyUI tasks', () => {
   it('holds neither a task nor a stop where the server never answers the upgrade', async () => {
     const { provider, fake } = studio;
     fake.leavesUpgrades = true;
-    const submission = task();
-    const taken = await submitted(provider, submission);
-    const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
-    expect(last.state).to.equal('succeeded');
+    expect((await ended(provider, task())).last.state).to.equal('succeeded');
     fake.queue.isHeld = true;
     await submitted(provider, task());
     while (fake.leftUpgrades.length < 2) await sleep(1);
@@ -286,7 +285,7 @@ describe('the progress of ComfyUI tasks', () => {
   it('holds neither a task nor a stop where the server never closes', async () => {
     const { taken, submission, socket } = await begun();
     socket.isDeaf = true;
-    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    const closed = closing(socket);
     await studio.provider.cancel(taken, submission.settings, WANTED);
     const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
     expect(last.state).to.equal('cancelled');
@@ -391,11 +390,7 @@ describe('reference files of ComfyUI tasks', () => {
     ['is lost', { type: 'lose-answer' }, 'capacity'],
     ['is cut', { type: 'cut-body' }, 'capacity'],
     ['meets a broken server', { type: 'status', status: 500 }, 'capacity'],
-    [
-      'is answered with another shape',
-      { type: 'status', status: 200, body: '{"name":"../../x.png"}', headers: { 'content-type': 'application/json' } },
-      'capacity',
-    ],
+    ['is answered with another shape', jsonFault(200, { name: '../../x.png' }), 'capacity'],
     ['is too large for a proxy', { type: 'status', status: 413 }, undefined],
   ] as const)
     it(`keep the task from being submitted when an upload ${name}`, async () => {

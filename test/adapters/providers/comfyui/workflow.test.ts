@@ -85,17 +85,7 @@ describe('the graph of a workflow file', () => {
   });
 
   it('has placeholders where programs put values', () => {
-    for (const text of [
-      '%seed%',
-      '{{seed}}',
-      '{{ seed }}',
-      '${seed}',
-      '{seed}',
-      '<seed>',
-      '$seed',
-      '__seed__',
-      '[SEED]',
-    ])
+    for (const text of ['{{ seed }}', ...'%seed% {{seed}} ${seed} {seed} <seed> $seed __seed__ [SEED]'.split(' ')])
       expect(isPlaceholder(text), text).to.equal(true);
     for (const text of ['', '100%', '5% of %d', 'a %prompt% b', '{a|b}', '<lora:x:1>', 'euler', '%date:yyyy%'])
       expect(isPlaceholder(text), text).to.equal(false);
@@ -344,47 +334,36 @@ const stillWith = (id: string, classType: string, inputs: Readonly<Record<string
   [id]: { class_type: classType, inputs: { ...inputs } },
 });
 
-const FAULTY: readonly { readonly of: string; readonly workflow: JsonObject; readonly faults: readonly string[] }[] = [
-  {
-    of: 'a class',
-    workflow: stillWith('9', 'Unknown', {}),
-    faults: ['the node 9 (Unknown) is of a class that the server does not have.'],
-  },
-  {
-    of: 'an input',
-    workflow: stillWith('9', 'ImageBlur', { image: ['1', 0], sigma: 1 }),
-    faults: ['the input blur_radius of node 9 (ImageBlur) is missing.'],
-  },
-  {
-    of: 'a number that is a text',
-    workflow: stillWith('9', 'ImageBlur', { image: ['1', 0], blur_radius: 'three', sigma: 1 }),
-    faults: ['the input blur_radius of node 9 (ImageBlur) must be of the type INT.'],
-  },
-  {
-    of: 'a flag that is a number',
-    workflow: stillWith('9', 'Flag', { on: 1 }),
-    faults: ['the input on of node 9 (Flag) must be of the type BOOLEAN.'],
-  },
-  {
-    of: 'numbers out of bounds',
-    workflow: stillWith('9', 'ImageBlur', { image: ['1', 0], blur_radius: 0, sigma: 11 }),
-    faults: [
-      'the input blur_radius of node 9 (ImageBlur) is 0, below 1.',
-      'the input sigma of node 9 (ImageBlur) is 11, above 10.',
-    ],
-  },
-  {
-    of: 'a link of another type',
-    workflow: stillWith('9', 'ImageBlur', { image: ['2', 0], blur_radius: 1, sigma: 1 }),
-    faults: ['the input image of node 9 (ImageBlur) takes IMAGE, and is linked to STRING.'],
-  },
-  {
-    of: 'a model',
-    workflow: stillWith('9', 'CheckpointLoaderSimple', { ckpt_name: 'flux.safetensors' }),
-    faults: [
-      'the input ckpt_name of node 9 (CheckpointLoaderSimple) is flux.safetensors, which the server does not have; it has sd15.safetensors.',
-    ],
-  },
+/** A still with one more node, whose faults are named after it. */
+const FAULTY: readonly (readonly [of: string, classType: string, inputs: JsonObject, ...faults: string[]])[] = [
+  ['a class', 'Unknown', {}, 'the node 9 (Unknown) is of a class that the server does not have.'],
+  ['an input', 'ImageBlur', { image: ['1', 0], sigma: 1 }, 'the input blur_radius of node 9 (ImageBlur) is missing.'],
+  [
+    'a number that is a text',
+    'ImageBlur',
+    { image: ['1', 0], blur_radius: 'three', sigma: 1 },
+    'the input blur_radius of node 9 (ImageBlur) must be of the type INT.',
+  ],
+  ['a flag that is a number', 'Flag', { on: 1 }, 'the input on of node 9 (Flag) must be of the type BOOLEAN.'],
+  [
+    'numbers out of bounds',
+    'ImageBlur',
+    { image: ['1', 0], blur_radius: 0, sigma: 11 },
+    'the input blur_radius of node 9 (ImageBlur) is 0, below 1.',
+    'the input sigma of node 9 (ImageBlur) is 11, above 10.',
+  ],
+  [
+    'a link of another type',
+    'ImageBlur',
+    { image: ['2', 0], blur_radius: 1, sigma: 1 },
+    'the input image of node 9 (ImageBlur) takes IMAGE, and is linked to STRING.',
+  ],
+  [
+    'a model',
+    'CheckpointLoaderSimple',
+    { ckpt_name: 'flux.safetensors' },
+    'the input ckpt_name of node 9 (CheckpointLoaderSimple) is flux.safetensors, which the server does not have; it has sd15.safetensors.',
+  ],
 ];
 
 describe('the check of a ComfyUI workflow', () => {
@@ -394,8 +373,9 @@ describe('the check of a ComfyUI workflow', () => {
     expect(faultsOf(EDIT, EDIT_SETTINGS), 'the file is uploaded').to.deep.equal([]);
   });
 
-  for (const { of, workflow, faults } of FAULTY)
-    it(`finds ${of} that is wrong or missing`, () => expect(faultsOf(workflow)).to.deep.equal(faults));
+  for (const [of, classType, inputs, ...faults] of FAULTY)
+    it(`finds ${of} that is wrong or missing`, () =>
+      expect(faultsOf(stillWith('9', classType, inputs))).to.deep.equal(faults));
 
   it('accepts what a server may accept: any type, one of several, filled-in inputs, lists elsewhere', () => {
     const workflow = {

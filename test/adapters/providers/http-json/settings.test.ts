@@ -6,7 +6,6 @@ import {
   providerOn,
 } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import { Connection } from '../../../../adapters/providers/shared/connection.js';
-import { optionsFault } from '../../../../apps/config/option-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';
@@ -17,6 +16,7 @@ import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { orSkip } from '../../../servers/servers.js';
 import { type Answering, type TlsServer, TlsServers } from '../../http/tls-servers.js';
+import { expectChecked } from '../vendor-subject.js';
 import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
 
 /*
@@ -43,52 +43,53 @@ function changed(path: string, value: Json | undefined): JsonObject {
   return settings;
 }
 
+/** A member of the example, its value, and the beginning of the sentence, from the colon where it begins with the place. */
 const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence: string])[] = [
-  ['submit', undefined, '/submit: submit is required.'],
-  ['submit/method', 'GET', '/submit/method: submit.method must be one of POST, PUT.'],
-  ['webhook', 'https://elsewhere.example', '/webhook: '],
-  ['submit/path', 'jobs', '/submit/path: The path must begin with one slash, and have no spaces.'],
-  ['submit/path', '//elsewhere.example/x', '/submit/path: The path must begin with one slash, and have no spaces.'],
-  ['submit/path', '/jobs/{prompt}', '/submit/path: The path has {prompt}, and may have {token} in braces.'],
-  ['submit/path', '/a/../admin', '/submit/path: The path has a segment of dots.'],
-  ['submit/path', '/a/%2E%2e/admin', '/submit/path: The path has a segment of dots.'],
-  ['submit/path', '/jobs#x', '/submit/path: The path has a # or a backslash.'],
-  ['submit/path', '/jobs/{token', '/submit/path: The path has a brace that stands alone.'],
-  ['submit/id_pattern', '(', '/submit/id_pattern: This is no regular expression.'],
-  ['submit/id', 'job', '/submit/id: '],
-  ['poll/path', '/jobs', '/poll/path: The path must have {id}.'],
+  ['submit', undefined, ': submit is required.'],
+  ['submit/method', 'GET', ': submit.method must be one of POST, PUT.'],
+  ['webhook', 'https://elsewhere.example', ': '],
+  ['submit/path', 'jobs', ': The path must begin with one slash, and have no spaces.'],
+  ['submit/path', '//elsewhere.example/x', ': The path must begin with one slash, and have no spaces.'],
+  ['submit/path', '/jobs/{prompt}', ': The path has {prompt}, and may have {token} in braces.'],
+  ['submit/path', '/a/../admin', ': The path has a segment of dots.'],
+  ['submit/path', '/a/%2E%2e/admin', ': The path has a segment of dots.'],
+  ['submit/path', '/jobs#x', ': The path has a # or a backslash.'],
+  ['submit/path', '/jobs/{token', ': The path has a brace that stands alone.'],
+  ['submit/id_pattern', '(', ': This is no regular expression.'],
+  ['submit/id', 'job', ': '],
+  ['poll/path', '/jobs', ': The path must have {id}.'],
   ['poll/path', undefined, '/poll: Either path or address must be given.'],
   ['poll/address', '/url', '/poll: Either path or address must be given.'],
-  ['poll/path', '/jobs/{id}/{token}', '/poll/path: The path has {token}, and may have {id} in braces.'],
-  ['result', {}, '/result: Either path or address must be given.'],
-  ['recover/path', '/jobs', '/recover/path: The path must have {token}.'],
-  ['check_path', '/about/{id}', '/check_path: The path has {id}, and may have nothing in braces.'],
+  ['poll/path', '/jobs/{id}/{token}', ': The path has {token}, and may have {id} in braces.'],
+  ['result', {}, ': Either path or address must be given.'],
+  ['recover/path', '/jobs', ': The path must have {token}.'],
+  ['check_path', '/about/{id}', ': The path has {id}, and may have nothing in braces.'],
   ['headers', { Authorization: 'x' }, '/headers/Authorization: This header is not for the settings.'],
   ['headers', { 'X-Prompt': '{prompt}' }, '/headers/X-Prompt: A header is a constant, without braces.'],
   ['headers', { 'X-Two': 'a\r\nb: c' }, '/headers/X-Two: '],
-  ['submit/idempotency_header', 'Host', '/submit/idempotency_header: This header has another use.'],
-  ['submit/body/prompt', '{promt}', '/submit/body/prompt: "{promt}" stands for nothing that is known.'],
+  ['submit/idempotency_header', 'Host', ': This header has another use.'],
+  ['submit/body/prompt', '{promt}', ': "{promt}" stands for nothing that is known.'],
   [
     'submit/body/prompt',
     'A photo of {prompt}',
-    '/submit/body/prompt: A placeholder is the whole text, and nothing is put together with it.',
+    ': A placeholder is the whole text, and nothing is put together with it.',
   ],
   ['submit/body/prompt', 'a cat', '/submit/body: Nothing in it takes {prompt}.'],
-  ['submit/body/edge', '{parameters.width}', '/submit/body/edge: "{parameters.width}" has no rule in parameters.'],
+  ['submit/body/edge', '{parameters.width}', ': "{parameters.width}" has no rule in parameters.'],
   ['submit/body/edge', undefined, '/parameters/edge: Nothing in submit.body takes {parameters.edge}.'],
   ['parameters/n', { type: 'integer' }, '/parameters: parameters.n needs an enum, or a minimum and a maximum'],
-  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed, or failed_if be given.'],
+  ['poll/states/failed', [], ': At least one state must be listed, or failed_if be given.'],
   ['poll/states/running', ['working', 'done'], '/poll/states/succeeded: "done" is listed more than once in states.'],
   ['submit/idempotency_header', undefined, '/submit/takes_token_once: The submission does not have the token.'],
-  ['recover/token', undefined, '/recover/token: A pointer to the token is needed'],
-  ['cancel/stops', undefined, '/cancel/stops: cancel.stops is required.'],
+  ['recover/token', undefined, ': A pointer to the token is needed'],
+  ['cancel/stops', undefined, ': cancel.stops is required.'],
   ['submit/seen_before', [{ status: 500 }], '/submit/seen_before/0/status: '],
   ['submit/refused', [{ status: 400 }], '/submit/refused/0/status: '],
-  ['errors/code', undefined, '/errors/code: A pointer is needed where codes are listed.'],
+  ['errors/code', undefined, ': A pointer is needed where codes are listed.'],
   [
     'errors/codes/policy',
     { code: 'INPUT_INVALID', because: 'capacity' },
-    '/errors/codes/policy: because capacity does not go with INPUT_INVALID.',
+    ': because capacity does not go with INPUT_INVALID.',
   ],
   ['errors/codes/policy', { code: 'TASK_EXPIRED' }, '/errors/codes/policy/code: '],
   [
@@ -96,13 +97,13 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
     ['{reference_image.0}', '{reference_image.2}'],
     '/submit/body: {reference_image.2} is taken, and {reference_image.1} is not.',
   ],
-  ['submit/idempotency_header', 'X-Api-Key', '/submit/idempotency_header: This header has the key, as auth'],
+  ['submit/idempotency_header', 'X-Api-Key', ': This header has the key, as auth'],
   ['headers', { 'X-Api-Key': 'another' }, '/headers/X-Api-Key: This header has the key, as auth'],
   ['cost/currency', undefined, '/cost: money and currency are given together.'],
-  ['poll/path', '/jobs/{+token}', '/poll/path: The path has {+token}, and may have {id} in braces.'],
-  ['poll/path', '/jobs/{result_id}', '/poll/path: The path has {result_id}, and may have {id} in braces.'],
-  ['submit/path', '/jobs/{+token}', '/submit/path: The path has {+token}, and may have {token} in braces.'],
-  ['poll/failed_if', 'error', '/poll/failed_if: '],
+  ['poll/path', '/jobs/{+token}', ': The path has {+token}, and may have {id} in braces.'],
+  ['poll/path', '/jobs/{result_id}', ': The path has {result_id}, and may have {id} in braces.'],
+  ['submit/path', '/jobs/{+token}', ': The path has {+token}, and may have {token} in braces.'],
+  ['poll/failed_if', 'error', ': '],
   ['output/withheld', ['/a', 'b'], '/output/withheld/1: '],
   ['result', { path: '/f/{result_id}' }, '/result/id: A pointer to the id in the answer about the state is needed'],
   ['result', { path: '/f/{id}', id: '/f' }, '/result/path: The path must have {result_id}.'],
@@ -119,11 +120,11 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
     '/result/id_pattern: This is no regular expression.',
   ],
   ['cancel/only_in', ['succeeded'], '/cancel/only_in/0: '],
-  ['cancel/only_in', [], '/cancel/only_in: '],
-  ['errors/codes/po*licy', { code: 'INPUT_INVALID' }, '/errors/codes/po*licy: A * stands at the end, after at least'],
-  ['errors/codes/*', { code: 'INPUT_INVALID' }, '/errors/codes/*: A * stands at the end, after at least three'],
-  ['errors/success_codes', ['policy'], '/errors/success_codes: "policy" is also in errors.codes.'],
-  ['submit/body/$if', '{prompt}', '/submit/body/$if: The body itself is always sent.'],
+  ['cancel/only_in', [], ': '],
+  ['errors/codes/po*licy', { code: 'INPUT_INVALID' }, ': A * stands at the end, after at least'],
+  ['errors/codes/*', { code: 'INPUT_INVALID' }, ': A * stands at the end, after at least three'],
+  ['errors/success_codes', ['policy'], ': "policy" is also in errors.codes.'],
+  ['submit/body/$if', '{prompt}', ': The body itself is always sent.'],
   [
     'submit/body/frame',
     { $when: '{prompt}', a: 1 },
@@ -144,27 +145,19 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
     '{start_frame.0.media_type}',
     '/submit/body: {start_frame.0.media_type} is taken, and {start_frame.0} is not.',
   ],
-  ['submit/body/frame', '{start_frame.*.media_type}', '/submit/body/frame: "{start_frame.*.media_type}" stands for'],
+  ['submit/body/frame', '{start_frame.*.media_type}', ': "{start_frame.*.media_type}" stands for'],
   [
     'submit/body/mask',
     '{reference_image.0.grey_mask}',
-    '/submit/body/mask: "{reference_image.0.grey_mask}" stands for nothing that is known.',
+    ': "{reference_image.0.grey_mask}" stands for nothing that is known.',
   ],
-  [
-    'submit/body/mask',
-    '{reference_image.*.white_mask}',
-    '/submit/body/mask: "{reference_image.*.white_mask}" stands for',
-  ],
+  ['submit/body/mask', '{reference_image.*.white_mask}', ': "{reference_image.*.white_mask}" stands for'],
   [
     'submit/body/mask',
     '{start_frame.0.white_mask}',
-    '/submit/body/mask: "{start_frame.0.white_mask}" is never there: only a reference_image has a mask.',
+    ': "{start_frame.0.white_mask}" is never there: only a reference_image has a mask.',
   ],
-  [
-    'submit/body/mask',
-    '{end_frame.0.with_alpha}',
-    '/submit/body/mask: "{end_frame.0.with_alpha}" is never there: only',
-  ],
+  ['submit/body/mask', '{end_frame.0.with_alpha}', ': "{end_frame.0.with_alpha}" is never there: only'],
   [
     'submit/body/mask',
     '{reference_image.2.black_mask}',
@@ -198,7 +191,7 @@ describe('the mapping of an API', () => {
   for (const [path, value, sentence] of WRONG)
     it(`is refused with ${path} ${value === undefined ? 'left out' : `as ${JSON.stringify(value)}`}`, () => {
       const said = fault(changed(path, value));
-      expect(said?.startsWith(sentence), said).to.equal(true);
+      expect(said?.startsWith(sentence.startsWith(':') ? `/${path}${sentence}` : sentence), said).to.equal(true);
       expect(said).to.match(/^\/[^\n]*: [^\n]+\.$/);
     });
 
@@ -267,31 +260,19 @@ describe('the mapping of an API', () => {
 });
 
 describe('the driver for HTTP APIs', () => {
-  it('has options that a driver may have', () => {
-    expect(optionsFault(httpJsonDriver.options)).to.equal(undefined);
-  });
-
   it('says of a try of the connection what is wrong, each in one sentence, and makes nothing', async () => {
     const fake = await StudioFake.open();
-    const about = `${fake.base}/about`;
-    const tries: readonly (readonly [string, JsonObject, string | undefined])[] = [
-      [fake.base, {}, undefined],
-      [fake.base, { api_key: 'wrong' }, `${about} refuses the key; check api_key and auth.`],
-      [fake.base, { auth: 'bearer' }, `${about} refuses the key; check api_key and auth.`],
-      [fake.server.url, {}, `${fake.server.url}/about has status 404; check base_url and check_path.`],
-      [
-        'http://127.0.0.1:1',
-        {},
-        'Nothing answers at http://127.0.0.1:1 (ECONNREFUSED); check base_url, and whether the server runs.',
-      ],
-    ];
-    for (const [base, options, sentence] of tries) {
-      const provider = httpJsonAt(base, { auth: AUTH.studio, api_key: fake.key, ...options });
-      const { faults } = await provider.check([studioMapping(), studioMapping()], WANTED);
-      expect(faults).to.deep.equal(sentence === undefined ? [] : [sentence]);
-      await provider.close();
-    }
-    expect(fake.server.posts).to.equal(0);
+    const { base, url } = fake;
+    const refused = `${base}/about refuses the key; check api_key and auth.`;
+    const models = [studioMapping(), studioMapping()];
+    const providerAt = (at: string, options: JsonObject) =>
+      httpJsonAt(at, { auth: AUTH.studio, api_key: fake.key, ...options });
+    await expectChecked(fake, providerAt, [
+      [base, {}, models, []],
+      [base, { api_key: 'wrong' }, models, [refused]],
+      [base, { auth: 'bearer' }, models, [refused]],
+      [url, {}, models, [`${url}/about has status 404; check base_url and check_path.`]],
+    ]);
     await fake.close();
   });
 

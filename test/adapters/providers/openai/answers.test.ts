@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { closedAfterEach } from '../../../fixtures/opened.js';
 import { type FakeAnswer, type FakeRoute, FakeServer } from '../../../providers/fakes/fake-server.js';
 import { OpenAiFake, type OpenAiVendor } from '../../../providers/fakes/openai-fake.js';
 import { jsonFault } from '../../../providers/fakes/faults.js';
@@ -20,29 +21,23 @@ import { IMAGES, openAiAt, task, video, VIDEOS } from './opened-openai.js';
 const PNG_START = '89504e47';
 
 describe('answers of servers with the API of OpenAI', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
-  afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  const kept = closedAfterEach();
   afterEach(closeAnswers);
 
   async function open(vendor: OpenAiVendor = 'openai'): Promise<{ fake: OpenAiFake; provider: OpenAiProvider }> {
-    const fake = await OpenAiFake.open(vendor);
-    const provider = openAiAt(fake.base);
-    opened.push(provider, fake);
+    const fake = kept(await OpenAiFake.open(vendor));
+    const provider = kept(openAiAt(fake.base));
     return { fake, provider };
   }
   /** A server that answers each submission so. */
   async function answering(answer: FakeAnswer): Promise<OpenAiProvider> {
-    const server = await FakeServer.open([{ method: 'POST', path: '/images/generations', handle: () => answer }]);
-    const provider = openAiAt(server.url);
-    opened.push(provider, server);
-    return provider;
+    const server = kept(await FakeServer.open([{ method: 'POST', path: '/images/generations', handle: () => answer }]));
+    return kept(openAiAt(server.url));
   }
   /** A server with these routes for its tasks, below the path of the API. */
   async function serving(routes: readonly FakeRoute[]): Promise<OpenAiProvider> {
-    const server = await FakeServer.open(routes.map((route) => ({ ...route, path: `/v1${route.path}` })));
-    const provider = openAiAt(`${server.url}/v1`, { api_key: 'sk-test' });
-    opened.push(provider, server);
-    return provider;
+    const server = kept(await FakeServer.open(routes.map((route) => ({ ...route, path: `/v1${route.path}` }))));
+    return kept(openAiAt(`${server.url}/v1`, { api_key: 'sk-test' }));
   }
   const json = (value: unknown): FakeAnswer => ({ json: value });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -138,8 +133,7 @@ describe('answers of servers with the API of OpenAI', () => {
 
   it('may begin with headers and spaces long before the pictures, whatever pauses of a connection are', async () => {
     const { fake } = await open();
-    const provider = openAiAt(fake.base, { idle_timeout_seconds: 0.05, answer_timeout_seconds: 0.05 });
-    opened.push(provider);
+    const provider = kept(openAiAt(fake.base, { idle_timeout_seconds: 0.05, answer_timeout_seconds: 0.05 }));
     const planned = fake.server.plan({ type: 'early-headers' }, { of: 'submit' });
     const work = outputsOf(provider.submit(task(), WANTED));
     await planned.met;
@@ -230,9 +224,8 @@ describe('answers of servers with the API of OpenAI', () => {
   });
 
   it('with addresses are fetched from the server itself with its key', async () => {
-    const fake = await OpenAiFake.open('sglang', 'sk-1');
-    const provider = openAiAt(fake.base, { api_key: 'sk-1' });
-    opened.push(provider, fake);
+    const fake = kept(await OpenAiFake.open('sglang', 'sk-1'));
+    const provider = kept(openAiAt(fake.base, { api_key: 'sk-1' }));
     const settings = { preset: 'sglang', response_format: 'url' };
     for (const address of [undefined, '/v1/images/7/content']) {
       fake.images.address = address;

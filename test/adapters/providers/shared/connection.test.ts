@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { connectionOptions } from '../../../../adapters/providers/shared/connection-options.js';
 import { type Connection, openConnection } from '../../../../adapters/providers/shared/connection.js';
@@ -13,6 +11,7 @@ import type { Log } from '../../../../core/log.js';
 import type { Provider, Submission } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { closedAfterEach, folderForSuite, listening } from '../../../fixtures/opened.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
@@ -33,22 +32,12 @@ import { closeAnswers, failureOf, outputsOf } from '../vendor-subject.js';
 const TIMES = { connect_timeout_seconds: 10, answer_timeout_seconds: 30, idle_timeout_seconds: 60, max_connections: 4 };
 
 describe('the connection of a provider', () => {
-  let folder: string;
-  const opened: Connection[] = [];
-  before(() => void (folder = mkdtempSync(join(tmpdir(), 'darkroom-connection-'))));
-  after(() => rmSync(folder, { recursive: true, force: true }));
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((connection) => connection.close()));
-  });
+  const folder = folderForSuite('connection');
+  const kept = closedAfterEach();
 
   function open(options: Record<string, string | number>, scheme?: string): Connection {
-    const connection = openConnection({
-      options: { ...TIMES, ...options },
-      instance: 'studio',
-      ...(scheme === undefined ? {} : { scheme }),
-    });
-    opened.push(connection);
-    return connection;
+    const own = scheme === undefined ? {} : { scheme };
+    return kept(openConnection({ options: { ...TIMES, ...options }, instance: 'studio', ...own }));
   }
   function written(name: string, text: string): string {
     const path = join(folder, name);
@@ -68,8 +57,7 @@ describe('the connection of a provider', () => {
       });
 
   it('reaches a server of the private network that the operator named, with the key', async () => {
-    const server = await listening((authorization, path) => `${authorization} ${path}`);
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { url: base } = kept(await answering((authorization, path) => `${authorization} ${path}`));
     const connection = open({ base_url: `${base}/v1/`, api_key: 'k-1' });
     expect(connection.base).to.equal(`${base}/v1`);
     const answer = await connection.client.request({
@@ -79,28 +67,24 @@ describe('the connection of a provider', () => {
       signal: UNABORTED,
     });
     expect(Buffer.from(await answer.bytes()).toString()).to.equal('Bearer k-1 /v1/images/a%2F..%2Fb');
-    server.close();
   });
 
   it('uses the proxy of the environment only if it is configured to', async () => {
-    const server = await listening((_, path = '') => path);
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const proxy = await ConnectProxy.open();
+    const { port } = kept(await answering((_, path = '') => path));
+    const host = `127.0.0.1:${port}`;
+    const proxy = kept(await ConnectProxy.open());
     const environment = { HTTP_PROXY: proxy.url.replace('//', '//user:p-1@') };
     for (const [way, tunnels] of [
       [{ proxy: 'none' }, 0],
       [{ proxy: 'environment' }, 1],
     ] as const) {
       const options = { ...TIMES, base_url: `http://${host}`, ...way };
-      const connection = openConnection({ options, instance: 'studio', environment });
-      opened.push(connection);
+      const connection = kept(openConnection({ options, instance: 'studio', environment }));
       const request = { method: 'GET', url: connection.urlOf('jobs'), signal: UNABORTED } as const;
       expect(String(await (await connection.client.request(request)).bytes())).to.equal('/jobs');
       expect(proxy.asked).to.have.length(tunnels);
     }
     expect(proxy.asked[0]?.authority).to.equal(host);
-    await proxy.close();
-    server.close();
     const wrong = { options: { ...TIMES, base_url: 'https://a.example', proxy: 'environment' }, instance: 'studio' };
     expect(() => openConnection({ ...wrong, environment: { HTTPS_PROXY: 'socks5://p-1@host' } }))
       .to.throw(/^providers\.studio\.proxy: HTTPS_PROXY is no address of a proxy; .*\.$/)
@@ -162,13 +146,10 @@ describe('the connection of a provider', () => {
   });
 });
 
-function listening(answer: (authorization: string | undefined, path: string | undefined) => string): Promise<Server> {
-  const server = createServer((request, response) => {
-    response.end(answer(request.headers.authorization, request.url));
-  });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve(server));
-  });
+function answering(answer: (authorization: string | undefined, path: string | undefined) => string) {
+  return listening(
+    createServer((request, response) => void response.end(answer(request.headers.authorization, request.url))),
+  );
 }
 
 /*
@@ -184,20 +165,14 @@ const HOST = 'files.internal';
 const secret = (name: string) => `https://${HOST}/${TOKEN}/${name}?X-Signature=${TOKEN}`;
 
 describe('addresses of other hosts in answers', () => {
-  const opened: { close(): Promise<unknown> }[] = [];
+  const kept = closedAfterEach();
   let lines: string[];
   let log: Log;
   beforeEach(() => {
     lines = [];
     log = logTo(createLogger({ level: 'debug', format: 'json' }, { write: (line) => void lines.push(line) }));
   });
-  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
   afterEach(closeAnswers);
-
-  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
-    opened.push(one);
-    return one;
-  };
 
   /** Logs the error that the work throws, and checks that no log line contains the token. */
   async function keepsSecret(work: Promise<unknown>, shown = `GET https://${HOST}: `): Promise<void> {
