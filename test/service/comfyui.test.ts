@@ -3,9 +3,8 @@
 // Method: catalogs as the command proposes them, a started service, and a server that behaves as real ones were seen to; also
 // the real one that TEST_COMFYUI_URL names.
 import { expect } from 'chai';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { parse } from 'yaml';
 import { EDIT, STILL, VIDEO } from '../adapters/providers/comfyui/workflows.js';
@@ -14,12 +13,7 @@ import { MARKER } from '../fixtures/tagged-images.js';
 import { CliRun } from '../harness/cli-run.js';
 import { CliService } from '../harness/cli-service.js';
 import { ComfyUiFake } from '../providers/fakes/comfyui-fake.js';
-
-interface Task {
-  readonly status: string;
-  readonly charged_credits: number;
-  readonly files: readonly string[];
-}
+import { providerFolder, ProviderService } from './provider-service.js';
 
 const WORKFLOWS = { still: STILL, film: VIDEO, edit: EDIT };
 
@@ -35,12 +29,11 @@ function describeService(
 ): void {
   describe(`the service on ComfyUI, ${name}`, () => {
     let comfyui: Awaited<ReturnType<typeof open>>;
-    let service: CliService;
-    let folder: string;
+    let example: ProviderService;
 
     before(async () => {
       comfyui = await open();
-      folder = mkdtempSync(join(tmpdir(), 'darkroom-comfyui-'));
+      const folder = providerFolder('comfyui');
       const models = [];
       for (const [key, workflow] of Object.entries(WORKFLOWS)) {
         writeFileSync(join(folder, `${key}.json`), JSON.stringify(workflow));
@@ -50,22 +43,22 @@ function describeService(
       writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ version: 1, models }));
       const providers = { comfyui: { kind: 'comfyui', servers: [comfyui.url] } };
       writeFileSync(join(folder, 'darkroom.yaml'), JSON.stringify({ providers }));
-      service = await CliService.start({
+      const environment = {
         DARKROOM_CONFIG: join(folder, 'darkroom.yaml'),
         DARKROOM_CATALOG: join(folder, 'catalog.yaml'),
-      });
+      };
+      example = new ProviderService(folder, environment, await CliService.start(environment));
     });
     after(async () => {
-      await service.stop();
+      await example.stop();
       await comfyui.close();
-      rmSync(folder, { recursive: true });
     });
 
     async function generate(model: string, ...args: readonly string[]): Promise<Buffer> {
-      const task = await service.json<Task>(['generate', 'a lighthouse at dusk', '--model', model, ...args]);
+      const task = await example.generate('a lighthouse at dusk', model, ...args);
       expect(task).to.include({ status: 'succeeded', charged_credits: 10 });
       expect(task.files).to.have.length(1);
-      const delivered = readFileSync(resolve(service.folder, task.files[0]!));
+      const delivered = example.bytesOf(task);
       expect(delivered.includes(MARKER), 'it has the workflow').to.equal(false);
       return delivered;
     }
@@ -80,8 +73,8 @@ function describeService(
     });
 
     it('makes a picture from a picture', async () => {
-      writeFileSync(join(service.folder, 'harbour.png'), await image('png', 90, 70));
-      const picture = await generate('edit', '--reference', 'harbour.png');
+      const harbour = example.fileOf('harbour.png', await image('png', 90, 70));
+      const picture = await generate('edit', '--reference', harbour);
       expect(await sharp(picture).metadata()).to.include({ format: 'png', width: 90, height: 70 });
     });
 

@@ -3,29 +3,17 @@
 // `providers check` names a wrong key.
 // Method: the started service with each example's configuration and catalog, against servers that answer as the vendors'
 // documentation says. Only the pause between polls is shorter.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { ROOT } from '../docs/pages.js';
 import { image } from '../fixtures/images.js';
 import { mp4 } from '../fixtures/videos.js';
-import { CliService } from '../harness/cli-service.js';
 import type { FakeServer } from '../providers/fakes/fake-server.js';
 import { MinimaxFake } from '../providers/fakes/minimax-fake.js';
 import { SeedanceFake } from '../providers/fakes/seedance-fake.js';
 import { VeoFake } from '../providers/fakes/veo-fake.js';
+import { ProviderService } from './provider-service.js';
 
-const EXAMPLES = join(ROOT, 'config/providers');
 const KEY = 'test-key-of-the-vendor';
 const JSON_TYPE = { 'content-type': 'application/json' };
-
-interface Task {
-  readonly status: string;
-  readonly charged_credits: number;
-  readonly files: readonly string[];
-  readonly error?: { readonly code: string };
-}
 
 interface Fake {
   readonly server: FakeServer;
@@ -121,36 +109,26 @@ for (const vendor of VENDORS)
     this.timeout(60_000);
     const { model, params } = vendor;
     let fake: Fake;
-    let folder: string;
-    let service: CliService;
-    const own = `DARKROOM_PROVIDERS_${vendor.name.toUpperCase()}`;
+    let example: ProviderService;
+    const own = vendor.name.toUpperCase();
     const frame = { first: Buffer.alloc(0), last: Buffer.alloc(0) };
 
     before(async () => {
       fake = await vendor.open();
       fake.video = await mp4(10 * vendor.seconds);
-      folder = mkdtempSync(join(tmpdir(), `darkroom-${vendor.name}-`));
-      const catalog = readFileSync(join(EXAMPLES, `${vendor.name}.catalog.yaml`), 'utf8');
-      writeFileSync(join(folder, 'catalog.yaml'), catalog.replace(/poll_interval_ms: \d+/, 'poll_interval_ms: 100'));
+      const providers = { [`${own}_BASE_URL`]: fake.base, [`${own}_API_KEY`]: KEY };
+      example = await ProviderService.example(vendor.name, providers, (catalog) =>
+        catalog.replace(/poll_interval_ms: \d+/, 'poll_interval_ms: 100'),
+      );
       frame.first = Buffer.from(await image('png', 320, 320));
       frame.last = Buffer.from(await image('jpeg', 320, 320));
-      writeFileSync(join(folder, 'first.png'), frame.first);
-      writeFileSync(join(folder, 'last.jpg'), frame.last);
-      service = await CliService.start({
-        DARKROOM_CONFIG: join(EXAMPLES, `${vendor.name}.yaml`),
-        DARKROOM_CATALOG: join(folder, 'catalog.yaml'),
-        [`${own}_BASE_URL`]: fake.base,
-        [`${own}_API_KEY`]: KEY,
-      });
     });
     after(async () => {
-      await service?.stop();
+      await example?.stop();
       await fake.close();
-      rmSync(folder, { recursive: true });
     });
 
-    const made = (prompt: string, ...args: readonly string[]) =>
-      service.json<Task>(['generate', prompt, '--model', model, ...args]);
+    const made = (prompt: string, ...args: readonly string[]) => example.generate(prompt, model, ...args);
     const lastSent = () => {
       const posts = fake.server.requests.filter(({ of }) => of.includes('submit'));
       return JSON.parse(posts.at(-1)!.body.toString('utf8')) as object;
@@ -159,8 +137,7 @@ for (const vendor of VENDORS)
     it('makes a video of words, with the parameters that were asked for', async () => {
       const task = await made('a lighthouse', ...params, '--out', 'words.mp4');
       expect([task.status, task.charged_credits]).to.deep.equal(['succeeded', vendor.credits]);
-      const [file = ''] = task.files;
-      expect(readFileSync(join(service.folder, file)).subarray(4, 8).toString()).to.equal('ftyp');
+      expect(example.bytesOf(task).toString('latin1', 4, 8)).to.equal('ftyp');
       const text = JSON.stringify(lastSent());
       expect(text.split('a lighthouse')).to.have.length(2);
       const without = text.replace(/"(?:prompt|text)":"a lighthouse",?/, '').replaceAll(',}', '}');
@@ -169,8 +146,8 @@ for (const vendor of VENDORS)
     });
 
     it('makes a video between two frames', async () => {
-      const [first, last] = ['--start-frame', '--end-frame'];
-      const frames = [first, join(folder, 'first.png'), last, join(folder, 'last.jpg')];
+      const first = example.fileOf('first.png', frame.first);
+      const frames = ['--start-frame', first, '--end-frame', example.fileOf('last.jpg', frame.last)];
       expect(await made('night falls', ...params, ...frames, '--out', 'frames.mp4')).to.include({
         status: 'succeeded',
       });
@@ -199,19 +176,15 @@ for (const vendor of VENDORS)
     it('is tried without making anything, and names a wrong key and a missing one', async () => {
       const before = fake.server.posts;
       const check = async (environment: Readonly<Record<string, string>>) => {
-        const base = {
-          DARKROOM_CONFIG: join(EXAMPLES, `${vendor.name}.yaml`),
-          DARKROOM_CATALOG: join(folder, 'catalog.yaml'),
-          [`${own}_BASE_URL`]: fake.base,
-        };
-        const { code, stdout, stderr } = await service.run(['providers', 'check'], {
+        const { [`DARKROOM_PROVIDERS_${own}_API_KEY`]: _, ...base } = example.environment;
+        const { code, stdout, stderr } = await example.service.run(['providers', 'check'], {
           environment: { ...base, ...environment },
         });
         return { code, text: stdout + stderr };
       };
-      const right = await check({ [`${own}_API_KEY`]: KEY });
+      const right = await check({ [`DARKROOM_PROVIDERS_${own}_API_KEY`]: KEY });
       expect(right.code, right.text).to.equal(0);
-      const wrong = await check({ [`${own}_API_KEY`]: 'a-wrong-key' });
+      const wrong = await check({ [`DARKROOM_PROVIDERS_${own}_API_KEY`]: 'a-wrong-key' });
       expect(wrong.code).to.not.equal(0);
       expect(wrong.text).to.include('refuses the key; check api_key and auth.').and.not.include('a-wrong-key');
       expect((await check({})).text).to.include('asks for a key, and none is set');
@@ -220,16 +193,11 @@ for (const vendor of VENDORS)
 
     if (vendor.name === 'seedance')
       it('cancels a task that waits at the vendor', async () => {
-        const task = await service.json<{ readonly generation_id: string }>([
-          'generate',
-          'queued',
-          '--model',
-          model,
-          '--no-wait',
-        ]);
+        const submitted = ['generate', 'queued', '--model', model, '--no-wait'];
+        const task = await example.service.json<{ readonly generation_id: string }>(submitted);
         const tasks = (fake as SeedanceFake).tasks;
         while (tasks.at(-1)?.prompt !== 'queued') await fake.server.arrival({ of: 'poll' });
-        await service.run(['cancel', task.generation_id]);
+        await example.service.run(['cancel', task.generation_id]);
         while (tasks.at(-1)?.status === 'queued') await fake.server.arrival();
         expect(tasks.at(-1)?.status).to.equal('cancelled');
       });
