@@ -2,7 +2,7 @@ export const API = '/console/api';
 const TIMEOUT_MS = 30_000;
 
 /** The details of a refusal besides its message. */
-export interface Refusal {
+interface Refusal {
   /** Empty if the page received no readable response. */
   readonly code: string;
   /** JSON Pointer of the field at fault. */
@@ -16,10 +16,6 @@ export class RequestFailed extends Error {
     readonly refusal: Refusal = { code: '' },
   ) {
     super(message);
-  }
-
-  get code(): string {
-    return this.refusal.code;
   }
 }
 
@@ -123,6 +119,11 @@ export function unreadable(): RequestFailed {
 /** The sentence to show for an error. */
 export function sentenceOf(error: unknown): string {
   return error instanceof RequestFailed ? error.message : 'Something went wrong in this page. Reload it.';
+}
+
+/** The JSON Pointer of the field at fault; empty where none is. */
+export function pointerOf(error: unknown): string {
+  return error instanceof RequestFailed ? (error.refusal.pointer ?? '') : '';
 }
 
 /** Code of a refusal; empty for any other error. */

@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
+import { announce } from './announce.js';
+import { focusOn } from './parts/parts.js';
 import { read, sentenceOf } from './server.js';
 
 /** The state of data that is loaded from the server. */
@@ -10,53 +12,159 @@ export interface Data<T> {
   readonly reload: () => Promise<void>;
 }
 
-/** Loads from the server when the component is first shown. */
-export function useData<T>(path: string): Data<T> {
+/** Loads from the server when the component is first shown. `load` stays the same function. */
+export function useData<T>(path: string, load: typeof read<T> = read): Data<T> {
   const [value, setValue] = useState<T>();
   const [fault, setFault] = useState<string>();
-  const load = useCallback(
+  const reload = useCallback(
     async (signal?: AbortSignal): Promise<void> => {
       try {
-        const answer = await read<T>(path, signal);
+        const answer = await load(path, signal);
         setValue(() => answer);
         setFault(undefined);
       } catch (error) {
         if (signal?.aborted !== true) setFault(sentenceOf(error));
       }
     },
-    [path],
+    [path, load],
   );
   useEffect(() => {
     const leaving = new AbortController();
-    void load(leaving.signal);
+    void reload(leaving.signal);
     return () => leaving.abort();
-  }, [load]);
-  const reload = useCallback(() => load(), [load]);
-  return { value, fault, reload };
+  }, [reload]);
+  return { value, fault, reload: useCallback(() => reload(), [reload]) };
 }
 
 /** Something that a person has the page do: whether it is under way, and why it did not work the last time. */
 export interface Action {
   readonly isBusy: boolean;
   readonly fault: string | undefined;
+  /** The error behind the fault. */
+  readonly error: unknown;
   readonly setFault: (sentence: string | undefined) => void;
-  /** Never rejects: what the work throws is the fault. */
-  readonly run: (work: () => Promise<void>) => Promise<void>;
+  /** Never rejects: what the work throws is the fault. Returns whether it worked. */
+  readonly run: (work: () => Promise<void>) => Promise<boolean>;
 }
 
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
-  const run = async (work: () => Promise<void>): Promise<void> => {
+  const [failed, setFailed] = useState<{ readonly fault?: string | undefined; readonly error?: unknown }>({});
+  const run = async (work: () => Promise<void>): Promise<boolean> => {
     setBusy(true);
-    setFault(undefined);
+    setFailed({});
     try {
       await work();
+      return true;
     } catch (error) {
-      setFault(sentenceOf(error));
+      setFailed({ fault: sentenceOf(error), error });
+      return false;
     } finally {
       setBusy(false);
     }
   };
-  return { isBusy, fault, setFault, run };
+  return { isBusy, fault: failed.fault, error: failed.error, setFault: (fault) => setFailed({ fault }), run };
+}
+
+/** After a change: loads what has changed, says a sentence, and moves the focus to a heading. */
+export function afterChange(reload: () => Promise<void>, headingId: string): (sentence: string) => Promise<void> {
+  return async (sentence) => {
+    await reload();
+    announce(sentence);
+    focusOn(headingId);
+  };
+}
+
+/** What is shown once. It is kept in this part of the page and nowhere else, until the person has it or leaves. */
+export function useShownOnce<T>() {
+  const [shown, setShown] = useState<T>();
+  useEffect(() => {
+    // A browser may keep the page as it is, to show it again when the person comes back.
+    const forget = (): void => setShown(undefined);
+    window.addEventListener('pagehide', forget);
+    return () => window.removeEventListener('pagehide', forget);
+  }, []);
+  return [shown, setShown] as const;
+}
+
+/** A page of a list, which has its items under the name of the list. */
+type Page<N extends string, T> = Readonly<Record<N, readonly T[]>> & { readonly next_cursor?: string };
+
+/** A list that is loaded page by page. */
+export interface Pages<T, A> extends Data<A> {
+  /** The items of all pages loaded so far. */
+  readonly items: readonly T[];
+  /** The page that was loaded last. */
+  readonly last: A | undefined;
+  /** Absent once all pages are loaded. */
+  readonly more?: (() => Promise<void>) | undefined;
+  readonly isReading: boolean;
+}
+
+interface Behind<T, A> {
+  /** The first page that the later pages belong to: when it is loaded again, they are dropped. */
+  readonly first: object;
+  readonly items: readonly T[];
+  readonly last: A;
+}
+
+/** The maximum number of empty pages to skip in a row. */
+const MAX_EMPTY_PAGES = 5;
+
+/**
+ * Loads the first page when the component is first shown, and the others on request. Where a page may be empty although
+ * there are more, empty pages are skipped if so wanted.
+ */
+export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
+  path: string,
+  name: N,
+  skipsEmpty = false,
+): Pages<T, A> {
+  const load = useCallback(
+    async (first: string, signal?: AbortSignal): Promise<A> => {
+      let page = await read<A>(first, signal);
+      for (let left = skipsEmpty ? MAX_EMPTY_PAGES : 0; left > 0 && isEmpty(page, name); left -= 1)
+        page = await read<A>(after(path, page), signal);
+      return page;
+    },
+    [path, name, skipsEmpty],
+  );
+  const first = useData<A>(path, load);
+  const [behind, setBehind] = useState<Behind<T, A>>();
+  const reading = useAction();
+  const { value, reload: readFirst } = first;
+  const known = behind !== undefined && behind.first === value ? behind : undefined;
+  const last = known?.last ?? value;
+  const cursor = last?.next_cursor;
+  const more = (): Promise<void> =>
+    reading
+      .run(async () => {
+        if (value === undefined || last === undefined) return;
+        const page = await load(after(path, last));
+        setBehind({ first: value, items: [...(known?.items ?? []), ...page[name]], last: page });
+      })
+      .then(() => undefined);
+  const reload = async (): Promise<void> => {
+    reading.setFault(undefined);
+    await readFirst();
+  };
+  return {
+    value,
+    fault: first.fault ?? reading.fault,
+    reload,
+    items: [...(value?.[name] ?? []), ...(known?.items ?? [])],
+    last,
+    more: cursor === undefined ? undefined : more,
+    isReading: reading.isBusy,
+  };
+}
+
+/** Whether a page has no items, although there are more. */
+function isEmpty<N extends string>(page: Page<N, unknown>, name: N): boolean {
+  return page[name].length === 0 && page.next_cursor !== undefined;
+}
+
+/** The path of the page after this one. */
+function after(path: string, { next_cursor: cursor = '' }: { readonly next_cursor?: string }): string {
+  return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
 }

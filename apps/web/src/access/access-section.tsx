@@ -1,10 +1,9 @@
-import { announce } from '../announce.js';
 import { dateText, dayText, numberText } from '../format.js';
 import { ConfirmButton, Copyable } from '../parts/buttons.js';
-import { Card, Fact, focusOn, Loaded } from '../parts/parts.js';
+import { Card, Fact, Loaded, Row, Rows } from '../parts/parts.js';
 import type { App, Connection, Key, Overview } from '../server-types.js';
 import { change } from '../server.js';
-import { useData } from '../use-data.js';
+import { afterChange, useData } from '../use-data.js';
 import { KeyList, NewKeyCard, scopesText } from './keys.js';
 
 /** Keys, connected programs, and how to begin with either. */
@@ -27,11 +26,7 @@ export function AccessSection({ overview }: { readonly overview: Overview }) {
 /** The programs that the person has allowed to act for them. */
 function ConnectionList({ currency }: { readonly currency: string }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
-  const disconnected = async ({ client_name: name }: Connection): Promise<void> => {
-    await connections.reload();
-    announce(`${name} is disconnected.`);
-    focusOn('connections');
-  };
+  const said = afterChange(connections.reload, 'connections');
   return (
     <Card
       id="connections"
@@ -39,19 +34,14 @@ function ConnectionList({ currency }: { readonly currency: string }) {
       note="Programs that you have allowed to act for you. Only you see these."
     >
       <Loaded data={connections} what="connected programs">
-        {({ connections: shown }) =>
-          shown.length === 0 ? (
-            <p class="empty">
-              No program is connected. One that knows the address of this service brings you here to ask.
-            </p>
-          ) : (
-            <ul class="rows">
-              {shown.map((connection) => (
-                <ConnectionRow key={connection.id} shown={connection} currency={currency} disconnected={disconnected} />
-              ))}
-            </ul>
-          )
-        }
+        {({ connections: shown }) => (
+          <Rows
+            items={shown}
+            empty="No program is connected. One that knows the address of this service brings you here to ask."
+          >
+            {(connection) => <ConnectionRow key={connection.id} shown={connection} currency={currency} said={said} />}
+          </Rows>
+        )}
       </Loaded>
     </Card>
   );
@@ -60,20 +50,18 @@ function ConnectionList({ currency }: { readonly currency: string }) {
 interface ConnectionRowProps {
   readonly shown: Connection;
   readonly currency: string;
-  readonly disconnected: (connection: Connection) => Promise<void>;
+  readonly said: (sentence: string) => Promise<void>;
 }
 
-function ConnectionRow({ shown, currency, disconnected }: ConnectionRowProps) {
+function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
   const { client_name: name, client_host: host, cap, used } = shown;
   const usedText =
     cap === null ? 'no limit but the balance' : `${numberText(used ?? 0)} of ${numberText(cap)} ${currency}`;
   return (
-    <li>
-      <div class="row-head">
-        <h3>
-          {name}
-          {host === null ? null : <span class="badge">{host}</span>}
-        </h3>
+    <Row
+      title={name}
+      badge={host ?? undefined}
+      actions={
         <ConfirmButton
           label="Disconnect"
           fullLabel={`Disconnect ${name}`}
@@ -81,17 +69,19 @@ function ConnectionRow({ shown, currency, disconnected }: ConnectionRowProps) {
           consequence="It is refused within seconds, and has to ask you again. What it made stays in the account."
           doIt="Disconnect it"
           action={() => change(`/connections/${shown.id}/disconnect`)}
-          done={() => disconnected(shown)}
+          done={() => said(`${name} is disconnected.`)}
         />
-      </div>
-      <dl class="facts">
-        <Fact name="Uses" text={shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'} />
-        <Fact name="Connected" text={dateText(shown.created_at)} />
-        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
-        <Fact name="Spent" text={usedText} />
-        <Fact name="May" text={scopesText(shown.scopes)} />
-      </dl>
-    </li>
+      }
+      facts={
+        <>
+          <Fact name="Uses" text={shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'} />
+          <Fact name="Connected" text={dateText(shown.created_at)} />
+          <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
+          <Fact name="Spent" text={usedText} />
+          <Fact name="May" text={scopesText(shown.scopes)} />
+        </>
+      }
+    />
   );
 }
 

@@ -1,11 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { dateText, dayText, numberText, SCOPE_TEXTS, textOf } from '../format.js';
-import { ConfirmButton, ShownOnce } from '../parts/buttons.js';
-import { Card, Fact, focusOn, Loaded } from '../parts/parts.js';
+import { ConfirmButton, ShownOnce, SubmitButton } from '../parts/buttons.js';
+import { Card, Fact, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
 import type { App, Key, NewKey, Overview, Scope } from '../server-types.js';
-import { change, sentenceOf } from '../server.js';
-import type { Data } from '../use-data.js';
+import { change } from '../server.js';
+import { afterChange, type Data, useAction, useShownOnce } from '../use-data.js';
 
 interface KeyListProps {
   readonly keys: Data<{ readonly keys: readonly Key[]; readonly total: number }>;
@@ -14,30 +13,20 @@ interface KeyListProps {
 
 /** The keys of the account, those that work first. */
 export function KeyList({ keys, currency }: KeyListProps) {
-  const revoked = async ({ name }: Key): Promise<void> => {
-    await keys.reload();
-    announce(`The key ${name} is revoked.`);
-    focusOn('keys');
-  };
+  const said = afterChange(keys.reload, 'keys');
   return (
     <Card id="keys" title="API keys" note="Of everybody in the account.">
       <Loaded data={keys} what="keys">
-        {({ keys: shown, total }) =>
-          shown.length === 0 ? (
-            <p class="empty">There are no keys yet. Name one above, and make it.</p>
-          ) : (
-            <>
-              <ul class="rows">
-                {shown.map((key) => (
-                  <KeyRow key={key.id} shown={key} currency={currency} revoked={revoked} />
-                ))}
-              </ul>
-              {total > shown.length ? (
-                <p class="quiet">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
-              ) : null}
-            </>
-          )
-        }
+        {({ keys: shown, total }) => (
+          <>
+            <Rows items={shown} empty="There are no keys yet. Name one above, and make it.">
+              {(key) => <KeyRow key={key.id} shown={key} currency={currency} said={said} />}
+            </Rows>
+            {total > shown.length ? (
+              <p class="quiet">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
+            ) : null}
+          </>
+        )}
       </Loaded>
     </Card>
   );
@@ -46,19 +35,19 @@ export function KeyList({ keys, currency }: KeyListProps) {
 interface KeyRowProps {
   readonly shown: Key;
   readonly currency: string;
-  readonly revoked: (key: Key) => Promise<void>;
+  readonly said: (sentence: string) => Promise<void>;
 }
 
-function KeyRow({ shown: key, currency, revoked }: KeyRowProps) {
-  const state = stateOf(key);
+function KeyRow({ shown: key, currency, said }: KeyRowProps) {
+  const { monthly_cap: cap, expires_at: expiresAt } = key;
+  const used = cap === null ? undefined : `${numberText(key.used_this_month ?? 0)} of ${numberText(cap)} ${currency}`;
   return (
-    <li class={key.is_over ? 'over' : undefined}>
-      <div class="row-head">
-        <h3>
-          {key.name}
-          {state === undefined ? null : <span class="badge">{state}</span>}
-        </h3>
-        {key.is_over ? null : (
+    <Row
+      title={key.name}
+      badge={stateOf(key)}
+      isOver={key.is_over}
+      actions={
+        key.is_over ? null : (
           <ConfirmButton
             label="Revoke"
             fullLabel={`Revoke the key ${key.name}`}
@@ -66,26 +55,21 @@ function KeyRow({ shown: key, currency, revoked }: KeyRowProps) {
             consequence="Programs that use it are refused within seconds. This cannot be undone."
             doIt="Revoke the key"
             action={() => change(`/keys/${key.id}/revoke`)}
-            done={() => revoked(key)}
+            done={() => said(`The key ${key.name} is revoked.`)}
           />
-        )}
-      </div>
-      <dl class="facts">
-        <Fact name="App" text={key.app.name ?? key.app.id} />
-        <Fact name="Made" text={dateText(key.created_at)} />
-        <Fact name="Last used" text={key.last_used_on === null ? 'never' : dayText(key.last_used_on)} />
-        {key.is_over ? null : (
-          <Fact name="Expires" text={key.expires_at === null ? 'never' : dateText(key.expires_at)} />
-        )}
-        {key.monthly_cap === null ? null : (
-          <Fact
-            name="This month"
-            text={`${numberText(key.used_this_month ?? 0)} of ${numberText(key.monthly_cap)} ${currency}`}
-          />
-        )}
-        <Fact name="May" text={scopesText(key.scopes)} />
-      </dl>
-    </li>
+        )
+      }
+      facts={
+        <>
+          <Fact name="App" text={key.app.name ?? key.app.id} />
+          <Fact name="Made" text={dateText(key.created_at)} />
+          <Fact name="Last used" text={key.last_used_on === null ? 'never' : dayText(key.last_used_on)} />
+          {key.is_over ? null : <Fact name="Expires" text={expiresAt === null ? 'never' : dateText(expiresAt)} />}
+          <Fact name="This month" text={used} />
+          <Fact name="May" text={scopesText(key.scopes)} />
+        </>
+      }
+    />
   );
 }
 
@@ -100,7 +84,7 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt, is_over: isOver
 }
 
 /** A key with the secret that its maker sees. */
-export interface MadeKey {
+interface MadeKey {
   readonly name: string;
   readonly secret: string;
 }
@@ -112,24 +96,17 @@ interface NewKeyFormProps {
 }
 
 function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
-  const submit = async (event: SubmitEvent): Promise<void> => {
+  const { isBusy, fault, run } = useAction();
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    setBusy(true);
-    setFault(undefined);
-    try {
-      const asked = askedKey(form);
+    const asked = askedKey(new FormData(event.currentTarget as HTMLFormElement));
+    void run(async () => {
       const { secret } = await change<{ readonly secret: string }>('/keys', asked);
       onMade({ name: asked.name, secret });
-    } catch (error) {
-      setFault(sentenceOf(error));
-      setBusy(false);
-    }
+    });
   };
   return (
-    <form onSubmit={(event) => void submit(event)} autocomplete="off">
+    <form onSubmit={submit} autocomplete="off">
       <label>
         Name
         <input
@@ -176,9 +153,7 @@ function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
           {fault}
         </p>
       )}
-      <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-        Make key
-      </button>
+      <SubmitButton isBusy={isBusy}>Make key</SubmitButton>
     </form>
   );
 }
@@ -225,35 +200,15 @@ function tomorrow(): string {
   return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
-interface NewKeySecretProps {
-  readonly secret: string;
-  readonly onDone: () => void;
-}
-
-function NewKeySecret({ secret, onDone }: NewKeySecretProps) {
-  return (
-    <ShownOnce secret={secret} onDone={onDone}>
-      <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it can
-      use the key.
-    </ShownOnce>
-  );
-}
-
 interface NewKeyCardProps {
   readonly overview: Overview;
   readonly apps: Data<{ readonly apps: readonly App[] }>;
   readonly keysChanged: () => Promise<void>;
 }
 
-/** Makes a key, and shows its secret until the person has it. It is kept in this part of the page and nowhere else. */
+/** Makes a key, and shows its secret until the person has it. */
 export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
-  const [made, setMade] = useState<MadeKey>();
-  useEffect(() => {
-    // A browser may keep the page as it is, to show it again when the person comes back.
-    const forget = (): void => setMade(undefined);
-    window.addEventListener('pagehide', forget);
-    return () => window.removeEventListener('pagehide', forget);
-  }, []);
+  const [made, setMade] = useShownOnce<MadeKey>();
   const show = (key: MadeKey): void => {
     setMade(key);
     announce('The key was made. Copy its secret now.');
@@ -271,7 +226,10 @@ export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
       note={made ? undefined : 'Give it a name that tells you later where it is used. The rest is optional.'}
     >
       {made ? (
-        <NewKeySecret secret={made.secret} onDone={close} />
+        <ShownOnce secret={made.secret} onDone={close}>
+          <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it
+          can use the key.
+        </ShownOnce>
       ) : (
         <NewKeyForm overview={overview} apps={apps} onMade={show} />
       )}

@@ -79,8 +79,8 @@ function Found({ id, appId, apps, overview }: FoundProps) {
             <dl class="facts">
               <Fact name="Cost" text={costText(task, currency)} />
               <Fact name="Model" text={task.model_key} />
-              {app === undefined ? null : <Fact name="App" text={appName(app)} />}
-              {task.client_trace_id === undefined ? null : <Fact name="Trace id" text={task.client_trace_id} />}
+              <Fact name="App" text={app && appName(app)} />
+              <Fact name="Trace id" text={task.client_trace_id} />
               <Fact name="Id" text={task.generation_id} />
             </dl>
           </Card>
@@ -230,17 +230,9 @@ export function TaskInput({ id }: { readonly id: string }) {
               {input.negative_prompt === null ? null : <Text name="Negative prompt" text={input.negative_prompt} />}
               <dl class="facts spaced">
                 {Object.entries(input.parameters).map(([name, value]) => (
-                  <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-                  </div>
+                  <Fact key={name} name={name} text={typeof value === 'string' ? value : JSON.stringify(value)} />
                 ))}
-                {input.references.length === 0 ? null : (
-                  <div>
-                    <dt>Reference files</dt>
-                    <dd>{input.references.length}</dd>
-                  </div>
-                )}
+                <Fact name="Reference files" text={input.references.length || undefined} />
               </dl>
               <p>
                 <SectionLink name="playground" query={{ again: id }}>
@@ -371,13 +363,8 @@ function withEvent(known: FollowedTask['times'], { type, at }: TaskEvent): Follo
   return [...known, { type, at }].sort((a, b) => EVENT_TYPES.indexOf(a.type) - EVENT_TYPES.indexOf(b.type));
 }
 
-interface TimelineProps {
-  readonly task: Task;
-  readonly times: FollowedTask['times'];
-}
-
 /** When what happened to a generation, and how long it took from one to the next. */
-export function Timeline({ task, times }: TimelineProps) {
+function Timeline({ task, times }: { readonly task: Task; readonly times: FollowedTask['times'] }) {
   const known = times.length > 0 ? times : knownTimes(task);
   return (
     <ol class="timeline">

@@ -4,7 +4,8 @@ import { AppPicker, inApp, pickedApp, useApps } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
 import { followEvents } from '../live.js';
 import { ShownOutput } from '../media/shown-output.js';
-import { Loaded, SectionLink } from '../parts/parts.js';
+import { MoreButton, SmallButton } from '../parts/buttons.js';
+import { Choice, Loaded, SectionLink } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
 import type { Overview } from '../server-types.js';
 import { read, sentenceOf } from '../server.js';
@@ -145,28 +146,8 @@ function Filters({ models }: { readonly models: readonly Model[] }) {
         apply(event.currentTarget);
       }}
     >
-      <label>
-        Status
-        <select name="status" value={filter.status ?? ''}>
-          <option value="">Any</option>
-          {STATUSES.map((status) => (
-            <option key={status} value={status}>
-              {STATUS_TEXTS[status]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Model
-        <select name="model" value={model ?? ''}>
-          <option value="">Any</option>
-          {listed.map((key) => (
-            <option key={key} value={key}>
-              {key}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Status" name="status" value={filter.status} among={STATUSES} text={(one) => STATUS_TEXTS[one]} />
+      <Choice label="Model" name="model" value={model} among={listed} text={(key) => key} />
       <label>
         Created from
         <input type="date" name="from" value={filter.from ?? ''} />
@@ -186,13 +167,9 @@ function Filters({ models }: { readonly models: readonly Model[] }) {
         />
       </label>
       {isFiltered(filter) ? (
-        <button
-          type="button"
-          class="outline secondary small"
-          onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
-        >
+        <SmallButton onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
           Clear filters
-        </button>
+        </SmallButton>
       ) : null}
     </form>
   );
@@ -342,17 +319,7 @@ function GenerationGrid({ generations, tasks, currency }: GridProps) {
           </li>
         ))}
       </ul>
-      {generations.hasMore ? (
-        <button
-          type="button"
-          class="outline secondary more"
-          aria-busy={generations.isBusy}
-          disabled={generations.isBusy}
-          onClick={() => void more()}
-        >
-          Show more
-        </button>
-      ) : null}
+      <MoreButton pages={{ more: generations.hasMore ? more : undefined, isReading: generations.isBusy }} />
     </>
   );
 }

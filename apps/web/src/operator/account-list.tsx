@@ -1,19 +1,17 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { dateText, numberText, textOf } from '../format.js';
-import { Card, Fact, Loaded, PageLink } from '../parts/parts.js';
+import { MoreButton } from '../parts/buttons.js';
+import { Card, Fact, Loaded, PageLink, Row, Rows } from '../parts/parts.js';
 import { goTo } from '../router.js';
 import { change } from '../server.js';
 import { ActButton } from './act-button.js';
 import type { Account } from './server-types.js';
-import { hrefOfPlace, MoreButton, usePages } from './use-pages.js';
-
-interface RefusedProps {
-  readonly refused: () => void;
-}
+import { usePages } from '../use-data.js';
+import { hrefOfPlace } from './use-pages.js';
 
 /** All accounts, or those that are looked for. */
-export function AccountList({ refused }: RefusedProps) {
+export function AccountList() {
   const [search, setSearch] = useState('');
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -34,12 +32,12 @@ export function AccountList({ refused }: RefusedProps) {
           <button type="submit">Find</button>
         </form>
       </Card>
-      <Found key={search} search={search} refused={refused} />
+      <Found key={search} search={search} />
     </>
   );
 }
 
-function Found({ search, refused }: RefusedProps & { readonly search: string }) {
+function Found({ search }: { readonly search: string }) {
   const query = search === '' ? '' : `?search=${encodeURIComponent(search)}`;
   const accounts = usePages<'accounts', Account>(`/operator/accounts${query}`, 'accounts');
   return (
@@ -47,18 +45,12 @@ function Found({ search, refused }: RefusedProps & { readonly search: string }) 
       <Loaded data={accounts} what="accounts">
         {() => (
           <>
-            {accounts.items.length > 0 ? (
-              <ul class="rows">
-                {accounts.items.map((account) => (
-                  <AccountRow key={account.account_id} account={account} />
-                ))}
-              </ul>
-            ) : (
-              <p class="empty">{emptyText(search, accounts.more !== undefined)}</p>
-            )}
+            <Rows items={accounts.items} empty={emptyText(search, accounts.more !== undefined)}>
+              {(account) => <AccountRow key={account.account_id} account={account} />}
+            </Rows>
             <div class="actions below">
               <MoreButton pages={accounts} what="accounts" />
-              <NewAccount refused={refused} />
+              <NewAccount />
             </div>
           </>
         )}
@@ -73,26 +65,24 @@ function emptyText(search: string, hasMore: boolean): string {
 }
 
 function AccountRow({ account }: { readonly account: Account }) {
-  const { currency } = account;
   return (
-    <li class={account.suspended_at === undefined ? undefined : 'over'}>
-      <div class="row-head">
-        <h3>
-          <PageLink href={hrefOfPlace({ name: 'accounts', id: account.account_id })}>{account.name}</PageLink>
-          {account.suspended_at === undefined ? null : <span class="badge">suspended</span>}
-        </h3>
-      </div>
-      <dl class="facts">
-        <Fact name="Available" text={`${numberText(account.available_credits)} ${currency}`} />
-        <Fact name="Reserved" text={numberText(account.reserved_credits)} />
-        <Fact name="Spent" text={numberText(account.spent_credits)} />
-        <Fact name="Created" text={dateText(account.created_at)} />
-      </dl>
-    </li>
+    <Row
+      title={<PageLink href={hrefOfPlace({ name: 'accounts', id: account.account_id })}>{account.name}</PageLink>}
+      badge={account.suspended_at && 'suspended'}
+      isOver={account.suspended_at !== undefined}
+      facts={
+        <>
+          <Fact name="Available" text={`${numberText(account.available_credits)} ${account.currency}`} />
+          <Fact name="Reserved" text={numberText(account.reserved_credits)} />
+          <Fact name="Spent" text={numberText(account.spent_credits)} />
+          <Fact name="Created" text={dateText(account.created_at)} />
+        </>
+      }
+    />
   );
 }
 
-function NewAccount({ refused }: RefusedProps) {
+function NewAccount() {
   const create = (form: FormData) =>
     change<{ readonly account: Account }>('/operator/accounts', {
       name: textOf(form, 'name'),
@@ -101,15 +91,15 @@ function NewAccount({ refused }: RefusedProps) {
   return (
     <ActButton
       label="New account"
-      title="New account"
+      isHarmless
+      question="New account"
       consequence="It has no credits at first, and nobody who signs in for it."
       doIt="Create account"
-      act={create}
+      action={create}
       done={async ({ account }) => {
         announce(`The account ${account.name} is created.`);
         goTo(hrefOfPlace({ name: 'accounts', id: account.account_id }));
       }}
-      refused={refused}
     >
       <label>
         Name

@@ -1,35 +1,22 @@
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { Card, focusOn } from '../parts/parts.js';
-import { type ActFailure, FailureNote, failureOf } from './act-button.js';
+import { FailureNote, useAct } from './act-button.js';
 import { type CheckLine, counted } from './server-types.js';
 import { linesOf } from './use-pages.js';
 
 /** Recomputes every ledger from its entries, while this page is open. */
-export function BooksPage({ refused }: { readonly refused: () => void }) {
+export function BooksPage() {
   const [said, setSaid] = useState<CheckLine>();
-  const [failure, setFailure] = useState<ActFailure>();
+  const { fault, error, run } = useAct();
   const [running, setRunning] = useState<AbortController>();
   useEffect(() => () => running?.abort(), [running]);
   const begin = async (): Promise<void> => {
     const own = new AbortController();
     setRunning(own);
     setSaid(undefined);
-    setFailure(undefined);
-    try {
-      for await (const line of linesOf<CheckLine>('/operator/verify', own.signal)) {
-        if (own.signal.aborted) return;
-        setSaid(line);
-        if (line.findings !== undefined) announce('The check has ended.');
-      }
-    } catch (error) {
-      if (own.signal.aborted) return;
-      const failed = failureOf(error);
-      setFailure(failed);
-      if (failed.needsSignIn) refused();
-    } finally {
-      setRunning((now) => (now === own ? undefined : now));
-    }
+    await run(() => check(own.signal, setSaid));
+    setRunning((now) => (now === own ? undefined : now));
   };
   const stop = (): void => {
     setRunning(undefined);
@@ -42,7 +29,7 @@ export function BooksPage({ refused }: { readonly refused: () => void }) {
       title="Check the books"
       note="Recomputes every ledger from its entries, and compares it with its account and its generations. It reads everything, at half speed, so that it may take long; it goes on while this page is open."
     >
-      <FailureNote failure={failure} />
+      <FailureNote fault={fault} error={error} />
       {said === undefined ? null : <Result said={said} isRunning={running !== undefined} />}
       {running !== undefined ? (
         <button type="button" class="outline danger small" onClick={stop}>
@@ -55,6 +42,19 @@ export function BooksPage({ refused }: { readonly refused: () => void }) {
       )}
     </Card>
   );
+}
+
+/** Passes each line of a check on. Ends quietly when it is stopped. */
+async function check(signal: AbortSignal, say: (line: CheckLine) => void): Promise<void> {
+  try {
+    for await (const line of linesOf<CheckLine>('/operator/verify', signal)) {
+      if (signal.aborted) return;
+      say(line);
+      if (line.findings !== undefined) announce('The check has ended.');
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 function Result({ said, isRunning }: { readonly said: CheckLine; readonly isRunning: boolean }) {

@@ -1,26 +1,17 @@
 import { useState } from 'preact/hooks';
-import { announce } from '../announce.js';
 import { numberText, timeText } from '../format.js';
-import { Card, Fact, focusOn, Loaded, PageLink } from '../parts/parts.js';
-import { useData } from '../use-data.js';
+import { SmallButton } from '../parts/buttons.js';
+import { Card, Fact, Loaded, PageLink } from '../parts/parts.js';
+import { afterChange, useData } from '../use-data.js';
 import { CancelButton } from './act-button.js';
 import type { Content, Generation } from './server-types.js';
 import { hrefOfPlace } from './use-pages.js';
-
-interface GenerationPageProps {
-  readonly id: string;
-  readonly refused: () => void;
-}
+import { isOpen } from './work-list.js';
 
 /** One generation of any account; what its client asked for only on request. */
-export function GenerationPage({ id, refused }: GenerationPageProps) {
+export function GenerationPage({ id }: { readonly id: string }) {
   const path = `/operator/generations/${encodeURIComponent(id)}`;
   const generation = useData<{ readonly generation: Generation }>(path);
-  const done = async (sentence: string): Promise<void> => {
-    await generation.reload();
-    announce(sentence);
-    focusOn('generation');
-  };
   return (
     <>
       <p class="back">
@@ -29,7 +20,7 @@ export function GenerationPage({ id, refused }: GenerationPageProps) {
       <Loaded data={generation} what="the generation">
         {({ generation: shown }) => (
           <>
-            <GenerationCard generation={shown} done={done} refused={refused} />
+            <GenerationCard generation={shown} done={afterChange(generation.reload, 'generation')} />
             <ContentCard path={`${path}/content`} />
           </>
         )}
@@ -41,41 +32,33 @@ export function GenerationPage({ id, refused }: GenerationPageProps) {
 interface GenerationCardProps {
   readonly generation: Generation;
   readonly done: (sentence: string) => Promise<void>;
-  readonly refused: () => void;
 }
 
-function GenerationCard({ generation: g, done, refused }: GenerationCardProps) {
-  const isOpen = g.status === 'queued' || g.status === 'running';
+function GenerationCard({ generation: g, done }: GenerationCardProps) {
+  const open = isOpen(g);
   return (
     <Card id="generation" title={`${g.model_key}, ${g.status}`}>
       {g.error === undefined ? null : <p class="fault">{`${g.error.message} (${g.error.code})`}</p>}
       <dl class="facts">
         <Fact name="Generation id" text={g.generation_id} />
-        <div>
-          <dt>Account</dt>
-          <dd>
-            <PageLink href={hrefOfPlace({ name: 'accounts', id: g.account_id })}>{g.account_id}</PageLink>
-          </dd>
-        </div>
+        <Fact
+          name="Account"
+          text={<PageLink href={hrefOfPlace({ name: 'accounts', id: g.account_id })}>{g.account_id}</PageLink>}
+        />
         <Fact name="App" text={g.app_id} />
         <Fact name="Created" text={timeText(g.created_at)} />
-        {g.completed_at === undefined ? null : <Fact name="Ended" text={timeText(g.completed_at)} />}
-        {g.cancel_requested_at === undefined ? null : (
-          <Fact name="Cancel asked" text={timeText(g.cancel_requested_at)} />
-        )}
-        <Fact
-          name={isOpen ? 'Reserved' : 'Charged'}
-          text={numberText(isOpen ? g.reserved_credits : g.charged_credits)}
-        />
+        <Fact name="Ended" text={g.completed_at && timeText(g.completed_at)} />
+        <Fact name="Cancel asked" text={g.cancel_requested_at && timeText(g.cancel_requested_at)} />
+        <Fact name={open ? 'Reserved' : 'Charged'} text={numberText(open ? g.reserved_credits : g.charged_credits)} />
         <Fact name="Attempts" text={numberText(g.attempts)} />
-        {g.provider === undefined ? null : <Fact name="Provider" text={g.provider} />}
-        {g.worker === undefined ? null : <Fact name="Worker" text={g.worker} />}
+        <Fact name="Provider" text={g.provider} />
+        <Fact name="Worker" text={g.worker} />
         <Fact name="Outputs" text={numberText(g.output_count)} />
-        {g.client_trace_id === undefined ? null : <Fact name="Trace id" text={g.client_trace_id} />}
+        <Fact name="Trace id" text={g.client_trace_id} />
       </dl>
-      {isOpen ? (
+      {open ? (
         <div class="actions below">
-          <CancelButton generation={g} done={done} refused={refused} />
+          <CancelButton generation={g} done={done} />
         </div>
       ) : null}
     </Card>
@@ -89,9 +72,7 @@ function ContentCard({ path }: { readonly path: string }) {
       {isWanted ? (
         <ShownContent path={path} />
       ) : (
-        <button type="button" class="outline secondary small" onClick={() => setWanted(true)}>
-          Show the prompt
-        </button>
+        <SmallButton onClick={() => setWanted(true)}>Show the prompt</SmallButton>
       )}
     </Card>
   );
@@ -104,9 +85,9 @@ function ShownContent({ path }: { readonly path: string }) {
       {({ prompt, negative_prompt: negative, parameters, reference_upload_ids: references }) => (
         <dl class="facts tall">
           <Fact name="Prompt" text={prompt === '' ? 'no longer kept' : prompt} />
-          {negative === undefined ? null : <Fact name="Negative prompt" text={negative} />}
+          <Fact name="Negative prompt" text={negative} />
           <Fact name="Parameters" text={JSON.stringify(parameters)} />
-          {references.length === 0 ? null : <Fact name="References" text={references.join(' ')} />}
+          <Fact name="References" text={references.length === 0 ? undefined : references.join(' ')} />
         </dl>
       )}
     </Loaded>

@@ -2,7 +2,7 @@ import { PageLink } from '../parts/parts.js';
 import type { Overview } from '../server-types.js';
 import { AccountList } from './account-list.js';
 import { AccountPage } from './account/account-page.js';
-import { PasskeyNeeded, RecentSignInNeeded } from './act-button.js';
+import { PasskeyNeeded, RecentSignInNeeded, Refused } from './act-button.js';
 import { BooksPage } from './books-page.js';
 import { GenerationPage } from './generation-page.js';
 import './operator.css';
@@ -24,27 +24,24 @@ export function OperatorArea({ place, overview, reload }: OperatorAreaProps) {
   return (
     <>
       {overview.session.is_recent ? null : <RecentSignInNeeded />}
-      <OperatorPage key={place.id ?? place.name} place={place} overview={overview} reload={reload} />
+      {/* A sign-in may have grown old since the page was opened, which the notice above then says. */}
+      <Refused.Provider value={() => void reload()}>
+        <OperatorPage key={place.id ?? place.name} place={place} self={overview.person.id} />
+      </Refused.Provider>
     </>
   );
 }
 
-function OperatorPage({ place: { name, id }, overview, reload }: OperatorAreaProps) {
-  // A sign-in may have grown old since the page was opened, which the notice above then says.
-  const refused = (): void => void reload();
+function OperatorPage({ place: { name, id }, self }: Pick<OperatorAreaProps, 'place'> & { readonly self: string }) {
   switch (name) {
     case 'accounts':
-      return id === undefined ? (
-        <AccountList refused={refused} />
-      ) : (
-        <AccountPage id={id} self={overview.person.id} refused={refused} />
-      );
+      return id === undefined ? <AccountList /> : <AccountPage id={id} self={self} />;
     case 'work':
-      return id === undefined ? <WorkList refused={refused} /> : <GenerationPage id={id} refused={refused} />;
+      return id === undefined ? <WorkList /> : <GenerationPage id={id} />;
     case 'providers':
       return <ProviderList />;
     case 'books':
-      return <BooksPage refused={refused} />;
+      return <BooksPage />;
     default:
       return null;
   }

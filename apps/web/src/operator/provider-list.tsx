@@ -1,6 +1,7 @@
 import { announce } from '../announce.js';
 import { numberText, timeText } from '../format.js';
-import { Card, Fact, Loaded } from '../parts/parts.js';
+import { SmallButton } from '../parts/buttons.js';
+import { Card, Fact, Loaded, Row } from '../parts/parts.js';
 import { useData } from '../use-data.js';
 import { ageText, counted, type Provider, type Worker } from './server-types.js';
 
@@ -24,9 +25,7 @@ export function ProviderList() {
           {shown.map((provider) => (
             <ProviderCard key={provider.name} provider={provider} now={now} />
           ))}
-          <button type="button" class="outline secondary small" onClick={() => void again()}>
-            Read again
-          </button>
+          <SmallButton onClick={() => void again()}>Read again</SmallButton>
         </>
       )}
     </Loaded>
@@ -55,25 +54,26 @@ function ProviderCard({ provider: p, now }: { readonly provider: Provider; reado
 
 function WorkerRow({ worker: w, now }: { readonly worker: Worker; readonly now: string }) {
   return (
-    <li class={w.is_current ? undefined : 'over'}>
-      <div class="row-head">
-        <h3>
-          {w.worker}
-          <span class="badge">{w.is_current ? CIRCUITS[w.circuit] : `seen ${ageText(w.seen_at, now)} ago`}</span>
-        </h3>
-      </div>
-      <dl class="facts">
-        <Fact name="Tasks" text={numberText(w.tasks)} />
-        <Fact name="Waiting" text={numberText(w.waiting)} />
-        {w.median_submit_ms === undefined ? null : (
-          <Fact name="A submission takes" text={`${numberText(w.median_submit_ms)} ms`} />
-        )}
-        {w.paused_until === undefined ? null : <Fact name="Paused until" text={timeText(w.paused_until)} />}
-      </dl>
+    <Row
+      title={w.worker}
+      badge={w.is_current ? CIRCUITS[w.circuit] : `seen ${ageText(w.seen_at, now)} ago`}
+      isOver={!w.is_current}
+      facts={
+        <>
+          <Fact name="Tasks" text={numberText(w.tasks)} />
+          <Fact name="Waiting" text={numberText(w.waiting)} />
+          <Fact
+            name="A submission takes"
+            text={w.median_submit_ms === undefined ? undefined : `${numberText(w.median_submit_ms)} ms`}
+          />
+          <Fact name="Paused until" text={w.paused_until && timeText(w.paused_until)} />
+        </>
+      }
+    >
       {w.last_error === undefined ? null : (
         <p class="quiet">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>
       )}
-    </li>
+    </Row>
   );
 }
 

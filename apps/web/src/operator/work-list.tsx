@@ -1,9 +1,10 @@
-import { announce } from '../announce.js';
 import { numberText, timeText } from '../format.js';
-import { Card, Fact, Figures, focusOn, Loaded, PageLink } from '../parts/parts.js';
+import { MoreButton, SmallButton } from '../parts/buttons.js';
+import { Card, Fact, Figures, Loaded, PageLink, Row, Rows } from '../parts/parts.js';
+import { afterChange, usePages } from '../use-data.js';
 import { CancelButton } from './act-button.js';
-import { ageText, type Work } from './server-types.js';
-import { hrefOfPlace, MoreButton, usePages } from './use-pages.js';
+import { ageText, type Generation, type Work } from './server-types.js';
+import { hrefOfPlace } from './use-pages.js';
 
 interface Answer {
   readonly now: string;
@@ -12,37 +13,21 @@ interface Answer {
 }
 
 /** The generations of all accounts that hold credits: queued, running, and ended but not settled. */
-export function WorkList({ refused }: { readonly refused: () => void }) {
+export function WorkList() {
   const work = usePages<'work', Work, Answer>('/operator/work', 'work');
-  const again = async (sentence: string): Promise<void> => {
-    await work.reload();
-    announce(sentence);
-    focusOn('work');
-  };
+  const again = afterChange(work.reload, 'work');
   return (
     <Card id="work" title="Of all accounts" note="The oldest first. Credits are held for each of these.">
       <Loaded data={work} what="open work">
         {({ now }) => (
           <>
             <Ages work={work.items} now={now} hasMore={work.more !== undefined} />
-            {work.items.length === 0 ? (
-              <p class="empty">Nothing is open: no credits are held.</p>
-            ) : (
-              <ul class="rows">
-                {work.items.map((one) => (
-                  <WorkRow key={one.generation_id} work={one} now={now} again={again} refused={refused} />
-                ))}
-              </ul>
-            )}
+            <Rows items={work.items} empty="Nothing is open: no credits are held.">
+              {(one) => <WorkRow key={one.generation_id} work={one} now={now} again={again} />}
+            </Rows>
             <div class="actions below">
               <MoreButton pages={work} what="open work" />
-              <button
-                type="button"
-                class="outline secondary small"
-                onClick={() => void again('The list is up to date.')}
-              >
-                Read again
-              </button>
+              <SmallButton onClick={() => void again('The list is up to date.')}>Read again</SmallButton>
             </div>
           </>
         )}
@@ -83,43 +68,45 @@ interface WorkRowProps {
   readonly work: Work;
   readonly now: string;
   readonly again: (sentence: string) => Promise<void>;
-  readonly refused: () => void;
 }
 
-function WorkRow({ work, now, again, refused }: WorkRowProps) {
-  const { generation } = work;
+function WorkRow({ work, now, again }: WorkRowProps) {
+  const { generation, account_id: account, generation_id: id } = work;
   return (
-    <li>
-      <div class="row-head">
-        <h3>
-          {generation === undefined ? (
-            'No generation'
-          ) : (
-            <PageLink href={hrefOfPlace({ name: 'work', id: work.generation_id })}>{generation.model_key}</PageLink>
-          )}
-          <span class="badge">{statusText(work)}</span>
-        </h3>
-        {generation?.status === 'queued' || generation?.status === 'running' ? (
-          <CancelButton generation={generation} done={again} refused={refused} />
-        ) : null}
-      </div>
-      <dl class="facts">
-        <div>
-          <dt>Account</dt>
-          <dd>
-            <PageLink href={hrefOfPlace({ name: 'accounts', id: work.account_id })}>
-              {work.account_name ?? work.account_id}
-            </PageLink>
-          </dd>
-        </div>
-        <Fact name="For" text={ageText(work.held_at, now)} />
-        <Fact name="Since" text={timeText(work.held_at)} />
-        <Fact name="Held" text={numberText(work.held_credits)} />
-        {generation?.provider === undefined ? null : <Fact name="Provider" text={generation.provider} />}
-        <Fact name="Generation id" text={work.generation_id} />
-      </dl>
-    </li>
+    <Row
+      title={
+        generation === undefined ? (
+          'No generation'
+        ) : (
+          <PageLink href={hrefOfPlace({ name: 'work', id })}>{generation.model_key}</PageLink>
+        )
+      }
+      badge={statusText(work)}
+      actions={
+        generation !== undefined && isOpen(generation) ? <CancelButton generation={generation} done={again} /> : null
+      }
+      facts={
+        <>
+          <Fact
+            name="Account"
+            text={
+              <PageLink href={hrefOfPlace({ name: 'accounts', id: account })}>{work.account_name ?? account}</PageLink>
+            }
+          />
+          <Fact name="For" text={ageText(work.held_at, now)} />
+          <Fact name="Since" text={timeText(work.held_at)} />
+          <Fact name="Held" text={numberText(work.held_credits)} />
+          <Fact name="Provider" text={generation?.provider} />
+          <Fact name="Generation id" text={id} />
+        </>
+      }
+    />
   );
+}
+
+/** Whether it has not ended. */
+export function isOpen({ status }: Generation): boolean {
+  return status === 'queued' || status === 'running';
 }
 
 function statusText({ generation }: Work): string {

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { sentenceOf } from '../server.js';
-import { useAction } from '../use-data.js';
+import { type Action, useAction } from '../use-data.js';
 import { Fault } from './parts.js';
 
 interface ActionButtonProps {
@@ -35,7 +34,7 @@ export function ActionButton({ action, kind = 'secondary', fullLabel, isDisabled
   );
 }
 
-interface ConfirmButtonProps<T> {
+export interface ConfirmButtonProps<T> {
   readonly label: string;
   /** The label for screen readers, where the visible one does not say of what. */
   readonly fullLabel?: string;
@@ -45,76 +44,149 @@ interface ConfirmButtonProps<T> {
   readonly isHarmless?: boolean;
   /** The label of the button that confirms. */
   readonly doIt: string;
-  readonly action: () => Promise<T>;
+  /** Fields to fill in; `action` gets what was. */
+  readonly children?: ComponentChildren;
+  readonly action: (form: FormData) => Promise<T>;
   /** Runs once the dialog is closed, for example to move the focus. */
   readonly done: (result: T) => Promise<void>;
+  /** Says why it did not work. */
+  readonly note?: (failed: Action) => ComponentChildren;
 }
 
-/** A button for what has a consequence: it asks first. The dialog keeps the focus, and Escape closes it. */
-export function ConfirmButton<T>({
-  label,
-  fullLabel = label,
-  question,
-  consequence,
-  isHarmless = false,
-  doIt,
-  action,
-  done,
-}: ConfirmButtonProps<T>) {
+/** A button for what has a consequence: a dialog asks first. It keeps the focus, and Escape closes it. */
+export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
+  const { label, fullLabel = label, isHarmless = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
+  const [isOpen, setOpen] = useState(false);
   const id = useId();
-  const run = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    let result: T;
-    try {
-      result = await action();
-    } catch (error) {
-      return setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
-    dialog.current?.close();
-    await done(result);
+  const open = (): void => {
+    setOpen(true);
+    requestAnimationFrame(() => dialog.current?.showModal());
   };
   return (
     <>
       <button
         type="button"
-        class={isHarmless ? 'outline secondary small' : 'outline small danger'}
+        class={`outline small ${isHarmless ? 'secondary' : 'danger'}`}
         aria-label={fullLabel}
         aria-haspopup="dialog"
-        onClick={() => {
-          setFault(undefined);
-          dialog.current?.showModal();
-        }}
+        onClick={open}
       >
         {label}
       </button>
-      <dialog ref={dialog} aria-labelledby={`${id}-question`} aria-describedby={`${id}-consequence`}>
-        <article>
-          <h3 id={`${id}-question`}>{question}</h3>
-          <p id={`${id}-consequence`}>{consequence}</p>
-          <Fault text={fault} />
-          <footer>
-            <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
-              Cancel
-            </button>
-            <button
-              type="button"
-              class={isHarmless ? '' : 'danger'}
-              aria-busy={isBusy}
-              disabled={isBusy}
-              onClick={() => void run()}
-            >
-              {doIt}
-            </button>
-          </footer>
-        </article>
+      <dialog
+        ref={dialog}
+        aria-labelledby={`${id}-question`}
+        aria-describedby={`${id}-consequence`}
+        onClose={() => setOpen(false)}
+      >
+        {isOpen ? <Question {...props} id={id} close={() => dialog.current?.close()} /> : null}
       </dialog>
     </>
+  );
+}
+
+interface QuestionProps<T> extends ConfirmButtonProps<T> {
+  readonly id: string;
+  readonly close: () => void;
+}
+
+/** Created again each time the dialog opens, so that it contains nothing from an earlier time. */
+function Question<T>({
+  question,
+  isHarmless,
+  doIt,
+  children,
+  action,
+  done,
+  note,
+  id,
+  close,
+  ...props
+}: QuestionProps<T>) {
+  const doing = useAction();
+  const consequence = <p id={`${id}-consequence`}>{props.consequence}</p>;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    void doing.run(async () => {
+      const result = await action(form);
+      close();
+      await done(result);
+    });
+  };
+  return (
+    <article>
+      <h3 id={`${id}-question`}>{question}</h3>
+      {children === undefined ? consequence : null}
+      <form id={id} onSubmit={submit} autocomplete="off">
+        {children === undefined ? null : consequence}
+        {children}
+      </form>
+      {note === undefined ? <Fault text={doing.fault} /> : note(doing)}
+      <footer>
+        <button type="button" class="secondary" onClick={close}>
+          Cancel
+        </button>
+        <SubmitButton form={id} kind={isHarmless === true ? undefined : 'danger'} isBusy={doing.isBusy}>
+          {doIt}
+        </SubmitButton>
+      </footer>
+    </article>
+  );
+}
+
+interface SubmitButtonProps {
+  /** The id of its form, if it is not in that. */
+  readonly form?: string;
+  readonly kind?: string | undefined;
+  readonly isBusy: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Sends a form, once at a time. */
+export function SubmitButton({ form, kind, isBusy, children }: SubmitButtonProps) {
+  return (
+    <button type="submit" form={form} class={kind} aria-busy={isBusy} disabled={isBusy}>
+      {children}
+    </button>
+  );
+}
+
+/** A button that does something harmless at once. */
+export function SmallButton({
+  onClick,
+  children,
+}: {
+  readonly onClick: () => void;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <button type="button" class="outline secondary small" onClick={onClick}>
+      {children}
+    </button>
+  );
+}
+
+interface MoreButtonProps {
+  readonly pages: { readonly more?: (() => Promise<void>) | undefined; readonly isReading: boolean };
+  /** The kind of items, as in "More keys"; without it the button is larger. */
+  readonly what?: string;
+}
+
+/** Loads the next page of a list, while there is one. */
+export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps) {
+  if (more === undefined) return null;
+  return (
+    <button
+      type="button"
+      class={what === undefined ? 'outline secondary more' : 'outline secondary small more'}
+      aria-busy={isReading}
+      disabled={isReading}
+      onClick={() => void more()}
+    >
+      {what === undefined ? 'Show more' : `More ${what}`}
+    </button>
   );
 }
 

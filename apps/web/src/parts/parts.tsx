@@ -29,8 +29,9 @@ export function focusOn(id: string): void {
   requestAnimationFrame(() => document.getElementById(id)?.focus());
 }
 
-/** One line of a list of facts. */
-export function Fact({ name, text }: { readonly name: string; readonly text: string }) {
+/** One line of a list of facts; nothing where there is no text. */
+export function Fact({ name, text }: { readonly name: string; readonly text: ComponentChildren }) {
+  if (text === undefined) return null;
   return (
     <div>
       <dt>{name}</dt>
@@ -39,13 +40,95 @@ export function Fact({ name, text }: { readonly name: string; readonly text: str
   );
 }
 
-interface FaultProps {
-  /** Nothing is shown without one. */
-  readonly text: string | undefined;
+interface ChoiceProps<T extends string | number> {
+  readonly label: string;
+  readonly name?: string;
+  readonly value: T | string | undefined;
+  /** The text for no choice; null where there must be one. */
+  readonly none?: string | null;
+  readonly among: readonly T[];
+  readonly text: (one: T) => string;
+  readonly changed?: (value: string) => void;
 }
 
-/** Why something did not work. */
-export function Fault({ text }: FaultProps) {
+/** A filter by one of some values. */
+export function Choice<T extends string | number>({
+  label,
+  name,
+  value,
+  none = 'Any',
+  among,
+  text,
+  changed,
+}: ChoiceProps<T>) {
+  return (
+    <label>
+      {label}
+      <select name={name} value={value ?? ''} onChange={({ currentTarget }) => changed?.(currentTarget.value)}>
+        {none === null ? null : <option value="">{none}</option>}
+        {among.map((one) => (
+          <option key={one} value={one}>
+            {text(one)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface RowsProps<T> {
+  readonly items: readonly T[];
+  /** The text where there is none. */
+  readonly empty: ComponentChildren;
+  readonly isDense?: boolean;
+  readonly children: (item: T) => ComponentChildren;
+}
+
+/** A list, one row for each item. */
+export function Rows<T>({ items, empty, isDense = false, children }: RowsProps<T>) {
+  return items.length === 0 ? (
+    <p class="empty">{empty}</p>
+  ) : (
+    <ul class={isDense ? 'rows dense' : 'rows'}>{items.map(children)}</ul>
+  );
+}
+
+interface RowProps {
+  readonly title: ComponentChildren;
+  /** What is said of it behind its title. */
+  readonly badge?: string | undefined;
+  readonly isWarning?: boolean;
+  /** Whether it no longer counts. */
+  readonly isOver?: boolean;
+  /** What can be done with it, beside its title. */
+  readonly actions?: ComponentChildren;
+  /** Between its title and its facts. */
+  readonly note?: string | undefined;
+  readonly facts: ComponentChildren;
+  /** Below its facts. */
+  readonly children?: ComponentChildren;
+}
+
+/** One item of a list. */
+export function Row({ title, badge, isWarning, isOver, actions, note, facts, children }: RowProps) {
+  return (
+    <li class={isOver === true ? 'over' : undefined}>
+      <div class="row-head">
+        <h3>
+          {title}
+          {badge === undefined ? null : <span class={isWarning === true ? 'badge warning' : 'badge'}>{badge}</span>}
+        </h3>
+        {actions}
+      </div>
+      {note === undefined ? null : <p class="quiet">{note}</p>}
+      <dl class="facts">{facts}</dl>
+      {children}
+    </li>
+  );
+}
+
+/** Why something did not work; nothing without a text. */
+export function Fault({ text }: { readonly text: string | undefined }) {
   if (text === undefined) return null;
   return (
     <p class="fault" role="alert">

@@ -1,11 +1,10 @@
 import { useId, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
 import { dateText, dayText, textOf } from '../format.js';
-import { ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, focusOn, Loaded } from '../parts/parts.js';
+import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
+import { Card, Fact, Fault, Loaded, Row, Rows } from '../parts/parts.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
 import { change, RequestFailed } from '../server.js';
-import { useAction, useData } from '../use-data.js';
+import { afterChange, useAction, useData } from '../use-data.js';
 
 interface Passkeys {
   readonly passkeys: readonly Passkey[];
@@ -21,11 +20,7 @@ interface PasskeyListProps {
 /** Keys in devices that sign the person in. */
 export function PasskeyList({ overview, reload }: PasskeyListProps) {
   const data = useData<Passkeys>('/passkeys');
-  const show = async (said: string): Promise<void> => {
-    await Promise.all([data.reload(), reload()]);
-    announce(said);
-    focusOn('passkeys');
-  };
+  const show = afterChange(async () => void (await Promise.all([data.reload(), reload()])), 'passkeys');
   return (
     <Card
       id="passkeys"
@@ -35,23 +30,9 @@ export function PasskeyList({ overview, reload }: PasskeyListProps) {
       <Loaded data={data} what="passkeys">
         {({ passkeys, can_be_used: canBeUsed }) => (
           <>
-            {passkeys.length === 0 ? (
-              <p class="empty">You have none.</p>
-            ) : (
-              <ul class="rows">
-                {passkeys.map((passkey) => (
-                  <PasskeyRow
-                    key={passkey.id}
-                    shown={passkey}
-                    rename={async (name) => {
-                      await change('/passkeys/rename', { id: passkey.id, name });
-                      await show(`The passkey is called ${name} now.`);
-                    }}
-                    removed={() => show('The passkey is removed.')}
-                  />
-                ))}
-              </ul>
-            )}
+            <Rows items={passkeys} empty="You have none.">
+              {(passkey) => <PasskeyRow key={passkey.id} shown={passkey} show={show} />}
+            </Rows>
             <Adding
               why={whyNone(canBeUsed)}
               overview={overview}
@@ -79,7 +60,13 @@ function Adding({ why, overview, added }: AddingProps) {
     return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
   // Whoever finds a browser open must not be able to come back later.
   return overview.session.is_recent ? (
-    <NewPasskeyForm added={added} />
+    <NameForm
+      label="Name of a new passkey"
+      name=""
+      placeholder="laptop"
+      doIt="Add a passkey"
+      submit={async (name) => added(await makePasskey(name))}
+    />
   ) : (
     <SignInAgain overview={overview} toDo="add one" />
   );
@@ -179,7 +166,7 @@ interface NameFormProps {
 function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, run } = useAction();
-  const send = (): Promise<void> =>
+  const send = (): Promise<boolean> =>
     run(async () => {
       await submit(textOf(new FormData(form.current ?? undefined), 'name').trim());
       form.current?.reset();
@@ -198,44 +185,31 @@ function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps
         <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
       </label>
       <Fault text={fault} />
-      <button type="submit" class="secondary small" aria-busy={isBusy} disabled={isBusy}>
+      <SubmitButton kind="secondary small" isBusy={isBusy}>
         {doIt}
-      </button>
+      </SubmitButton>
     </form>
-  );
-}
-
-interface NewPasskeyFormProps {
-  readonly added: (passkey: Passkey) => Promise<void>;
-}
-
-/** Makes a passkey by naming it. */
-function NewPasskeyForm({ added }: NewPasskeyFormProps) {
-  return (
-    <NameForm
-      label="Name of a new passkey"
-      name=""
-      placeholder="laptop"
-      doIt="Add a passkey"
-      submit={async (name) => added(await makePasskey(name))}
-    />
   );
 }
 
 interface PasskeyRowProps {
   readonly shown: Passkey;
-  readonly rename: (name: string) => Promise<void>;
-  /** After it was removed. */
-  readonly removed: () => Promise<void>;
+  /** Shows what has changed, with a sentence. */
+  readonly show: (said: string) => Promise<void>;
 }
 
-function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
+function PasskeyRow({ shown, show }: PasskeyRowProps) {
   const [isRenaming, setRenaming] = useState(false);
   const id = useId();
+  const rename = async (name: string): Promise<void> => {
+    await change('/passkeys/rename', { id: shown.id, name });
+    await show(`The passkey is called ${name} now.`);
+    setRenaming(false);
+  };
   return (
-    <li>
-      <div class="row-head">
-        <h3>{shown.name}</h3>
+    <Row
+      title={shown.name}
+      actions={
         <div class="actions">
           <button
             type="button"
@@ -254,28 +228,21 @@ function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
             consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
             doIt="Remove it"
             action={() => change('/passkeys/remove', { id: shown.id })}
-            done={removed}
+            done={() => show('The passkey is removed.')}
           />
         </div>
-      </div>
-      <dl class="facts">
-        <Fact name="Added" text={dateText(shown.created_at)} />
-        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
-      </dl>
+      }
+      facts={
+        <>
+          <Fact name="Added" text={dateText(shown.created_at)} />
+          <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
+        </>
+      }
+    >
       <div id={id}>
-        {isRenaming ? (
-          <NameForm
-            label="New name"
-            name={shown.name}
-            doIt="Save"
-            submit={async (name) => {
-              await rename(name);
-              setRenaming(false);
-            }}
-          />
-        ) : null}
+        {isRenaming ? <NameForm label="New name" name={shown.name} doIt="Save" submit={rename} /> : null}
       </div>
-    </li>
+    </Row>
   );
 }
 

@@ -1,11 +1,11 @@
-import { useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
-import { ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, focusOn, Loaded } from '../parts/parts.js';
+import { ConfirmButton, SmallButton, SubmitButton } from '../parts/buttons.js';
+import { Card, Fact, Fault, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
 import type { Identity, Overview, Session } from '../server-types.js';
-import { change, sentenceOf } from '../server.js';
-import { useAction, useData } from '../use-data.js';
+import { change } from '../server.js';
+import { afterChange, useAction, useData } from '../use-data.js';
 import { PasskeyList, SignInAgain } from './passkeys.js';
 
 interface SignInSectionProps {
@@ -30,11 +30,7 @@ function IdentityList({ overview }: { readonly overview: Overview }) {
   const { provider_name: providerName } = overview;
   const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
   if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
-  const unlinked = async (): Promise<void> => {
-    await identities.reload();
-    announce('The identity is removed.');
-    focusOn('identities');
-  };
+  const said = afterChange(identities.reload, 'identities');
   return (
     <Card
       id="identities"
@@ -42,17 +38,17 @@ function IdentityList({ overview }: { readonly overview: Overview }) {
       note="Identities elsewhere that sign you in here."
     >
       <Loaded data={identities} what="identities">
-        {({ identities: shown }) =>
-          shown.length === 0 ? (
-            <p class="empty">None is connected.</p>
-          ) : (
-            <ul class="rows">
-              {shown.map((identity) => (
-                <IdentityRow key={`${identity.issuer} ${identity.subject}`} shown={identity} unlinked={unlinked} />
-              ))}
-            </ul>
-          )
-        }
+        {({ identities: shown }) => (
+          <Rows items={shown} empty="None is connected.">
+            {(identity) => (
+              <IdentityRow
+                key={`${identity.issuer} ${identity.subject}`}
+                shown={identity}
+                unlinked={() => said('The identity is removed.')}
+              />
+            )}
+          </Rows>
+        )}
       </Loaded>
       {providerName === null ? null : <LinkButton name={providerName} overview={overview} />}
     </Card>
@@ -67,9 +63,9 @@ interface IdentityRowProps {
 function IdentityRow({ shown, unlinked }: IdentityRowProps) {
   const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
   return (
-    <li>
-      <div class="row-head">
-        <h3>{host}</h3>
+    <Row
+      title={host}
+      actions={
         <ConfirmButton
           label="Remove"
           fullLabel={`Remove ${shown.subject} at ${host}`}
@@ -79,47 +75,37 @@ function IdentityRow({ shown, unlinked }: IdentityRowProps) {
           action={() => change('/identities/unlink', { issuer: shown.issuer, subject: shown.subject })}
           done={unlinked}
         />
-      </div>
-      <dl class="facts">
-        <Fact name="Subject" text={shown.subject} />
-        <Fact name="Connected" text={dateText(shown.linked_at)} />
-      </dl>
-    </li>
+      }
+      facts={
+        <>
+          <Fact name="Subject" text={shown.subject} />
+          <Fact name="Connected" text={dateText(shown.linked_at)} />
+        </>
+      }
+    />
   );
 }
 
 /** Leads to the provider and back. Another way to sign in takes proof that the person is there. */
 function LinkButton({ name, overview }: { readonly name: string; readonly overview: Overview }) {
-  const [fault, setFault] = useState<string>();
+  const { fault, run } = useAction();
   const leave = async (): Promise<void> => {
-    setFault(undefined);
-    try {
-      const { location } = await change<{ readonly location: string }>('/identities/link');
-      window.location.assign(location);
-    } catch (error) {
-      setFault(sentenceOf(error));
-    }
+    const { location } = await change<{ readonly location: string }>('/identities/link');
+    window.location.assign(location);
   };
   if (!overview.session.is_recent) return <SignInAgain overview={overview} toDo="connect one" />;
   return (
     <>
       <Fault text={fault} />
-      <button type="button" class="outline secondary small" onClick={() => void leave()}>
-        {`Connect ${name}`}
-      </button>
+      <SmallButton onClick={() => void run(leave)}>{`Connect ${name}`}</SmallButton>
     </>
   );
 }
 
 const MIN_LENGTH = 12;
 
-interface PasswordCardProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
 /** Changes the password, or sets the first one. All other sessions end with it. */
-function PasswordCard({ overview, reload }: PasswordCardProps) {
+function PasswordCard({ overview, reload }: SignInSectionProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, setFault, run } = useAction();
@@ -165,9 +151,7 @@ function PasswordCard({ overview, reload }: PasswordCardProps) {
         </div>
         <p class="quiet">{`At least ${MIN_LENGTH} characters.`}</p>
         <Fault text={fault} />
-        <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-          {person.has_password ? 'Change password' : 'Set password'}
-        </button>
+        <SubmitButton isBusy={isBusy}>{person.has_password ? 'Change password' : 'Set password'}</SubmitButton>
       </form>
     </Card>
   );
@@ -192,11 +176,7 @@ function PasswordField({ label, name, kind, minLength = 1 }: PasswordFieldProps)
 /** The sessions of the person. */
 function SessionList() {
   const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions');
-  const ended = async (said: string): Promise<void> => {
-    await sessions.reload();
-    announce(said);
-    focusOn('sessions');
-  };
+  const ended = afterChange(sessions.reload, 'sessions');
   return (
     <Card id="sessions" title="Where you are signed in">
       <Loaded data={sessions} what="sessions">
@@ -232,13 +212,11 @@ interface SessionRowProps {
 function SessionRow({ shown, ended }: SessionRowProps) {
   const browser = browserText(shown.user_agent);
   return (
-    <li>
-      <div class="row-head">
-        <h3>
-          {browser}
-          {shown.is_current ? <span class="badge">this browser</span> : null}
-        </h3>
-        {shown.is_current ? null : (
+    <Row
+      title={browser}
+      badge={shown.is_current ? 'this browser' : undefined}
+      actions={
+        shown.is_current ? null : (
           <ConfirmButton
             label="Sign out"
             fullLabel={`Sign out ${browser}, signed in ${timeText(shown.created_at)}`}
@@ -248,12 +226,14 @@ function SessionRow({ shown, ended }: SessionRowProps) {
             action={() => change(`/sessions/${shown.id}/end`)}
             done={ended}
           />
-        )}
-      </div>
-      <dl class="facts">
-        <Fact name="Signed in" text={`${timeText(shown.created_at)}, ${METHOD_TEXTS[shown.method]}`} />
-        <Fact name="Ends without use" text={timeText(shown.expires_at)} />
-      </dl>
-    </li>
+        )
+      }
+      facts={
+        <>
+          <Fact name="Signed in" text={`${timeText(shown.created_at)}, ${METHOD_TEXTS[shown.method]}`} />
+          <Fact name="Ends without use" text={timeText(shown.expires_at)} />
+        </>
+      }
+    />
   );
 }

@@ -1,14 +1,14 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
 import { saveAs } from '../media/shown-output.js';
 import { ActionButton } from '../parts/buttons.js';
-import { Card, Loaded } from '../parts/parts.js';
+import { Card, Choice, Loaded } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
-import { addressOf, read, sentenceOf } from '../server.js';
-import type { Data } from '../use-data.js';
+import { addressOf, read } from '../server.js';
+import { useData } from '../use-data.js';
 import { BarPlot, type PlottedSeries } from './bar-plot.js';
 
 const DAY_MS = 86_400_000;
@@ -46,34 +46,13 @@ function usagePath(appId: string, by: UsageBy, { from, to }: Range): string {
 }
 
 /** All rows of the use in a range. */
-function useUsage(appId: string, by: UsageBy, range: Range): Data<Usage> {
-  const path = usagePath(appId, by, range);
-  const [known, setKnown] = useState<{ readonly path: string; readonly usage: Usage }>();
-  const [fault, setFault] = useState<string>();
-  const load = useCallback(async (): Promise<void> => {
-    try {
-      const usage = await readAll(path);
-      setKnown({ path, usage });
-      setFault(undefined);
-    } catch (error) {
-      setFault(sentenceOf(error));
-    }
-  }, [path]);
-  useEffect(() => {
-    setFault(undefined);
-    void load();
-  }, [load]);
-  return { value: known?.path === path ? known.usage : undefined, fault, reload: load };
-}
-
-async function readAll(path: string): Promise<Usage> {
+async function readAll(path: string, signal?: AbortSignal): Promise<Usage> {
   let all: Usage | undefined;
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const more: Record<string, string> = cursor === undefined ? {} : { cursor };
-    const page: Usage = await read<Usage>(
-      `${path}&${new URLSearchParams({ limit: String(PAGE), ...more }).toString()}`,
-    );
+    const query = new URLSearchParams({ limit: String(PAGE), ...more }).toString();
+    const page: Usage = await read<Usage>(`${path}&${query}`, signal);
     all = all === undefined ? page : { ...page, usage: [...all.usage, ...page.usage] };
     cursor = page.next_cursor;
     if (cursor === undefined) return all;
@@ -94,21 +73,28 @@ interface UsageCardProps {
 /** The account's usage by day, model or key, over a range of days. */
 export function UsageCard({ appId, currency }: UsageCardProps) {
   const { by, range } = askedFor();
-  const usage = useUsage(appId, by, range);
+  const path = usagePath(appId, by, range);
   return (
     <Card id="usage" title="Usage" note="Of the whole account. Days are UTC days.">
       <RangePicker by={by} range={range} />
-      <Loaded data={usage} what="the usage">
-        {(value) =>
-          value.usage.length === 0 ? (
-            <p class="empty">Nothing was used in this time.</p>
-          ) : (
-            <Plots usage={value} currency={currency} />
-          )
-        }
-      </Loaded>
-      <CsvButton path={usagePath(appId, by, range)} filename={`usage-by-${by}-${range.from}-${range.to}.csv`} />
+      <ShownUsage key={path} path={path} currency={currency} />
+      <CsvButton path={path} filename={`usage-by-${by}-${range.from}-${range.to}.csv`} />
     </Card>
+  );
+}
+
+function ShownUsage({ path, currency }: { readonly path: string; readonly currency: string }) {
+  const usage = useData(path, readAll);
+  return (
+    <Loaded data={usage} what="the usage">
+      {(value) =>
+        value.usage.length === 0 ? (
+          <p class="empty">Nothing was used in this time.</p>
+        ) : (
+          <Plots usage={value} currency={currency} />
+        )
+      }
+    </Loaded>
   );
 }
 
@@ -125,16 +111,14 @@ function askedFor(): { readonly by: UsageBy; readonly range: Range } {
 function RangePicker({ by, range }: { readonly by: UsageBy; readonly range: Range }) {
   return (
     <div class="filters">
-      <label>
-        By
-        <select value={by} onChange={({ currentTarget }) => changeQuery({ by: currentTarget.value })}>
-          {USAGE_BY.map((one) => (
-            <option key={one} value={one}>
-              {BY_TEXTS[one]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="By"
+        value={by}
+        none={null}
+        among={USAGE_BY}
+        text={(one) => BY_TEXTS[one]}
+        changed={(chosen) => changeQuery({ by: chosen })}
+      />
       <label>
         From
         <input
@@ -153,22 +137,16 @@ function RangePicker({ by, range }: { readonly by: UsageBy; readonly range: Rang
           onChange={({ currentTarget }) => changeQuery({ from: range.from, to: currentTarget.value })}
         />
       </label>
-      <label>
-        Last days
-        <select
-          value={RANGES.find((days) => lastDays(days).from === range.from && lastDays(days).to === range.to) ?? ''}
-          onChange={({ currentTarget }) => {
-            if (currentTarget.value !== '') changeQuery({ ...lastDays(Number(currentTarget.value)) });
-          }}
-        >
-          <option value="">Other</option>
-          {RANGES.map((days) => (
-            <option key={days} value={days}>
-              {days}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Last days"
+        value={RANGES.find((days) => lastDays(days).from === range.from && lastDays(days).to === range.to)}
+        none="Other"
+        among={RANGES}
+        text={String}
+        changed={(days) => {
+          if (days !== '') changeQuery({ ...lastDays(Number(days)) });
+        }}
+      />
     </div>
   );
 }

@@ -1,11 +1,11 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import type { Entry, Statement } from '../api-types.js';
 import { inApp, useApps } from '../apps/usable-apps.js';
 import { numberText, timeText } from '../format.js';
+import { MoreButton, SmallButton } from '../parts/buttons.js';
 import { Card, Figures, Loaded, SectionLink } from '../parts/parts.js';
 import type { Overview } from '../server-types.js';
-import { read, sentenceOf } from '../server.js';
+import { usePages } from '../use-data.js';
 import { UsageCard } from './usage-card.js';
 
 interface UsageSectionProps {
@@ -36,13 +36,8 @@ export function UsageSection({ overview, reload }: UsageSectionProps) {
   );
 }
 
-interface BalanceCardProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
 /** The available, reserved and charged credits of the account. */
-function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
+function BalanceCard({ overview: { account }, reload }: UsageSectionProps) {
   const again = async (): Promise<void> => {
     await reload();
     announce('The credits are up to date.');
@@ -60,9 +55,7 @@ function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
         </p>
       ) : null}
       <Figures figures={figures} />
-      <button type="button" class="outline secondary small" onClick={() => void again()}>
-        Read again
-      </button>
+      <SmallButton onClick={() => void again()}>Read again</SmallButton>
     </Card>
   );
 }
@@ -84,51 +77,19 @@ interface EntriesCardProps {
 
 /** Every movement of credits, newest first, with the generation that it belongs to. */
 function EntriesCard({ appId, currency }: EntriesCardProps) {
-  const [statement, setStatement] = useState<Statement>();
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const load = useCallback(
-    async (before: Statement | undefined): Promise<void> => {
-      setBusy(true);
-      try {
-        const cursor: Record<string, string> = before?.next_cursor === undefined ? {} : { cursor: before.next_cursor };
-        const query = new URLSearchParams({ limit: String(PAGE), ...cursor }).toString();
-        const page = await read<Statement>(inApp(appId, `/credits/entries?${query}`));
-        setStatement(
-          before === undefined
-            ? page
-            : { ...page, entries: [...before.entries, ...page.entries], closing_credits: before.closing_credits },
-        );
-        setFault(undefined);
-      } catch (error) {
-        setFault(sentenceOf(error));
-      } finally {
-        setBusy(false);
-      }
-    },
-    [appId],
-  );
-  useEffect(() => void load(undefined), [load]);
+  const path = inApp(appId, `/credits/entries?limit=${PAGE}`);
+  const statement = usePages<'entries', Entry, Statement>(path, 'entries');
+  const { items, last } = statement;
   return (
     <Card id="entries" title="Ledger" note={`Every movement of credits of the account, newest first, in ${currency}.`}>
-      <Loaded data={{ value: statement, fault, reload: () => load(undefined) }} what="the ledger">
-        {(shown) =>
-          shown.entries.length === 0 ? (
+      <Loaded data={statement} what="the ledger">
+        {(first) =>
+          items.length === 0 ? (
             <p class="empty">Nothing has moved yet.</p>
           ) : (
             <>
-              <EntryTable statement={shown} />
-              {shown.next_cursor === undefined ? null : (
-                <button
-                  type="button"
-                  class="outline secondary more"
-                  aria-busy={isBusy}
-                  disabled={isBusy}
-                  onClick={() => void load(shown)}
-                >
-                  Show more
-                </button>
-              )}
+              <EntryTable entries={items} closing={first.closing_credits} opening={(last ?? first).opening_credits} />
+              <MoreButton pages={statement} />
             </>
           )
         }
@@ -137,11 +98,13 @@ function EntriesCard({ appId, currency }: EntriesCardProps) {
   );
 }
 
-function EntryTable({
-  statement: { entries, opening_credits: opening, closing_credits: closing },
-}: {
-  readonly statement: Statement;
-}) {
+interface EntryTableProps {
+  readonly entries: readonly Entry[];
+  readonly closing: number;
+  readonly opening: number;
+}
+
+function EntryTable({ entries, closing, opening }: EntryTableProps) {
   return (
     // What scrolls must be reachable without a pointer.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -149,40 +112,38 @@ function EntryTable({
       <table>
         <thead>
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">For</th>
-            <th scope="col">By</th>
-            <th scope="col" class="number">
-              Credits
-            </th>
-            <th scope="col" class="number">
-              Change
-            </th>
-            <th scope="col" class="number">
-              Available
-            </th>
+            {['When', 'What', 'For', 'By'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+            {['Credits', 'Change', 'Available'].map((title) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          <tr class="balance">
-            <th scope="row" colSpan={6}>
-              Closing balance of these lines
-            </th>
-            <td class="number">{numberText(closing)}</td>
-          </tr>
+          <BalanceLine title="Closing balance of these lines" credits={closing} />
           {entries.map((entry) => (
             <EntryRow key={entry.sequence} entry={entry} />
           ))}
-          <tr class="balance">
-            <th scope="row" colSpan={6}>
-              Opening balance of these lines
-            </th>
-            <td class="number">{numberText(opening)}</td>
-          </tr>
+          <BalanceLine title="Opening balance of these lines" credits={opening} />
         </tbody>
       </table>
     </section>
+  );
+}
+
+function BalanceLine({ title, credits }: { readonly title: string; readonly credits: number }) {
+  return (
+    <tr class="balance">
+      <th scope="row" colSpan={6}>
+        {title}
+      </th>
+      <td class="number">{numberText(credits)}</td>
+    </tr>
   );
 }
 
@@ -208,14 +169,10 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
       </td>
       <td>{entry.credential_name ?? entry.credential_id ?? ''}</td>
       <td class="number">{numberText(entry.credits)}</td>
-      <td class="number">{changeText(entry.available_change)}</td>
+      <td class="number">{changes.format(entry.available_change)}</td>
       <td class="number">{numberText(entry.available_after)}</td>
     </tr>
   );
 }
 
 const changes = new Intl.NumberFormat(undefined, { signDisplay: 'exceptZero' });
-
-function changeText(change: number): string {
-  return changes.format(change);
-}

@@ -1,13 +1,13 @@
-import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { type Delivery, DELIVERY_STATES, type DeliveryList, type DeliveryState } from '../api-types.js';
+import { type Delivery, DELIVERY_STATES } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { numberText, textOf, timeText } from '../format.js';
-import { ActionButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, Loaded, SectionLink } from '../parts/parts.js';
+import { ActionButton, MoreButton, SmallButton, SubmitButton } from '../parts/buttons.js';
+import { Card, Choice, Fact, Fault, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
-import { change, read, sentenceOf } from '../server.js';
-import { useAction } from '../use-data.js';
+import { change } from '../server.js';
+import { useAction, usePages } from '../use-data.js';
 import { attemptText, EVENT_TEXTS, STATE_TEXTS } from './webhook-form.js';
 
 interface DeliveriesCardProps {
@@ -21,17 +21,13 @@ export function DeliveriesCard({ appId, webhookId }: DeliveriesCardProps) {
   return (
     <Card id="deliveries" title="Deliveries" note="What it was told in the last 30 days, newest first.">
       <div class="filters">
-        <label>
-          State
-          <select value={state ?? ''} onChange={({ currentTarget }) => changeQuery({ state: currentTarget.value })}>
-            <option value="">Any</option>
-            {DELIVERY_STATES.map((one) => (
-              <option key={one} value={one}>
-                {STATE_TEXTS[one]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="State"
+          value={state}
+          among={DELIVERY_STATES}
+          text={(one) => STATE_TEXTS[one]}
+          changed={(chosen) => changeQuery({ state: chosen })}
+        />
       </div>
       <ListedDeliveriesCard key={state ?? ''} appId={appId} webhookId={webhookId} state={state} />
     </Card>
@@ -42,51 +38,40 @@ interface ListedProps extends DeliveriesCardProps {
   readonly state: Delivery['state'] | undefined;
 }
 
+const PAGE = 25;
+
+/** The deliveries to a webhook, newest first. */
 function ListedDeliveriesCard({ appId, webhookId, state }: ListedProps) {
-  const deliveries = useDeliveries(appId, webhookId, state);
-  const { shown, fault, reload } = deliveries;
   const path = inApp(appId, `/webhooks/${webhookId}`);
+  const query = new URLSearchParams({ limit: String(PAGE), ...(state === undefined ? {} : { state }) }).toString();
+  // A page with a filter may be empty although there are more.
+  const deliveries = usePages<'deliveries', Delivery>(`${path}/deliveries?${query}`, 'deliveries', true);
+  const { items, more, reload } = deliveries;
+  const readAgain = async (): Promise<void> => {
+    await reload();
+    announce('The deliveries are up to date.');
+  };
+  const empty = state === undefined ? 'It was told nothing yet.' : 'None is in this state.';
   return (
     <>
       <div class="actions spaced">
-        <button type="button" class="outline secondary small" onClick={() => void readAgain(deliveries)}>
-          Read again
-        </button>
+        <SmallButton onClick={() => void readAgain()}>Read again</SmallButton>
         <ReplayRange path={path} reload={reload} />
       </div>
-      <Loaded data={{ value: shown, fault, reload }} what="deliveries">
-        {(all) =>
-          all.length === 0 && !deliveries.hasMore ? (
-            <p class="empty">{state === undefined ? 'It was told nothing yet.' : 'None is in this state.'}</p>
-          ) : (
-            <>
-              <ul class="rows">
-                {all.map((delivery) => (
-                  <DeliveryRow key={delivery.delivery_id} delivery={delivery} path={path} reload={reload} />
-                ))}
-              </ul>
-              {deliveries.hasMore ? (
-                <button
-                  type="button"
-                  class="outline secondary more"
-                  aria-busy={deliveries.isBusy}
-                  disabled={deliveries.isBusy}
-                  onClick={() => void deliveries.more()}
-                >
-                  Show more
-                </button>
-              ) : null}
-            </>
-          )
-        }
+      <Loaded data={deliveries} what="deliveries">
+        {() => (
+          <>
+            {items.length === 0 && more !== undefined ? null : (
+              <Rows items={items} empty={empty}>
+                {(one) => <DeliveryRow key={one.delivery_id} delivery={one} path={path} reload={reload} />}
+              </Rows>
+            )}
+            <MoreButton pages={deliveries} />
+          </>
+        )}
       </Loaded>
     </>
   );
-}
-
-async function readAgain({ reload }: Deliveries): Promise<void> {
-  await reload();
-  announce('The deliveries are up to date.');
 }
 
 interface DeliveryRowProps {
@@ -96,30 +81,30 @@ interface DeliveryRowProps {
 }
 
 function DeliveryRow({ delivery, path, reload }: DeliveryRowProps) {
-  const { state, event, attempts, generation_id: generation, next_attempt_at: next, url } = delivery;
+  const { state, event, attempts, generation_id: id, next_attempt_at: next } = delivery;
   return (
-    <li>
-      <div class="row-head">
-        <h3>
-          {`A generation ${EVENT_TEXTS[event]}`}
-          <span class={state === 'exhausted' ? 'badge warning' : 'badge'}>{STATE_TEXTS[state]}</span>
-        </h3>
-        {state === 'cancelled' ? null : <ReplayButton delivery={delivery} path={path} reload={reload} />}
-      </div>
-      <dl class="facts">
-        <Fact name="Happened" text={timeText(delivery.occurred_at)} />
-        <Fact name="Attempts" text={String(delivery.attempts_made)} />
-        {next === undefined ? null : <Fact name="Next attempt" text={timeText(next)} />}
-        {url === undefined ? null : <Fact name="Address" text={url} />}
-        <div>
-          <dt>Generation</dt>
-          <dd>
-            <SectionLink name="generations" id={generation}>
-              {generation}
-            </SectionLink>
-          </dd>
-        </div>
-      </dl>
+    <Row
+      title={`A generation ${EVENT_TEXTS[event]}`}
+      badge={STATE_TEXTS[state]}
+      isWarning={state === 'exhausted'}
+      actions={state === 'cancelled' ? null : <ReplayButton delivery={delivery} path={path} reload={reload} />}
+      facts={
+        <>
+          <Fact name="Happened" text={timeText(delivery.occurred_at)} />
+          <Fact name="Attempts" text={String(delivery.attempts_made)} />
+          <Fact name="Next attempt" text={next && timeText(next)} />
+          <Fact name="Address" text={delivery.url} />
+          <Fact
+            name="Generation"
+            text={
+              <SectionLink name="generations" id={id}>
+                {id}
+              </SectionLink>
+            }
+          />
+        </>
+      }
+    >
       {attempts.length === 0 ? null : (
         <details class="attempts">
           <summary>{attempts.length === 1 ? 'One attempt' : `The last ${attempts.length} attempts`}</summary>
@@ -132,7 +117,7 @@ function DeliveryRow({ delivery, path, reload }: DeliveryRowProps) {
           </ol>
         </details>
       )}
-    </li>
+    </Row>
   );
 }
 
@@ -214,9 +199,7 @@ function ReplayRange({ path, reload }: ReplayRangeProps) {
               <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
                 Cancel
               </button>
-              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-                Send again
-              </button>
+              <SubmitButton isBusy={isBusy}>Send again</SubmitButton>
             </footer>
           </form>
         </article>
@@ -238,72 +221,4 @@ async function replayAll(path: string, range: object): Promise<number> {
     if (cursor === undefined) break;
   }
   return replayed;
-}
-
-const PAGE = 25;
-/** The maximum number of empty pages to read in a row: a page with a filter may be empty although there are more. */
-const MAX_EMPTY_PAGES = 5;
-
-export interface Deliveries {
-  readonly shown: readonly Delivery[] | undefined;
-  readonly hasMore: boolean;
-  readonly fault: string | undefined;
-  readonly isBusy: boolean;
-  readonly more: () => Promise<void>;
-  readonly reload: () => Promise<void>;
-}
-
-interface ListedDeliveries {
-  readonly shown: readonly Delivery[];
-  readonly cursor: string | undefined;
-}
-
-/** The deliveries to a webhook, newest first. The list stays the one that was asked for first. */
-function useDeliveries(appId: string, webhookId: string, state: DeliveryState | undefined): Deliveries {
-  const [path] = useState(() => inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}/deliveries`));
-  const [wanted] = useState(state);
-  const [listed, setListed] = useState<ListedDeliveries>();
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const load = useCallback(
-    async (before: ListedDeliveries | undefined): Promise<void> => {
-      setBusy(true);
-      try {
-        const page = await readPage(path, wanted, before?.cursor);
-        setListed({ shown: [...(before?.shown ?? []), ...page.shown], cursor: page.cursor });
-        setFault(undefined);
-      } catch (error) {
-        setFault(sentenceOf(error));
-      } finally {
-        setBusy(false);
-      }
-    },
-    [path, wanted],
-  );
-  useEffect(() => void load(undefined), [load]);
-  return {
-    shown: listed?.shown,
-    hasMore: listed?.cursor !== undefined,
-    fault,
-    isBusy,
-    more: () => load(listed),
-    reload: () => load(undefined),
-  };
-}
-
-async function readPage(
-  path: string,
-  state: DeliveryState | undefined,
-  from: string | undefined,
-): Promise<ListedDeliveries> {
-  let cursor = from;
-  for (let pages = 0; ; pages += 1) {
-    const query = new URLSearchParams({ limit: String(PAGE) });
-    if (state !== undefined) query.set('state', state);
-    if (cursor !== undefined) query.set('cursor', cursor);
-    const answer = await read<DeliveryList>(`${path}?${query.toString()}`);
-    cursor = answer.next_cursor;
-    if (answer.deliveries.length > 0 || cursor === undefined || pages >= MAX_EMPTY_PAGES)
-      return { shown: answer.deliveries, cursor };
-  }
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import {
   type DeliveryAttempt,
@@ -10,10 +10,11 @@ import {
 } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
-import { ActionButton, ConfirmButton, ShownOnce } from '../parts/buttons.js';
+import { ActionButton, ConfirmButton, ShownOnce, SmallButton, SubmitButton } from '../parts/buttons.js';
 import { Card, Fact, Fault, focusOn } from '../parts/parts.js';
 import { goTo, hrefOf } from '../router.js';
-import { change, remove, RequestFailed, sentenceOf } from '../server.js';
+import { change, pointerOf, remove } from '../server.js';
+import { afterChange, useAction, useShownOnce } from '../use-data.js';
 
 export const EVENT_TEXTS: Readonly<Record<WebhookEvent, string>> = {
   'generation.running': 'begins to run',
@@ -74,27 +75,19 @@ interface WebhookFormProps {
 
 /** The URL of a webhook, the events it receives, and a note for people. Errors are shown at their fields. */
 export function WebhookForm({ known, doIt, submit }: WebhookFormProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<{ readonly sentence: string; readonly pointer: string }>();
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
+  const { isBusy, fault, error, run } = useAction();
+  const send = (form: HTMLFormElement): Promise<boolean> => {
     const fields = new FormData(form);
-    try {
+    return run(async () => {
       await submit({
         url: textOf(fields, 'url').trim(),
         events: fields.getAll('event') as WebhookEvent[],
         description: textOf(fields, 'description').trim(),
       });
       if (known === undefined) form.reset();
-    } catch (error) {
-      const pointer = error instanceof RequestFailed ? (error.refusal.pointer ?? '') : '';
-      setFault({ sentence: sentenceOf(error), pointer });
-    } finally {
-      setBusy(false);
-    }
+    });
   };
-  const faultAt = (name: string): string | undefined => (fault?.pointer === `/${name}` ? fault.sentence : undefined);
+  const faultAt = (name: string): string | undefined => (pointerOf(error) === `/${name}` ? fault : undefined);
   const isAtField = ['url', 'events', 'description'].some((name) => faultAt(name) !== undefined);
   const chosen = known?.events ?? WEBHOOK_EVENTS.filter((event) => event !== 'generation.running');
   return (
@@ -132,10 +125,8 @@ export function WebhookForm({ known, doIt, submit }: WebhookFormProps) {
         text={known?.description ?? ''}
         fault={faultAt('description')}
       />
-      <Fault text={isAtField ? undefined : fault?.sentence} />
-      <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-        {doIt}
-      </button>
+      <Fault text={isAtField ? undefined : fault} />
+      <SubmitButton isBusy={isBusy}>{doIt}</SubmitButton>
     </form>
   );
 }
@@ -172,18 +163,6 @@ function TextField({ name, label, text, placeholder = '', fault }: TextFieldProp
   );
 }
 
-/** A secret that is kept in this part of the page and nowhere else, until the person has it or leaves. */
-export function useShownSecret(): readonly [WebhookSecret | undefined, (secret: WebhookSecret | undefined) => void] {
-  const [secret, setSecret] = useState<WebhookSecret>();
-  useEffect(() => {
-    // A browser may keep the page as it is, to show it again when the person comes back.
-    const forget = (): void => setSecret(undefined);
-    window.addEventListener('pagehide', forget);
-    return () => window.removeEventListener('pagehide', forget);
-  }, []);
-  return [secret, setSecret];
-}
-
 interface ShownSecretProps {
   readonly secret: WebhookSecret;
   readonly onDone: () => void;
@@ -207,16 +186,17 @@ interface WebhookSettingsCardProps {
 
 /** One webhook: what it is, and everything that can be changed about it. */
 export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSettingsCardProps) {
-  const [secret, setSecret] = useShownSecret();
+  const [secret, setSecret] = useShownOnce<WebhookSecret>();
   const [isEditing, setEditing] = useState(false);
+  const isEnabled = webhook.status === 'enabled';
   const path = inApp(appId, `/webhooks/${webhook.webhook_id}`);
+  const { failing_since: failing, previous_secret_expires_at: until } = webhook;
   const disabled = disabledText(webhook);
-  const saved = async (fields: object, said: string): Promise<void> => {
+  const said = afterChange(changed, 'webhook');
+  const saved = async (fields: object, sentence: string): Promise<void> => {
     await change(path, fields, { method: 'PATCH' });
     setEditing(false);
-    await changed();
-    announce(said);
-    focusOn('webhook');
+    await said(sentence);
   };
   return (
     <Card id="webhook" title={webhook.url} note={webhook.description}>
@@ -234,26 +214,34 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
         <Fact name="Told when" text={eventsText(webhook.events)} />
         <Fact name="Made" text={timeText(webhook.created_at)} />
         <Fact name="Changed" text={timeText(webhook.updated_at)} />
-        {webhook.failing_since === undefined ? null : (
-          <Fact name="Failing since" text={timeText(webhook.failing_since)} />
-        )}
-        {webhook.previous_secret_expires_at === undefined ? null : (
-          <Fact name="Signed with the secret before too, until" text={timeText(webhook.previous_secret_expires_at)} />
-        )}
+        <Fact name="Failing since" text={failing && timeText(failing)} />
+        <Fact name="Signed with the secret before too, until" text={until && timeText(until)} />
         <Fact name="Id" text={webhook.webhook_id} />
       </dl>
       {isEditing ? (
         <WebhookForm known={webhook} doIt="Save" submit={(fields) => saved(fields, 'The webhook was changed.')} />
       ) : (
         <div class="actions">
-          <button type="button" class="outline secondary small" onClick={() => setEditing(true)}>
-            Edit
-          </button>
-          <EnabledButton
-            isEnabled={webhook.status === 'enabled'}
-            change={(enabled) => saved({ enabled }, enabled ? 'The webhook is enabled.' : 'The webhook is disabled.')}
+          <SmallButton onClick={() => setEditing(true)}>Edit</SmallButton>
+          <ActionButton
+            action={() => saved({ enabled: !isEnabled }, `The webhook is ${isEnabled ? 'disabled' : 'enabled'}.`)}
+          >
+            {isEnabled ? 'Disable' : 'Enable'}
+          </ActionButton>
+          <ConfirmButton
+            label="New secret"
+            isHarmless
+            question="Make a new secret?"
+            consequence="Messages are signed with the new and the present one for a day, and then with the new one alone."
+            doIt="Make it"
+            action={() => change<WebhookSecret>(`${path}/secret`)}
+            done={async (made) => {
+              setSecret(made);
+              announce('The secret was made. Copy it now.');
+              focusOn('webhook');
+              await changed();
+            }}
           />
-          <RotateButton path={path} show={setSecret} changed={changed} />
           <ConfirmButton
             label="Delete"
             fullLabel="Delete this webhook"
@@ -266,39 +254,5 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
         </div>
       )}
     </Card>
-  );
-}
-
-interface EnabledButtonProps {
-  readonly isEnabled: boolean;
-  readonly change: (enabled: boolean) => Promise<void>;
-}
-
-function EnabledButton({ isEnabled, change: changeTo }: EnabledButtonProps) {
-  return <ActionButton action={() => changeTo(!isEnabled)}>{isEnabled ? 'Disable' : 'Enable'}</ActionButton>;
-}
-
-interface RotateButtonProps {
-  readonly path: string;
-  readonly show: (secret: WebhookSecret | undefined) => void;
-  readonly changed: () => Promise<void>;
-}
-
-function RotateButton({ path, show, changed }: RotateButtonProps) {
-  return (
-    <ConfirmButton
-      label="New secret"
-      isHarmless
-      question="Make a new secret?"
-      consequence="Messages are signed with the new and the present one for a day, and then with the new one alone."
-      doIt="Make it"
-      action={() => change<WebhookSecret>(`${path}/secret`)}
-      done={async (made) => {
-        show(made);
-        announce('The secret was made. Copy it now.');
-        focusOn('webhook');
-        await changed();
-      }}
-    />
   );
 }

@@ -3,16 +3,15 @@ import type { Webhook, WebhookSecret } from '../api-types.js';
 import { AppPicker, appQuery, inApp, pickedApp, type UsableApps, useApps } from '../apps/usable-apps.js';
 import { dateText, timeText } from '../format.js';
 import { ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, focusOn, Loaded, SectionLink } from '../parts/parts.js';
+import { Card, Fact, focusOn, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
 import { place } from '../router.js';
 import { change } from '../server.js';
-import { type Data, useData } from '../use-data.js';
+import { type Data, useData, useShownOnce } from '../use-data.js';
 import { DeliveriesCard } from './deliveries-card.js';
 import {
   disabledText,
   eventsText,
   ShownSecret,
-  useShownSecret,
   type WebhookFields,
   WebhookForm,
   WebhookSettingsCard,
@@ -108,7 +107,7 @@ interface NewWebhookCardProps {
 
 /** Makes a webhook, and shows its secret until the person has it. */
 function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
-  const [secret, setSecret] = useShownSecret();
+  const [secret, setSecret] = useShownOnce<WebhookSecret>();
   const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
     const asked = { url, events, ...(description === '' ? {} : { description }) };
     setSecret(await change<Webhook & WebhookSecret>(inApp(appId, '/webhooks'), asked));
@@ -146,7 +145,7 @@ interface SingleAddressesCardProps {
 
 /** The App's own secret, which signs what is sent to addresses of single generations. */
 function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
-  const [secret, setSecret] = useShownSecret();
+  const [secret, setSecret] = useShownOnce<WebhookSecret>();
   const close = (): void => {
     setSecret(undefined);
     focusOn('single-addresses');
@@ -195,44 +194,39 @@ export function WebhookList({ webhooks, app }: WebhookListProps) {
   return (
     <Card id="webhooks" title="Webhooks">
       <Loaded data={webhooks} what="webhooks">
-        {({ webhooks: shown }) =>
-          shown.length === 0 ? (
-            <p class="empty">The App has none yet.</p>
-          ) : (
-            <ul class="rows">
-              {shown.map((webhook) => (
-                <WebhookRow key={webhook.webhook_id} webhook={webhook} app={app} />
-              ))}
-            </ul>
-          )
-        }
+        {({ webhooks: shown }) => (
+          <Rows items={shown} empty="The App has none yet.">
+            {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} app={app} />}
+          </Rows>
+        )}
       </Loaded>
     </Card>
   );
 }
 
 function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app: string | undefined }) {
-  const { webhook_id: id, url, description, status, failing_since: failing } = webhook;
-  const disabled = disabledText(webhook);
+  const { webhook_id: id, url, status, failing_since: failing } = webhook;
+  const isDisabled = status === 'disabled';
   return (
-    <li class={status === 'disabled' ? 'over' : undefined}>
-      <div class="row-head">
-        <h3>
-          <SectionLink name="webhooks" id={id} query={{ app }}>
-            {url}
-          </SectionLink>
-          {status === 'disabled' ? <span class="badge">disabled</span> : null}
-          {status === 'enabled' && failing !== undefined ? <span class="badge warning">failing</span> : null}
-        </h3>
-      </div>
-      {disabled === undefined ? null : <p class="quiet">{disabled}</p>}
-      <dl class="facts">
-        {description === undefined ? null : <Fact name="Description" text={description} />}
-        <Fact name="Told when" text={eventsText(webhook.events)} />
-        <Fact name="Made" text={dateText(webhook.created_at)} />
-        {failing === undefined ? null : <Fact name="Failing since" text={timeText(failing)} />}
-      </dl>
-    </li>
+    <Row
+      title={
+        <SectionLink name="webhooks" id={id} query={{ app }}>
+          {url}
+        </SectionLink>
+      }
+      badge={isDisabled ? 'disabled' : failing && 'failing'}
+      isWarning={!isDisabled}
+      isOver={isDisabled}
+      note={disabledText(webhook)}
+      facts={
+        <>
+          <Fact name="Description" text={webhook.description} />
+          <Fact name="Told when" text={eventsText(webhook.events)} />
+          <Fact name="Made" text={dateText(webhook.created_at)} />
+          <Fact name="Failing since" text={failing && timeText(failing)} />
+        </>
+      }
+    />
   );
 }
 

@@ -1,21 +1,21 @@
 import { useRef, useState } from 'preact/hooks';
-import { announce } from '../../announce.js';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
-import { Card, Fact, Figures, focusOn, Loaded, PageLink } from '../../parts/parts.js';
-import { change, RequestFailed } from '../../server.js';
-import { ActButton, type ActFailure, FailureNote, failureOf } from '../act-button.js';
+import { MoreButton } from '../../parts/buttons.js';
+import { Card, Fact, Figures, Loaded, PageLink, Row, Rows } from '../../parts/parts.js';
+import { change, codeOf, RequestFailed } from '../../server.js';
+import { afterChange, type Pages } from '../../use-data.js';
+import { ActButton, FailureNote, useAct } from '../act-button.js';
 import { type Account, counted, type Entry, type Operated, type Suspended } from '../server-types.js';
-import { hrefOfPlace, MoreButton, type Pages } from '../use-pages.js';
+import { hrefOfPlace } from '../use-pages.js';
 
 interface BooksCardProps {
   readonly account: Account;
   readonly path: string;
   readonly changed: () => Promise<void>;
-  readonly refused: () => void;
 }
 
 /** The account's credits, and whether it may spend them. */
-export function BooksCard({ account, path, changed, refused }: BooksCardProps) {
+export function BooksCard({ account, path, changed }: BooksCardProps) {
   const figures = [
     { name: 'Available', value: numberText(account.available_credits), note: 'can be spent now' },
     {
@@ -26,11 +26,7 @@ export function BooksCard({ account, path, changed, refused }: BooksCardProps) {
     { name: 'Spent', value: numberText(account.spent_credits), note: 'charged for what was delivered' },
     { name: 'Issued', value: numberText(account.issued_credits), note: 'granted in all, less corrections' },
   ];
-  const done = async (sentence: string): Promise<void> => {
-    await changed();
-    announce(sentence);
-    focusOn('books');
-  };
+  const done = afterChange(changed, 'books');
   return (
     <Card id="books" title={account.name} note={`Created ${dateText(account.created_at)}, in ${account.currency}.`}>
       {account.suspended_at === undefined ? null : (
@@ -41,31 +37,31 @@ export function BooksCard({ account, path, changed, refused }: BooksCardProps) {
         <Fact name="Account id" text={account.account_id} />
       </dl>
       <div class="actions below">
-        <Rename account={account} path={path} done={done} refused={refused} />
+        <Rename account={account} path={path} done={done} />
         {account.suspended_at === undefined ? (
-          <Suspend account={account} path={path} done={done} refused={refused} />
+          <Suspend account={account} path={path} done={done} />
         ) : (
-          <Resume account={account} path={path} done={done} refused={refused} />
+          <Resume account={account} path={path} done={done} />
         )}
       </div>
     </Card>
   );
 }
 
-interface ActProps extends Pick<BooksCardProps, 'account' | 'path' | 'refused'> {
+interface ActProps extends Pick<BooksCardProps, 'account' | 'path'> {
   readonly done: (sentence: string) => Promise<void>;
 }
 
-function Rename({ account, path, done, refused }: ActProps) {
+function Rename({ account, path, done }: ActProps) {
   return (
     <ActButton
       label="Rename"
-      title={`Rename “${account.name}”`}
+      isHarmless
+      question={`Rename “${account.name}”`}
       consequence="People of the account see its name."
       doIt="Rename"
-      act={(form) => change(`${path}/rename`, { name: textOf(form, 'name') })}
+      action={(form) => change(`${path}/rename`, { name: textOf(form, 'name') })}
       done={() => done('The account is renamed.')}
-      refused={refused}
     >
       <label>
         New name
@@ -75,17 +71,15 @@ function Rename({ account, path, done, refused }: ActProps) {
   );
 }
 
-function Suspend({ account, path, done, refused }: ActProps) {
+function Suspend({ account, path, done }: ActProps) {
   return (
     <ActButton
       label="Suspend"
-      title={`Suspend “${account.name}”?`}
+      question={`Suspend “${account.name}”?`}
       consequence="Nothing is accepted for it any more, and its keys are refused within seconds, until it is resumed."
       doIt="Suspend it"
-      isDangerous
-      act={(form) => change<Suspended>(`${path}/suspend`, { cancel_work: form.get('cancel') === 'yes' })}
+      action={(form) => change<Suspended>(`${path}/suspend`, { cancel_work: form.get('cancel') === 'yes' })}
       done={({ work }) => done(`The account is suspended.${workText(work)}`)}
-      refused={refused}
     >
       <label>
         <input type="checkbox" name="cancel" value="yes" />
@@ -102,25 +96,18 @@ function workText(work: Suspended['work']): string {
   return ` ${counted(cancelled, 'generation')} cancelled, ${numberText(stopping)} stopping.${open}`;
 }
 
-function Resume({ account, path, done, refused }: ActProps) {
+function Resume({ account, path, done }: ActProps) {
   return (
     <ActButton
       label="Resume"
-      title={`Resume “${account.name}”?`}
+      isHarmless
+      question={`Resume “${account.name}”?`}
       consequence="Its keys work again within seconds, and it can spend."
       doIt="Resume it"
-      act={() => change(`${path}/resume`)}
+      action={() => change(`${path}/resume`)}
       done={() => done('The account is resumed.')}
-      refused={refused}
     />
   );
-}
-
-interface CreditsFormProps {
-  readonly account: Account;
-  readonly path: string;
-  readonly changed: () => Promise<void>;
-  readonly refused: () => void;
 }
 
 /** The operation to be confirmed. */
@@ -131,7 +118,7 @@ interface Asked {
 }
 
 /** Grants credits to an account or adjusts them, after a preview of the outcome. */
-export function CreditsForm({ account, path, changed, refused }: CreditsFormProps) {
+export function CreditsForm({ account, path, changed }: BooksCardProps) {
   const form = useRef<HTMLFormElement>(null);
   const dialog = useRef<HTMLDialogElement>(null);
   const [asked, setAsked] = useState<Asked>();
@@ -145,12 +132,11 @@ export function CreditsForm({ account, path, changed, refused }: CreditsFormProp
     });
     requestAnimationFrame(() => dialog.current?.showModal());
   };
-  const done = async (sentence: string): Promise<void> => {
+  const said = afterChange(changed, 'give-credits');
+  const done = (sentence: string): Promise<void> => {
     dialog.current?.close();
     form.current?.reset();
-    await changed();
-    announce(sentence);
-    focusOn('give-credits');
+    return said(sentence);
   };
   return (
     <Card
@@ -187,14 +173,13 @@ export function CreditsForm({ account, path, changed, refused }: CreditsFormProp
           close={() => dialog.current?.close()}
           done={done}
           changed={changed}
-          refused={refused}
         />
       </dialog>
     </Card>
   );
 }
 
-interface ConfirmationProps extends CreditsFormProps {
+interface ConfirmationProps extends BooksCardProps {
   readonly asked: Asked | undefined;
   readonly close: () => void;
   readonly done: (sentence: string) => Promise<void>;
@@ -204,36 +189,31 @@ interface ConfirmationProps extends CreditsFormProps {
  * One id identifies this form until it has succeeded: whatever is clicked, and whichever response is lost, the
  * operation happens once.
  */
-function Confirmation({ account, path, asked, close, done, changed, refused }: ConfirmationProps) {
+function Confirmation({ account, path, asked, close, done, changed }: ConfirmationProps) {
   const [operationId, setOperationId] = useState(() => crypto.randomUUID());
-  const [isBusy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<{ readonly of: Asked; readonly failure: ActFailure }>();
+  const { isBusy, fault, error, run } = useAct();
+  const [tried, setTried] = useState<Asked>();
   if (asked === undefined) return null;
   const { kind, credits, reason } = asked;
-  const confirm = async (): Promise<void> => {
-    setBusy(true);
-    setFailed(undefined);
-    try {
-      const sent = { operation_id: operationId, credits, reason };
-      const { earlier_at: earlierAt } = await change<Operated>(`${path}/${kind}`, sent);
-      setOperationId(crypto.randomUUID());
-      await done(
-        earlierAt === undefined
-          ? 'It is in the ledger.'
-          : `It went through at ${timeText(earlierAt)} already, and is in the ledger once.`,
-      );
-    } catch (error) {
-      const failure = failureOf(error);
-      if (failure.needsSignIn) refused();
-      const isOther = error instanceof RequestFailed && error.code === 'CONFLICT';
-      setFailed({ of: asked, failure: isOther ? { ...failure, sentence: EARLIER } : failure });
-      if (isOther) {
+  const confirm = (): Promise<boolean> => {
+    setTried(asked);
+    return run(async () => {
+      try {
+        const sent = { operation_id: operationId, credits, reason };
+        const { earlier_at: earlierAt } = await change<Operated>(`${path}/${kind}`, sent);
+        setOperationId(crypto.randomUUID());
+        await done(
+          earlierAt === undefined
+            ? 'It is in the ledger.'
+            : `It went through at ${timeText(earlierAt)} already, and is in the ledger once.`,
+        );
+      } catch (refusal) {
+        if (codeOf(refusal) !== 'CONFLICT') throw refusal;
         setOperationId(crypto.randomUUID());
         await changed();
+        throw new RequestFailed(EARLIER);
       }
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return (
     <article>
@@ -244,7 +224,7 @@ function Confirmation({ account, path, asked, close, done, changed, refused }: C
         {' afterwards. An entry of the ledger cannot be removed.'}
       </p>
       <p class="quiet">{`Reason: ${reason}`}</p>
-      <FailureNote failure={failed?.of === asked ? failed.failure : undefined} />
+      <FailureNote fault={tried === asked ? fault : undefined} error={error} />
       <footer>
         <button type="button" class="secondary" onClick={close}>
           Cancel
@@ -268,7 +248,7 @@ function titleOf({ kind, credits }: Asked, { currency }: Account): string {
 }
 
 interface LedgerProps {
-  readonly entries: Pages<'entries', Entry, { readonly entries: readonly Entry[] }>;
+  readonly entries: Pages<Entry, { readonly entries: readonly Entry[] }>;
   readonly currency: string;
 }
 
@@ -285,20 +265,14 @@ export function Ledger({ entries, currency }: LedgerProps) {
   return (
     <Card id="ledger" title="Ledger" note={`The newest entry first, in ${currency}.`}>
       <Loaded data={entries} what="the ledger">
-        {() =>
-          entries.items.length === 0 ? (
-            <p class="empty">There are no entries yet. Grant credits above.</p>
-          ) : (
-            <>
-              <ul class="rows dense">
-                {entries.items.map((entry) => (
-                  <EntryRow key={entry.sequence} entry={entry} />
-                ))}
-              </ul>
-              <MoreButton pages={entries} what="entries" />
-            </>
-          )
-        }
+        {() => (
+          <>
+            <Rows items={entries.items} empty="There are no entries yet. Grant credits above." isDense>
+              {(entry) => <EntryRow key={entry.sequence} entry={entry} />}
+            </Rows>
+            <MoreButton pages={entries} what="entries" />
+          </>
+        )}
       </Loaded>
     </Card>
   );
@@ -310,26 +284,20 @@ function amountText({ kind, credits, available_change: changed }: Entry): string
 }
 
 function EntryRow({ entry }: { readonly entry: Entry }) {
+  const { generation_id: id, reason } = entry;
   return (
-    <li>
-      <div class="row-head">
-        <h3>{`${KINDS[entry.kind]} ${amountText(entry)}`}</h3>
-        <span class="quiet">{timeText(entry.at)}</span>
-      </div>
-      <dl class="facts">
-        <Fact name="Available then" text={numberText(entry.available_after)} />
-        {entry.reason === undefined || entry.reason === '' ? null : <Fact name="Reason" text={entry.reason} />}
-        {entry.operator_email === undefined ? null : <Fact name="By" text={entry.operator_email} />}
-        {entry.credential_name === undefined ? null : <Fact name="With" text={entry.credential_name} />}
-        {entry.generation_id === undefined ? null : (
-          <div>
-            <dt>Generation</dt>
-            <dd>
-              <PageLink href={hrefOfPlace({ name: 'work', id: entry.generation_id })}>{entry.generation_id}</PageLink>
-            </dd>
-          </div>
-        )}
-      </dl>
-    </li>
+    <Row
+      title={`${KINDS[entry.kind]} ${amountText(entry)}`}
+      actions={<span class="quiet">{timeText(entry.at)}</span>}
+      facts={
+        <>
+          <Fact name="Available then" text={numberText(entry.available_after)} />
+          <Fact name="Reason" text={reason === '' ? undefined : reason} />
+          <Fact name="By" text={entry.operator_email} />
+          <Fact name="With" text={entry.credential_name} />
+          <Fact name="Generation" text={id && <PageLink href={hrefOfPlace({ name: 'work', id })}>{id}</PageLink>} />
+        </>
+      }
+    />
   );
 }
