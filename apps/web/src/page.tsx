@@ -1,10 +1,11 @@
+import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { AccessSection } from './access/access-section.js';
 import { announce, Announcer } from './announce.js';
 import { GenerationsSection } from './generations/generations-section.js';
 import { OperatorArea, OperatorNavigation } from './operator/operator-area.js';
 import { place as operatorPlace, titleOf } from './operator/use-pages.js';
-import { Loaded, SectionLink } from './parts/parts.js';
+import { Loaded, SectionLink, type SectionProps } from './parts/parts.js';
 import { PlaygroundSection } from './playground/playground.js';
 import {
   hasMoved,
@@ -19,7 +20,7 @@ import {
 import type { Overview } from './server-types.js';
 import { SignInSection } from './sign-in/sign-in-section.js';
 import { UsageSection } from './usage/usage-section.js';
-import { type Data, useData } from './use-data.js';
+import { useData } from './use-data.js';
 import { WebhooksSection } from './webhooks/webhooks-section.js';
 
 /** The whole account page: its head, its navigation, and one section. */
@@ -28,6 +29,7 @@ export function Page() {
   const { reload } = overview;
   const [at, address] = [operatorPlace.value, path.value];
   const title = at === undefined ? sectionTitle() : titleOf(at);
+  const Shown = SHOWN[section.value];
   useEffect(() => {
     document.title = `${title} · Darkroom`;
     if (!hasMoved.value) return;
@@ -59,10 +61,10 @@ export function Page() {
               at === undefined ? (
                 <>
                   {section.value === 'sign-in' ? null : <NoWayBack overview={value} />}
-                  <Section name={section.value} overview={value} data={overview} />
+                  <Shown overview={value} reload={reload} />
                 </>
               ) : (
-                <OperatorArea place={at} overview={value} reload={overview.reload} />
+                <OperatorArea place={at} overview={value} reload={reload} />
               )
             }
           </Loaded>
@@ -133,27 +135,11 @@ function sectionTitle(): string {
   return place.value.id === undefined ? shown.title : (shown.single ?? shown.title);
 }
 
-interface SectionProps {
-  readonly name: SectionName;
-  readonly overview: Overview;
-  readonly data: Data<Overview>;
-}
-
-function Section({ name, overview, data }: SectionProps) {
-  switch (name) {
-    case 'api-and-mcp':
-      return <AccessSection overview={overview} />;
-    case 'playground':
-      return <PlaygroundSection overview={overview} reload={data.reload} />;
-    case 'generations':
-      return <GenerationsSection overview={overview} />;
-    case 'usage':
-      return <UsageSection overview={overview} reload={data.reload} />;
-    case 'webhooks':
-      return <WebhooksSection />;
-    case 'sign-in':
-      return <SignInSection overview={overview} reload={data.reload} />;
-    default:
-      return null;
-  }
-}
+const SHOWN: Readonly<Record<SectionName, ComponentType<SectionProps>>> = {
+  'api-and-mcp': AccessSection,
+  'playground': PlaygroundSection,
+  'generations': GenerationsSection,
+  'usage': UsageSection,
+  'webhooks': WebhooksSection,
+  'sign-in': SignInSection,
+};

@@ -1,6 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { goTo, hrefOf, type SectionName, type Within } from '../router.js';
+import type { Overview } from '../server-types.js';
 import type { Data } from '../use-data.js';
+
+/** What every section of the page gets. */
+export interface SectionProps {
+  readonly overview: Overview;
+  /** Reads the overview again. */
+  readonly reload: () => Promise<void>;
+}
 
 export interface CardProps {
   readonly id: string;

@@ -11,22 +11,18 @@ import {
   TaskProgress,
   useFollowedTask,
 } from '../generations/generation-detail.js';
-import { Card, Fault, focusOn, Loaded, SectionLink } from '../parts/parts.js';
+import { SmallButton, SubmitButton } from '../parts/buttons.js';
+import { Card, Fault, focusOn, Loaded, SectionLink, type SectionProps } from '../parts/parts.js';
 import { place } from '../router.js';
-import type { GenerationInput, Overview } from '../server-types.js';
-import { change, codeOf, newKey, RequestFailed, sentenceOf } from '../server.js';
-import { useData } from '../use-data.js';
+import type { GenerationInput } from '../server-types.js';
+import { change, codeOf, newKey, pointerOf, RequestFailed } from '../server.js';
+import { useAction, useData } from '../use-data.js';
 import { CodeCard, plainName } from './code/code-card.js';
 import { type Estimated, EstimateLine, RequestForm, useEstimate, useForm } from './form/request-form.js';
 import { type Reference, type References, useReferences } from './reference-list.js';
 
-interface PlaygroundSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
 /** Makes pictures and videos in the App of this page. */
-export function PlaygroundSection({ overview, reload }: PlaygroundSectionProps) {
+export function PlaygroundSection({ overview, reload }: SectionProps) {
   const apps = useApps();
   const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
   const again = place.value.query['again'];
@@ -56,7 +52,7 @@ export function PlaygroundSection({ overview, reload }: PlaygroundSectionProps) 
   );
 }
 
-interface AgainProps extends PlaygroundSectionProps {
+interface AgainProps extends SectionProps {
   readonly id: string;
   readonly appId: string;
   readonly models: readonly Model[];
@@ -164,9 +160,7 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
             took={take}
           />
         ) : (
-          <button type="button" class="outline secondary small" onClick={again}>
-            Again with the same input
-          </button>
+          <SmallButton onClick={again}>Again with the same input</SmallButton>
         )}
         <SectionLink name="generations" id={task.generation_id} class="button-like">
           Details
@@ -176,14 +170,9 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
   );
 }
 
-interface PlaygroundProps {
-  readonly appId: string;
-  readonly models: readonly Model[];
-  readonly first: Model;
+interface PlaygroundProps extends Omit<AgainProps, 'id'> {
   /** The input of an earlier generation. */
   readonly known: GenerationInput | undefined;
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
 }
 
 interface CreateFault {
@@ -198,50 +187,42 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
   const form = useForm(models, first, known);
   const references = useReferences(appId, known?.references);
   const creates = useRef(new Creates());
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, fault: sentence, error, setFault, run } = useAction();
+  const [tried, setTried] = useState('');
   const [created, setCreated] = useState<{ readonly task: Task; readonly request: GenerationRequest }>();
-  const [fault, setFault] = useState<CreateFault>();
   const request = withFiles(form.request, form.model, references);
   const asked = JSON.stringify(request);
   const hasFaults = Object.keys(form.faults).length > 0;
   const estimated = useEstimate(appId, hasFaults ? undefined : request);
 
-  const create = async (wanted: GenerationRequest): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
+  const create = (wanted: GenerationRequest): Promise<boolean> => {
+    setTried(JSON.stringify(wanted));
+    return run(async () => {
       const task = await creates.current.create(appId, wanted);
       setCreated({ task, request: wanted });
       focusOn('result');
       void reload();
-    } catch (error) {
-      const pointer = error instanceof RequestFailed ? (error.refusal.pointer ?? '') : '';
-      setFault({ sentence: createFault(error), pointer, asked: JSON.stringify(wanted) });
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const sentence = whyNotYet(hasFaults, references.all);
-    if (sentence === undefined) void create(request);
-    else setFault({ sentence, pointer: '', asked });
+    const why = whyNotYet(hasFaults, references.all);
+    if (why === undefined) void create(request);
+    else setFault(why);
   };
+  const fault: CreateFault | undefined =
+    sentence === undefined
+      ? undefined
+      : { sentence: createFault(sentence, error), pointer: pointerOf(error), asked: tried };
   const faultAt = faultsOf(form.faults, fault?.asked === asked ? fault : undefined, estimated);
   return (
     <>
       <Card id="request" title="Request">
         <form onSubmit={submit} noValidate>
           <RequestForm models={models} form={form} references={references} faultAt={faultAt} />
-          {fault === undefined || isShownAtField(fault, asked) ? null : (
-            <p class="fault" role="alert">
-              {fault.sentence}
-            </p>
-          )}
+          <Fault text={fault === undefined || isShownAtField(fault, asked) ? undefined : fault.sentence} />
           <div class="submit-line">
-            <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-              Create
-            </button>
+            <SubmitButton isBusy={isBusy}>Create</SubmitButton>
             <EstimateLine estimated={estimated} account={overview.account} />
           </div>
         </form>
@@ -291,8 +272,7 @@ function whyNotYet(hasFaults: boolean, all: readonly Reference[]): string | unde
 }
 
 /** A create with an unknown outcome is repeated under its key, so nothing is made twice. */
-function createFault(error: unknown): string {
-  const sentence = sentenceOf(error);
+function createFault(sentence: string, error: unknown): string {
   const isUnknown = codeOf(error) === '' && error instanceof RequestFailed;
   return isUnknown ? `${sentence} If it was accepted, trying again finds it and creates nothing twice.` : sentence;
 }
@@ -308,7 +288,7 @@ function faultsOf(own: Readonly<Record<string, string>>, fault: CreateFault | un
     if (own[pointer] !== undefined) return own[pointer];
     if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
     const isSaid = estimated.state === 'refused' && estimated.code === 'FIELD_INVALID';
-    return isSaid && isAt(estimated.pointer ?? '', pointer) ? estimated.sentence : undefined;
+    return isSaid && isAt(estimated.pointer, pointer) ? estimated.sentence : undefined;
   };
 }
 

@@ -3,6 +3,7 @@ import { announce } from '../announce.js';
 import type { Model, PreparedUpload, Role } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
+import { SmallButton } from '../parts/buttons.js';
 import type { GenerationInput } from '../server-types.js';
 import { change, newKey, remove, RequestFailed, sentenceOf } from '../server.js';
 
@@ -210,9 +211,7 @@ export function ReferenceList({ model, references, faultAt, fault }: ReferenceLi
       {fault === undefined ? null : <p class="field-fault">{fault}</p>}
       {left > 0 ? (
         <p class="drop-text">
-          <button type="button" class="outline secondary small" onClick={() => input.current?.click()}>
-            Choose files
-          </button>
+          <SmallButton onClick={() => input.current?.click()}>Choose files</SmallButton>
           <span class="quiet">{`or drop them here: ${typesText(types)}, up to ${sizeText(model.limits.max_upload_bytes)}`}</span>
         </p>
       ) : null}
@@ -277,11 +276,7 @@ function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps
         <span class="quiet">{ROLE_TEXTS[role]}</span>
       )}
       <div class="actions">
-        {state === 'failed' ? (
-          <button type="button" class="outline secondary small" onClick={() => references.retry(key)}>
-            Try again
-          </button>
-        ) : null}
+        {state === 'failed' ? <SmallButton onClick={() => references.retry(key)}>Try again</SmallButton> : null}
         <button
           type="button"
           class="outline secondary small"

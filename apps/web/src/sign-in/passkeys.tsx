@@ -1,7 +1,7 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { dateText, dayText, textOf } from '../format.js';
 import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, Loaded, Row, Rows } from '../parts/parts.js';
+import { Card, Fact, Fault, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
 import { change, RequestFailed } from '../server.js';
 import { afterChange, useAction, useData } from '../use-data.js';
@@ -11,14 +11,8 @@ interface Passkeys {
   readonly can_be_used: boolean;
 }
 
-interface PasskeyListProps {
-  readonly overview: Overview;
-  /** Reads the overview again, which says whether there are any. */
-  readonly reload: () => Promise<void>;
-}
-
 /** Keys in devices that sign the person in. */
-export function PasskeyList({ overview, reload }: PasskeyListProps) {
+export function PasskeyList({ overview, reload }: SectionProps) {
   const data = useData<Passkeys>('/passkeys');
   const show = afterChange(async () => void (await Promise.all([data.reload(), reload()])), 'passkeys');
   return (

@@ -2,19 +2,14 @@ import { useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
 import { ConfirmButton, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
+import { Card, Fact, Fault, focusOn, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
 import type { Identity, Overview, Session } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useAction, useData } from '../use-data.js';
 import { PasskeyList, SignInAgain } from './passkeys.js';
 
-interface SignInSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
 /** How the person signs in, and where they are signed in. */
-export function SignInSection({ overview, reload }: SignInSectionProps) {
+export function SignInSection({ overview, reload }: SectionProps) {
   return (
     <>
       <PasswordCard overview={overview} reload={reload} />
@@ -105,7 +100,7 @@ function LinkButton({ name, overview }: { readonly name: string; readonly overvi
 const MIN_LENGTH = 12;
 
 /** Changes the password, or sets the first one. All other sessions end with it. */
-function PasswordCard({ overview, reload }: SignInSectionProps) {
+function PasswordCard({ overview, reload }: SectionProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, setFault, run } = useAction();

@@ -3,18 +3,12 @@ import type { Entry, Statement } from '../api-types.js';
 import { inApp, useApps } from '../apps/usable-apps.js';
 import { numberText, timeText } from '../format.js';
 import { MoreButton, SmallButton } from '../parts/buttons.js';
-import { Card, Figures, Loaded, SectionLink } from '../parts/parts.js';
-import type { Overview } from '../server-types.js';
+import { Card, Figures, Loaded, SectionLink, type SectionProps } from '../parts/parts.js';
 import { usePages } from '../use-data.js';
 import { UsageCard } from './usage-card.js';
 
-interface UsageSectionProps {
-  readonly overview: Overview;
-  readonly reload: () => Promise<void>;
-}
-
 /** The balance, the use and the credit entries of the whole account. */
-export function UsageSection({ overview, reload }: UsageSectionProps) {
+export function UsageSection({ overview, reload }: SectionProps) {
   const apps = useApps();
   const { account } = overview;
   return (
@@ -37,7 +31,7 @@ export function UsageSection({ overview, reload }: UsageSectionProps) {
 }
 
 /** The available, reserved and charged credits of the account. */
-function BalanceCard({ overview: { account }, reload }: UsageSectionProps) {
+function BalanceCard({ overview: { account }, reload }: SectionProps) {
   const again = async (): Promise<void> => {
     await reload();
     announce('The credits are up to date.');

@@ -87,25 +87,13 @@ function pythonText({ baseUrl, request, references, isVideo }: ShownRequest): st
     '',
     `with Darkroom(${JSON.stringify(baseUrl)}, os.environ["DARKROOM_API_KEY"]) as darkroom:`,
     '    made = darkroom.generate(',
-    `        ${literalPython(input, '        ')},`,
+    `        ${literal(PYTHON, input, '        ')},`,
     ...(files.length === 0 ? [] : ['        references=[', ...files, '        ],']),
     '    )',
     '    for index, file in enumerate(made.files):',
     `        file.save(f"output-{index + 1}.${isVideo ? 'mp4' : 'png'}")`,
     '    print(made.task["charged_credits"], "credits")',
   ].join('\n');
-}
-
-function literalPython(value: Json, indent: string): string {
-  if (value === null) return 'None';
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => literalPython(item as Json, indent)).join(', ')}]`;
-  const inner = `${indent}    `;
-  const lines = Object.entries(value).map(
-    ([name, item]) => `${inner}${JSON.stringify(name)}: ${literalPython(item, inner)},`,
-  );
-  return lines.length === 0 ? '{}' : ['{', ...lines, `${indent}}`].join('\n');
 }
 
 /** The request as a program with the client library `@darkroom/client`. */
@@ -121,7 +109,7 @@ function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest)
     '',
     `const darkroom = new Darkroom({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.DARKROOM_API_KEY ?? '' });`,
     'const { task, files } = await darkroom.generate({',
-    ...Object.entries(input).map(([name, value]) => `  ${nameText(name)}: ${literalTypescript(value, '  ')},`),
+    ...Object.entries(input).map(([name, value]) => `  ${nameText(name)}: ${literal(TYPESCRIPT, value, '  ')},`),
     ...(files.length === 0 ? [] : ['  references: [', ...files, '  ],']),
     '});',
     `for (const [index, file] of files.entries()) await writeFile(\`output-\${index + 1}.${isVideo ? 'mp4' : 'png'}\`, file.bytes);`,
@@ -129,12 +117,27 @@ function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest)
   ].join('\n');
 }
 
-function literalTypescript(value: Json, indent: string): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => literalTypescript(item as Json, indent)).join(', ')}]`;
-  const inner = `${indent}  `;
+/** How a language writes values. */
+interface Literals {
+  readonly indent: string;
+  readonly name: (name: string) => string;
+  readonly plain: (value: string | number | boolean | null) => string;
+}
+
+const PYTHON: Literals = {
+  indent: '    ',
+  name: (name) => JSON.stringify(name),
+  plain: (value) =>
+    value === null ? 'None' : value === true ? 'True' : value === false ? 'False' : JSON.stringify(value),
+};
+const TYPESCRIPT: Literals = { indent: '  ', name: nameText, plain: (value) => JSON.stringify(value) };
+
+function literal(language: Literals, value: Json, indent: string): string {
+  if (typeof value !== 'object' || value === null) return language.plain(value);
+  if (Array.isArray(value)) return `[${value.map((item) => literal(language, item as Json, indent)).join(', ')}]`;
+  const inner = indent + language.indent;
   const lines = Object.entries(value).map(
-    ([name, item]) => `${inner}${nameText(name)}: ${literalTypescript(item, inner)},`,
+    ([name, item]) => `${inner}${language.name(name)}: ${literal(language, item, inner)},`,
   );
   return lines.length === 0 ? '{}' : ['{', ...lines, `${indent}}`].join('\n');
 }

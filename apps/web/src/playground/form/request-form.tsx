@@ -4,11 +4,12 @@ import type { Estimate, GenerationRequest, Json, JsonObject, Model } from '../..
 import { inApp } from '../../apps/usable-apps.js';
 import { numberText } from '../../format.js';
 import type { GenerationInput, Overview } from '../../server-types.js';
-import { change, codeOf, RequestFailed, sentenceOf } from '../../server.js';
+import { change, codeOf, pointerOf, sentenceOf } from '../../server.js';
 import { ReferenceList, type References } from '../reference-list.js';
 
 interface FieldFrameProps {
-  readonly id: string;
+  /** One of its own when absent. */
+  readonly id?: string;
   readonly label: string;
   /** Empty where there is none. */
   readonly note: string;
@@ -28,7 +29,9 @@ export interface ControlAttributes {
 }
 
 /** A control with its label, what is said of it and what is wrong with it. */
-function FieldFrame({ id, label, note, fault, isRequired, children }: FieldFrameProps) {
+function FieldFrame({ id: given, label, note, fault, isRequired, children }: FieldFrameProps) {
+  const own = useId();
+  const id = given ?? own;
   const described = [note === '' ? '' : `${id}-note`, fault === undefined ? '' : `${id}-fault`].join(' ').trim();
   return (
     <div class="field">
@@ -137,29 +140,13 @@ function numberOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-interface ParameterInputProps {
-  readonly field: ParameterField;
-  readonly text: string;
-  /** Why its value was not taken. */
-  readonly fault: string | undefined;
-  readonly changed: (text: string) => void;
-}
-
-/** One parameter of a model, with what is said of it and what is wrong with it. */
-function ParameterInput({ field, text, fault, changed }: ParameterInputProps) {
-  const id = useId();
-  const { label, note, isRequired } = field;
-  return (
-    <FieldFrame id={id} label={label} note={note} fault={fault} isRequired={isRequired}>
-      {(about) => <Control field={field} text={text} changed={changed} about={about} />}
-    </FieldFrame>
-  );
-}
-
 /** The value of text that the browser does not accept as a number and does not report. */
 const NO_NUMBER = 'NaN';
 
-interface ControlProps extends Pick<ParameterInputProps, 'field' | 'text' | 'changed'> {
+interface ControlProps {
+  readonly field: ParameterField;
+  readonly text: string;
+  readonly changed: (text: string) => void;
   readonly about: ControlAttributes;
 }
 
@@ -424,14 +411,17 @@ function ParameterFields({ form, faultAt }: Pick<RequestFormProps, 'form' | 'fau
   return (
     <div class="fields">
       {fields.map((field) => (
-        <ParameterInput
-          // Another model's parameter of this name is another field.
-          key={`${form.model.model_key} ${field.name}`}
-          field={field}
-          text={texts[field.name] ?? ''}
-          fault={faultAt(pointerTo(field.name))}
-          changed={(text) => setText(field.name, text)}
-        />
+        // Another model's parameter of this name is another field.
+        <FieldFrame key={`${form.model.model_key} ${field.name}`} {...field} fault={faultAt(pointerTo(field.name))}>
+          {(about) => (
+            <Control
+              field={field}
+              text={texts[field.name] ?? ''}
+              changed={(text) => setText(field.name, text)}
+              about={about}
+            />
+          )}
+        </FieldFrame>
       ))}
     </div>
   );
@@ -473,7 +463,7 @@ export type Estimated =
       readonly state: 'refused';
       readonly sentence: string;
       readonly code: string;
-      readonly pointer?: string | undefined;
+      readonly pointer: string;
     };
 
 /** The cost of the request, a moment after it has changed. The price does not depend on the prompt. */
@@ -489,8 +479,12 @@ export function useEstimate(appId: string, request: GenerationRequest | undefine
         ({ estimated_credits: credits }) => setEstimated({ state: 'known', credits }),
         (error: unknown) => {
           if (signal.aborted) return;
-          const pointer = error instanceof RequestFailed ? error.refusal.pointer : undefined;
-          setEstimated({ state: 'refused', sentence: sentenceOf(error), code: codeOf(error), pointer });
+          setEstimated({
+            state: 'refused',
+            sentence: sentenceOf(error),
+            code: codeOf(error),
+            pointer: pointerOf(error),
+          });
         },
       );
     }, REST_MS);
@@ -526,7 +520,6 @@ function textOf(estimated: Estimated, { currency, available_credits: available }
       </>
     );
   // A field that is at fault says so itself.
-  if (estimated.pointer !== undefined && estimated.pointer !== '')
-    return <span class="quiet">The cost is shown once the fields are valid.</span>;
+  if (estimated.pointer !== '') return <span class="quiet">The cost is shown once the fields are valid.</span>;
   return estimated.sentence;
 }
