@@ -41,8 +41,8 @@ const CONSOLE_OPERATIONS = [...OVERVIEW_OPERATIONS, ...KEY_OPERATIONS, ...SESSIO
 export function consolePages(options: ConsoleOptions): HttpFront {
   return (shared) => {
     const parts = { ...options, ...shared };
-    const files = new PageFiles();
-    const rates = createConsoleRates();
+    const files = loadOnce(readFiles);
+    const rates = { GET: new RateLimit(PER_MINUTE.GET), POST: new RateLimit(PER_MINUTE.POST) };
     const showTo =
       (mayOpen: (person: Person) => boolean): HttpHandler =>
       async (ctx) => {
@@ -50,7 +50,7 @@ export function consolePages(options: ConsoleOptions): HttpFront {
         if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(addressOf(ctx))}`);
         if (!mayOpen(signedIn.person)) throw new ServiceError('ROUTE_NOT_FOUND');
         ctx.set(mediaPageHeaders({ objects: await objectsOrigin(options.context, options.publicUrl()) }));
-        await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: await files.page() });
+        await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: (await files()).page });
       };
     const page = pageRoutes(options.publicUrl);
     const operators = options.hasOperatorArea ? OPERATOR_OPERATIONS.map(guarded) : [];
@@ -68,21 +68,16 @@ export function consolePages(options: ConsoleOptions): HttpFront {
     ];
     return [
       createRouter([page('GET', CONSOLE_PATH, async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/${SECTIONS[0]}`))]),
-      createRouter([...sections, files.assetRoute, ...operations], CONSOLE_PATH),
+      createRouter([...sections, assetRoute(files), ...operations], CONSOLE_PATH),
     ];
   };
 }
 
 const MAX_BODY_BYTES = 16 * 1024;
 const EMPTY: BodySchema = { type: 'object', additionalProperties: false, properties: {} };
-const PER_MINUTE = { GET: 300, POST: 60 } as const;
-
 /** The requests that one person may send to this process per minute: reads, and changes. */
+const PER_MINUTE = { GET: 300, POST: 60 } as const;
 type ConsoleRates = Readonly<Record<ConsoleOperation['method'], RateLimit>>;
-
-function createConsoleRates(): ConsoleRates {
-  return { GET: new RateLimit(PER_MINUTE.GET), POST: new RateLimit(PER_MINUTE.POST) };
-}
 
 /**
  * The checks of a request of the page, in order, and then its operation. The session is looked up last, so that it has
@@ -124,27 +119,20 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 const FOLDER = fileURLToPath(new URL('../../../web/', import.meta.url));
 
 interface Files {
+  /** The page itself, as HTML. */
   readonly page: string;
   /** Assets by their names, which contain a hash of their content. */
   readonly assets: ReadonlyMap<string, Buffer>;
 }
 
-/** The files of the built page, read at the first request. */
-class PageFiles {
-  private readonly read = loadOnce(readFiles);
-
-  /** The page itself, as HTML. */
-  async page(): Promise<string> {
-    return (await this.read()).page;
-  }
-
-  /** Scripts and styles of the page: they never change under their name. */
-  readonly assetRoute: HttpRoute = {
+/** Scripts and styles of the page: they never change under their name. */
+function assetRoute(files: () => Promise<Files>): HttpRoute {
+  return {
     method: 'GET',
     path: '/assets/:file',
     serve: async (ctx) => {
       const file = ctx.params['file'] ?? '';
-      const bytes = (await this.read()).assets.get(file);
+      const bytes = (await files()).assets.get(file);
       const mediaType = MEDIA_TYPES[extname(file)];
       if (bytes === undefined || mediaType === undefined) throw new ServiceError('ROUTE_NOT_FOUND');
       ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=31536000, immutable' });
@@ -153,6 +141,7 @@ class PageFiles {
   };
 }
 
+/** The files of the built page. */
 async function readFiles(): Promise<Files> {
   const page = await readFile(`${FOLDER}index.html`, 'utf8');
   const names = await readdir(`${FOLDER}assets`);

@@ -24,7 +24,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { pageByToken } from '../../page-token.js';
 import { headerText } from '../host/request.js';
 import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, TASK_TEXTS } from '../render/generation.js';
-import { NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema } from '../render/schema-parts.js';
+import { NEXT_CURSOR, record, TIMESTAMP, timestamp } from '../render/schema-parts.js';
 import {
   answerOrWait,
   BEAT_MS,
@@ -82,12 +82,9 @@ const LIST_PARAMETERS: QueryParameters = {
 };
 
 /** The data of an event of a generation. */
-const EVENT_SCHEMA: TitledSchema = {
-  title: 'GenerationEvent',
-  type: 'object',
-  description: 'The data of an event.',
-  required: ['type', 'at', 'task'],
-  properties: {
+const EVENT_SCHEMA = record(
+  'GenerationEvent',
+  {
     type: { type: 'string', enum: [...EVENT_TYPES] },
     at: TIMESTAMP,
     progress: { type: 'number', minimum: 0, maximum: 1, description: 'How much is done, where the provider says.' },
@@ -98,7 +95,9 @@ const EVENT_SCHEMA: TitledSchema = {
     },
     task: TASK_SCHEMA,
   },
-};
+  ['progress', 'position'],
+  'The data of an event.',
+);
 
 /** Generations, and the events of what happens to them. */
 export const GENERATION_ROUTES: readonly Route[] = [
@@ -164,12 +163,9 @@ export const GENERATION_ROUTES: readonly Route[] = [
       "The generations of the credential's App, newest first, that match all of the filters. A page of several filters may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.",
     status: 200,
     query: LIST_PARAMETERS,
-    data: {
-      title: 'GenerationList',
-      type: 'object',
-      required: ['generations'],
-      properties: { generations: { type: 'array', items: TASK_SCHEMA }, next_cursor: NEXT_CURSOR },
-    },
+    data: record('GenerationList', { generations: { type: 'array', items: TASK_SCHEMA }, next_cursor: NEXT_CURSOR }, [
+      'next_cursor',
+    ]),
     errors: ['FIELD_INVALID'],
     async answer({ context, caller, query }) {
       const filter = readListFilter({

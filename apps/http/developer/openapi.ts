@@ -2,7 +2,7 @@ import { type ErrorCode, ERRORS } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
-import { HTTP_MESSAGES, STATUSES } from '../host/errors.js';
+import { HTTP_MESSAGES, INVALID_CREDENTIAL, STATUSES } from '../host/errors.js';
 import { servePackagedFile, serveText } from '../host/pages.js';
 import type { HttpRoute } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
@@ -99,9 +99,7 @@ function parametersOf(route: Route): JsonObject[] {
 const OUR_FAULTS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
 const CREDENTIAL: readonly ErrorCode[] = [
   'DEVELOPER_TOKEN_REQUIRED',
-  'DEVELOPER_TOKEN_INVALID',
-  'DEVELOPER_TOKEN_EXPIRED',
-  'DEVELOPER_TOKEN_REVOKED',
+  ...INVALID_CREDENTIAL,
   'RATE_LIMITED',
   'DEVELOPER_SCOPE_INSUFFICIENT',
 ];
@@ -268,55 +266,47 @@ const HEADERS: JsonObject = {
 
 const PARAMETERS: JsonObject = {
   IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: true,
+    ...header('Idempotency-Key', true),
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     example: 'order-1',
     description: 'Use the same key for retries of one request, and a new key for a new request.',
   },
   Prefer: {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
+    ...header('Prefer'),
     schema: { type: 'string' },
     example: 'wait=30',
     description:
       '`wait=N` (RFC 7240): the answer comes when the generation has ended, at the latest after N seconds, 1 to 60. Any other preference is ignored.',
   },
   WebhookUrl: {
-    name: 'Darkroom-Webhook-Url',
-    in: 'header',
-    required: false,
+    ...header('Darkroom-Webhook-Url'),
     schema: { type: 'string', format: 'uri' },
     example: 'https://app.example/webhooks/one',
     description:
       'An address that is told of the end of this generation, besides the webhooks of the App. Needs the scope webhooks:manage, and the App its default secret.',
   },
   LastEventId: {
-    name: 'Last-Event-ID',
-    in: 'header',
-    required: false,
+    ...header('Last-Event-ID'),
     schema: { type: 'string' },
     description: 'The id of the last event that was received; all events are sent without it.',
   },
   RequestId: {
-    name: 'X-Request-Id',
-    in: 'header',
-    required: false,
+    ...header('X-Request-Id'),
     schema: { type: 'string' },
     example: 'order-1:first-try',
     description:
       'Returned as request_id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -; for any other value the service creates an id.',
   },
   AppId: {
-    name: 'X-App-Id',
-    in: 'header',
-    required: false,
+    ...header('X-App-Id'),
     schema: { type: 'string', format: 'uuid' },
     description: 'If sent, it must be the App of the credential.',
   },
 };
+
+function header(name: string, required = false): JsonObject {
+  return { name, in: 'header', required };
+}
 
 const ERROR_SCHEMA: JsonObject = {
   type: 'object',

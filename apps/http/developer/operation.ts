@@ -31,7 +31,7 @@ import {
 import { type Answer, sendAnswer, sendStream } from '../host/send.js';
 import type { HttpHandler, HttpShared } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
-import { type TitledSchema, UUID } from '../render/schema-parts.js';
+import { record, type TitledSchema, UUID } from '../render/schema-parts.js';
 
 /** The OpenAPI description of an operation. */
 interface Description {
@@ -299,5 +299,5 @@ export function readCreatedBetween(query: Readonly<Record<string, string>>) {
 
 /** The answer of an operation that removes something: its id. */
 export function removedSchema(title: string, name: string): TitledSchema {
-  return { title, type: 'object', required: [name], properties: { [name]: UUID } };
+  return record(title, { [name]: UUID });
 }

@@ -15,7 +15,7 @@ import {
 } from '../../../core/webhooks/manage-endpoints.js';
 import { cursorOf, pageByToken, tokenOf } from '../../page-token.js';
 import { readTime } from '../host/request.js';
-import { NEXT_CURSOR } from '../render/schema-parts.js';
+import { NEXT_CURSOR, record } from '../render/schema-parts.js';
 import {
   CREATED_WEBHOOK_SCHEMA,
   DELIVERY_SCHEMA,
@@ -96,12 +96,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: 'List webhooks',
     description: "Those of the credential's App, at most ten, in the order of their creation.",
     status: 200,
-    data: {
-      title: 'WebhookList',
-      type: 'object',
-      required: ['webhooks'],
-      properties: { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } },
-    },
+    data: record('WebhookList', { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } }),
     errors: [],
     async answer({ context, caller }) {
       const endpoints = await listEndpoints(context, caller);
@@ -172,12 +167,11 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
     status: 200,
     query: DELIVERY_PARAMETERS,
-    data: {
-      title: 'WebhookDeliveryList',
-      type: 'object',
-      required: ['deliveries'],
-      properties: { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
-    },
+    data: record(
+      'WebhookDeliveryList',
+      { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
+      ['next_cursor'],
+    ),
     errors: ['FIELD_INVALID', 'NOT_FOUND'],
     async answer({ context, caller, query }, ctx) {
       const id = ctx.params.webhook_id;
@@ -210,15 +204,14 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     description:
       'Examines up to a hundred, newest first; while there is a `next_cursor`, there are more: send the same request with it. What was cancelled stays so.',
     status: 202,
-    data: {
-      title: 'ReplayedWebhookDeliveries',
-      type: 'object',
-      required: ['replayed'],
-      properties: {
+    data: record(
+      'ReplayedWebhookDeliveries',
+      {
         replayed: { type: 'integer', minimum: 0, description: 'How many are sent again.' },
         next_cursor: NEXT_CURSOR,
       },
-    },
+      ['next_cursor'],
+    ),
     body: {
       schema: REPLAY_REQUEST_SCHEMA,
       schemaName: 'ReplayWebhookDeliveriesRequest',

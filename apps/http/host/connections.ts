@@ -228,14 +228,13 @@ export class OpenConnections {
   }
 }
 
-export interface ConnectionLimit {
-  readonly addresses: ClientAddresses;
-  readonly perAddress: number;
-  readonly onRefused: () => void;
-}
-
 /** Closes the connections of one client beyond this number, so that it cannot take all there are. */
-export function limitConnections(server: Server, { addresses, perAddress, onRefused }: ConnectionLimit): void {
+export function limitConnections(
+  server: Server,
+  addresses: ClientAddresses,
+  perAddress: number,
+  onRefused: () => void,
+): void {
   const countByClient = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     if (addresses.isProxy(socket.remoteAddress)) return;

@@ -121,11 +121,7 @@ function createHttpServer(
     inTurn(serve),
   );
   server.maxConnections = limits.maxConnections;
-  limitConnections(server, {
-    addresses,
-    perAddress: limits.maxConnectionsPerAddress,
-    onRefused: () => observer?.refused('full_for_address'),
-  });
+  limitConnections(server, addresses, limits.maxConnectionsPerAddress, () => observer?.refused('full_for_address'));
   // A client that asks and then neither reads nor sends holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.

@@ -44,19 +44,11 @@ const LOOK_EVERY_MS = 1_000;
  * Ends a stream that a client listens to when its credential is no longer valid, and when this process is to stop. No
  * event is sent on it, but clients may listen, and the library would keep it open.
  */
-export class StreamWatch {
-  private readonly repetition: Repetition;
-
-  constructor({ context, waits, requireAllowed }: Exchange, res: ServerResponse) {
-    this.repetition = new Repetition(context.clock, LOOK_EVERY_MS, async () => {
-      if (!waits.isOver && (await isAllowed(requireAllowed))) return;
-      res.end();
-    });
-  }
-
-  stop(): Promise<void> {
-    return this.repetition.stop();
-  }
+export function watchStream({ context, waits, requireAllowed }: Exchange, res: ServerResponse): Repetition {
+  return new Repetition(context.clock, LOOK_EVERY_MS, async () => {
+    if (!waits.isOver && (await isAllowed(requireAllowed))) return;
+    res.end();
+  });
 }
 
 function isAllowed(requireAllowed: () => Promise<void>): Promise<boolean> {

@@ -23,7 +23,7 @@ import { createRouter, type HttpFront, type HttpHandler, type HttpShared, type R
 import { Disconnect, ServedWait } from '../host/wait.js';
 import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
-import { asMessage, asResponse, type Message, objectOf, sessionIdFor, StreamWatch } from './exchange.js';
+import { asMessage, asResponse, type Message, objectOf, sessionIdFor, watchStream } from './exchange.js';
 import type { HandleMessage } from './mcp-server.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools.js';
@@ -92,7 +92,7 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');
     const exchange = { context, waits, caller, sessionId, requireAllowed, state };
-    const watch = message.method === LISTEN ? new StreamWatch(exchange, res) : undefined;
+    const watch = message.method === LISTEN ? watchStream(exchange, res) : undefined;
     try {
       // The library responds by itself, unless it cannot even start.
       ctx.respond = false;

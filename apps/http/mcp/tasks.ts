@@ -39,8 +39,8 @@ export const TASK_METHODS: ReadonlyMap<string, TaskMethod> = new Map([
 ]);
 
 /** A handle instead of a result. The generation is the task, and their ids are the same. */
-export function taskHandle({ settings }: Pick<Context, 'settings'>, generation: Generation): CallToolResult {
-  return { resultType: 'task', ...handleOf({ settings }, generation) } as unknown as CallToolResult;
+export function taskHandle(context: Pick<Context, 'settings'>, generation: Generation): CallToolResult {
+  return { resultType: 'task', ...handleOf(context, generation) } as unknown as CallToolResult;
 }
 
 /**
@@ -74,17 +74,7 @@ const SENTENCES: Readonly<Record<GenerationStatus, string>> = {
   cancelled: 'The generation was cancelled.',
 };
 
-interface Handle {
-  readonly taskId: string;
-  readonly status: 'working' | 'completed' | 'cancelled';
-  readonly statusMessage: string;
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
-  readonly ttlMs: number;
-  readonly pollIntervalMs: number;
-}
-
-function handleOf({ settings }: Pick<Context, 'settings'>, generation: Generation): Handle {
+function handleOf({ settings }: Pick<Context, 'settings'>, generation: Generation) {
   const { generationId, status, createdAt, updatedAt } = generation;
   return {
     taskId: generationId,

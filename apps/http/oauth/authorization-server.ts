@@ -3,21 +3,17 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ACCESS_TOKEN_PREFIX } from '../../../core/people/grants.js';
 import { deviceCodeForm, deviceConfirmForm, deviceDone, errorPage, showBeforeRedirect } from './library-pages.js';
-import { audienceOf, ENDPOINTS, resourceUrl } from './metadata.js';
+import { audienceOf, ENDPOINTS, type MetadataOptions, resourceUrl } from './metadata.js';
 import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import { redirectFault } from './registration.js';
 
-export interface AuthorizationServerOptions {
+export interface AuthorizationServerOptions extends Pick<MetadataOptions, 'publicUrl' | 'audiences'> {
   readonly context: Context;
   readonly logger: Logger;
-  /** The issuer: the public address, without a path. */
-  readonly publicUrl: () => string;
-  /** The resources that tokens are given out for. */
-  readonly audiences: readonly Audience[];
   /** The client address of a request, which its rates count. */
   readonly addressOf: (req: IncomingMessage) => string;
   /** Fetches a client's metadata document; absent where an operator allows none. */
@@ -79,7 +75,9 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
     // No identity token is ever made, but the library does not start without a key for them.
     jwks: { keys: [unusedKey()] },
     features: featuresOf(options),
-    ...(fetchClientDocument === undefined ? {} : { fetch: (url) => fetchClientDocument.fetch(hrefOf(url)) }),
+    ...(fetchClientDocument === undefined
+      ? {}
+      : { fetch: (url) => fetchClientDocument.fetch(url instanceof Request ? url.url : url.toString()) }),
     extraClientMetadata: { properties: ['redirect_policy'], validator: checkRedirects },
     extraParams: { scope: assignScope, resource: requireOneResource, response_mode: requireQueryMode },
     pkce: { required: () => true },
@@ -196,10 +194,6 @@ const mayRevoke = async (
   return false;
 };
 
-function hrefOf(url: string | URL | Request): string {
-  return url instanceof Request ? url.url : url.toString();
-}
-
 /** A prompt that is shown until the interaction of this very request has answered it. */
 function promptUnless(
   name: 'login' | 'consent',
@@ -229,14 +223,10 @@ async function requireQueryMode(_ctx: KoaContextWithOIDC, value: unknown): Promi
 }
 
 function checkRedirects(_ctx: unknown, _key: string, _value: unknown, metadata: { redirect_uris?: unknown }): void {
-  if (metadata.redirect_uris === undefined || isEmptyList(metadata.redirect_uris)) return;
-  const fault = redirectFault(metadata.redirect_uris);
-  if (fault !== undefined) throw new errors.InvalidRedirectUri();
-}
-
-/** A device has no browser to redirect. */
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+  const { redirect_uris: uris } = metadata;
+  // A device has no browser to redirect.
+  if (uris === undefined || (Array.isArray(uris) && uris.length === 0)) return;
+  if (redirectFault(uris) !== undefined) throw new errors.InvalidRedirectUri();
 }
 
 /** The interface names the prefix of delegated access tokens. */

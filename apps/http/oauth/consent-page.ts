@@ -10,7 +10,7 @@ import type { HttpContext } from '../host/http-context.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { alertIf, type Html, numberText, readForm, redirectTo, requireSameOrigin, sendPage } from '../pages/page.js';
 import { ownerOf } from './registration.js';
-import { audienceOf, resourceUrl } from './metadata.js';
+import { audienceOf, type MetadataOptions, resourceUrl } from './metadata.js';
 
 /** Each scope in words; what spends credits says so. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
@@ -78,12 +78,9 @@ function capField(): Html {
   </label>`;
 }
 
-export interface ConsentParts {
+export interface ConsentParts extends Pick<MetadataOptions, 'publicUrl' | 'audiences'> {
   readonly context: Context;
   readonly sessions: BrowserSessions;
-  readonly publicUrl: () => string;
-  /** The resources that tokens are given out for. */
-  readonly audiences: readonly Audience[];
   readonly bodyTimeoutMs: number;
 }
 

@@ -1,39 +1,25 @@
 import type { Model } from '../../../core/catalog/model.js';
 import { PRICE_UNITS, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
-import { MODALITY, OPERATION, ROLE, type TitledSchema } from './schema-parts.js';
+import { MODALITY, OPERATION, record, ROLE } from './schema-parts.js';
 
-export const MODEL_SCHEMA: TitledSchema = {
-  title: 'Model',
-  type: 'object',
-  required: ['model_key', 'display_name', 'modality', 'operations', 'input_schema', 'limits'],
-  properties: {
+export const MODEL_SCHEMA = record(
+  'Model',
+  {
     model_key: { type: 'string' },
     display_name: { type: 'string' },
     modality: MODALITY,
     operations: { type: 'array', minItems: 1, items: OPERATION },
     input_schema: { type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12 of the parameters.' },
     description: { type: 'string' },
-    limits: {
-      title: 'ModelLimits',
-      type: 'object',
-      required: [
-        'max_reference_uploads',
-        'reference_roles',
-        'upload_media_types',
-        'max_upload_bytes',
-        'max_outputs',
-        'negative_prompt',
-      ],
-      properties: {
-        max_reference_uploads: { type: 'integer', minimum: 0 },
-        reference_roles: { type: 'array', items: ROLE },
-        upload_media_types: { type: 'array', items: { type: 'string' } },
-        max_upload_bytes: { type: 'integer', minimum: 0 },
-        max_outputs: { type: 'integer', minimum: 1 },
-        negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is supported.' },
-      },
-    },
+    limits: record('ModelLimits', {
+      max_reference_uploads: { type: 'integer', minimum: 0 },
+      reference_roles: { type: 'array', items: ROLE },
+      upload_media_types: { type: 'array', items: { type: 'string' } },
+      max_upload_bytes: { type: 'integer', minimum: 0 },
+      max_outputs: { type: 'integer', minimum: 1 },
+      negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is supported.' },
+    }),
     price_unit: { type: 'string', enum: Object.keys(PRICE_UNITS) },
     price: {
       type: 'number',
@@ -41,14 +27,10 @@ export const MODEL_SCHEMA: TitledSchema = {
       description: 'Credits for one price_unit. A missing price must not be guessed.',
     },
   },
-};
+  ['description', 'price_unit', 'price'],
+);
 
-export const CATALOG_SCHEMA: TitledSchema = {
-  title: 'Catalog',
-  type: 'object',
-  required: ['models'],
-  properties: { models: { type: 'array', items: MODEL_SCHEMA } },
-};
+export const CATALOG_SCHEMA = record('Catalog', { models: { type: 'array', items: MODEL_SCHEMA } });
 
 export function renderCatalog(models: readonly Model[]): JsonObject {
   return { models: models.map(renderModel) };

@@ -2,20 +2,15 @@ import { ENTRY_KINDS } from '../../../core/credits/account.js';
 import type { Balance, Statement, StatementEntry } from '../../../core/credits/operate.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
-import { CREDITS, NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+import { CREDITS, NEXT_CURSOR, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
-export const BALANCE_SCHEMA: TitledSchema = {
-  title: 'Balance',
-  type: 'object',
-  required: ['mode', 'balance_credits', 'available_credits', 'remaining_credits', 'currency'],
-  properties: {
-    mode: { type: 'string', enum: ['formal'] },
-    balance_credits: CREDITS,
-    available_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
-    remaining_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
-    currency: { type: 'string', description: "The account's unit of credits. No cash value follows from it." },
-  },
-};
+export const BALANCE_SCHEMA = record('Balance', {
+  mode: { type: 'string', enum: ['formal'] },
+  balance_credits: CREDITS,
+  available_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
+  remaining_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
+  currency: { type: 'string', description: "The account's unit of credits. No cash value follows from it." },
+});
 
 export function renderBalance({ availableCredits, currency }: Balance): object {
   return {
@@ -27,11 +22,9 @@ export function renderBalance({ availableCredits, currency }: Balance): object {
   };
 }
 
-const ENTRY_SCHEMA: TitledSchema = {
-  title: 'LedgerEntry',
-  type: 'object',
-  required: ['sequence', 'kind', 'credits', 'available_change', 'available_after', 'created_at'],
-  properties: {
+const ENTRY_SCHEMA = record(
+  'LedgerEntry',
+  {
     sequence: { type: 'integer', minimum: 1, description: 'Number of the entry in its account, without gaps.' },
     kind: { type: 'string', enum: [...ENTRY_KINDS] },
     credits: { ...CREDITS, description: 'How many credits moved.' },
@@ -51,19 +44,19 @@ const ENTRY_SCHEMA: TitledSchema = {
       description: "The operator's reason for a grant or an adjustment; `failed` where a generation failed.",
     },
   },
-};
+  ['generation_id', 'model_key', 'client_trace_id', 'credential_id', 'credential_name', 'reason'],
+);
 
-export const STATEMENT_SCHEMA: TitledSchema = {
-  title: 'Statement',
-  type: 'object',
-  required: ['entries', 'opening_credits', 'closing_credits'],
-  properties: {
+export const STATEMENT_SCHEMA = record(
+  'Statement',
+  {
     entries: { type: 'array', items: ENTRY_SCHEMA, description: 'Newest first.' },
     opening_credits: { ...CREDITS, description: 'Available before the oldest entry of the page.' },
     closing_credits: { ...CREDITS, description: 'Available after the newest entry of the page.' },
     next_cursor: NEXT_CURSOR,
   },
-};
+  ['next_cursor'],
+);
 
 /** Undefined fields are left out of the JSON. */
 export function renderStatement({ entries, openingCredits, closingCredits }: Statement, nextCursor?: string): object {
@@ -127,11 +120,9 @@ const SUM_NAMES = Object.keys(SUMS);
 /** Characters of CSV that are sent at a time, about. */
 const PIECE = 16_384;
 
-export const USAGE_SCHEMA: TitledSchema = {
-  title: 'Usage',
-  type: 'object',
-  required: ['by', 'from', 'to', 'usage', 'total'],
-  properties: {
+export const USAGE_SCHEMA = record(
+  'Usage',
+  {
     by: { type: 'string', enum: [...USAGE_BY] },
     from: { ...DAY, description: 'The first day, UTC.' },
     to: { ...DAY, description: 'The last day, UTC.' },
@@ -139,11 +130,9 @@ export const USAGE_SCHEMA: TitledSchema = {
       type: 'array',
       description:
         'In the order of `day`, `model_key`, `credential_id` or `client_trace_id`. What was not used is left out.',
-      items: {
-        title: 'UsageRow',
-        type: 'object',
-        required: SUM_NAMES,
-        properties: {
+      items: record(
+        'UsageRow',
+        {
           day: { ...DAY, description: 'By day.' },
           model_key: { type: 'string', description: 'By model; absent for entries that do not say.' },
           credential_id: { type: 'string', description: 'By key; absent for entries that do not say.' },
@@ -151,18 +140,14 @@ export const USAGE_SCHEMA: TitledSchema = {
           client_trace_id: { type: 'string', description: 'By trace id; absent for entries without one.' },
           ...SUMS,
         },
-      },
+        ['day', 'model_key', 'credential_id', 'credential_name', 'client_trace_id'],
+      ),
     },
-    total: {
-      title: 'UsageSums',
-      type: 'object',
-      description: 'Of all days from `from` to `to`.',
-      required: SUM_NAMES,
-      properties: SUMS,
-    },
+    total: record('UsageSums', SUMS, [], 'Of all days from `from` to `to`.'),
     next_cursor: NEXT_CURSOR,
   },
-};
+  ['next_cursor'],
+);
 
 /** The name of the field with a row's group, by what usage is added up by. */
 export const USAGE_NAMES = {

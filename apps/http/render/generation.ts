@@ -6,14 +6,11 @@ import {
   STATUSES,
   TASK_ERRORS,
 } from '../../../core/generation/generation.js';
-import type { JsonObject } from '../../../core/json.js';
-import { CREDITS, MODALITY, OPERATION, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+import { CREDITS, MODALITY, OPERATION, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
-const OUTPUT_SCHEMA: JsonObject = {
-  title: 'Output',
-  type: 'object',
-  required: ['media_id', 'media_type', 'url'],
-  properties: {
+const OUTPUT_SCHEMA = record(
+  'Output',
+  {
     media_id: UUID,
     media_type: MODALITY,
     url: { type: 'string', description: 'Signed URL, signed anew in each response; it expires.' },
@@ -21,25 +18,12 @@ const OUTPUT_SCHEMA: JsonObject = {
     height: { type: 'integer', minimum: 1, description: 'In pixels.' },
     duration_ms: { type: 'integer', minimum: 0, description: 'Duration of a video, in milliseconds.' },
   },
-};
+  ['width', 'height', 'duration_ms'],
+);
 
-export const TASK_SCHEMA: TitledSchema = {
-  title: 'GenerationTask',
-  type: 'object',
-  required: [
-    'generation_id',
-    'status',
-    'model_key',
-    'modality',
-    'operation',
-    'created_at',
-    'updated_at',
-    'estimated_credits',
-    'reserved_credits',
-    'charged_credits',
-    'outputs',
-  ],
-  properties: {
+export const TASK_SCHEMA = record(
+  'GenerationTask',
+  {
     generation_id: UUID,
     status: { type: 'string', enum: [...STATUSES] },
     model_key: { type: 'string' },
@@ -69,7 +53,8 @@ export const TASK_SCHEMA: TitledSchema = {
     },
     client_trace_id: { type: 'string' },
   },
-};
+  ['completed_at', 'poll_after_ms', 'error', 'client_trace_id'],
+);
 
 /** The fields of a task in their documented order. Undefined fields are left out of the JSON. */
 export function renderTask({ generation, outputs, pollAfterMs }: GenerationView): object {
@@ -133,17 +118,12 @@ function renderOutput({ output, url }: OutputView): object {
   };
 }
 
-export const ESTIMATE_SCHEMA: TitledSchema = {
-  title: 'Estimate',
-  type: 'object',
-  required: ['model_key', 'operation', 'estimated_credits', 'currency'],
-  properties: {
-    model_key: { type: 'string' },
-    operation: OPERATION,
-    estimated_credits: CREDITS,
-    currency: { type: 'string' },
-  },
-};
+export const ESTIMATE_SCHEMA = record('Estimate', {
+  model_key: { type: 'string' },
+  operation: OPERATION,
+  estimated_credits: CREDITS,
+  currency: { type: 'string' },
+});
 
 export function renderEstimate(estimate: Estimate): object {
   return {

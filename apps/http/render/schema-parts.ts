@@ -44,3 +44,19 @@ export function timestamp(epochMs: number): string {
 
 /** A schema under the name it has in the OpenAPI document. */
 export type TitledSchema = JsonObject & { readonly title: string };
+
+/** The schema of an object that answers have under this name. Its fields are always there, unless they are `optional`. */
+export function record(
+  title: string,
+  properties: JsonObject,
+  optional: readonly string[] = [],
+  description?: string,
+): TitledSchema {
+  return {
+    title,
+    type: 'object',
+    ...(description === undefined ? {} : { description }),
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    properties,
+  };
+}

@@ -3,7 +3,7 @@ import type { Settings } from '../../../core/settings.js';
 import type { Completed } from '../../../core/uploads/complete-upload.js';
 import { type SeenUpload, UPLOAD_STATES } from '../../../core/uploads/manage-uploads.js';
 import { PREPARE_REQUEST_SCHEMA, type Prepared, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/prepare-upload.js';
-import { ROLE, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+import { record, ROLE, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
 const BYTE_SIZE: JsonObject = { type: 'integer', minimum: 1 };
 
@@ -20,44 +20,32 @@ export function limitedPrepareSchema({ maxUploadBytes }: Pick<Settings, 'maxUplo
   };
 }
 
-export const PREPARED_UPLOAD_SCHEMA: TitledSchema = {
-  title: 'PreparedUpload',
-  type: 'object',
-  required: ['upload_id', 'upload_url', 'method', 'required_headers', 'expires_at', 'media_type', 'byte_size', 'role'],
-  properties: {
-    upload_id: { ...UUID, description: 'Use it in reference_upload_ids.' },
-    upload_url: { type: 'string', description: 'Signed URL; it expires.' },
-    method: { type: 'string', enum: ['PUT'] },
-    required_headers: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'Headers that must be sent with the bytes, exactly as given.',
-    },
-    expires_at: TIMESTAMP,
-    media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
-    byte_size: BYTE_SIZE,
-    role: ROLE,
+export const PREPARED_UPLOAD_SCHEMA = record('PreparedUpload', {
+  upload_id: { ...UUID, description: 'Use it in reference_upload_ids.' },
+  upload_url: { type: 'string', description: 'Signed URL; it expires.' },
+  method: { type: 'string', enum: ['PUT'] },
+  required_headers: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Headers that must be sent with the bytes, exactly as given.',
   },
-};
+  expires_at: TIMESTAMP,
+  media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
+  byte_size: BYTE_SIZE,
+  role: ROLE,
+});
 
-export const COMPLETED_UPLOAD_SCHEMA: TitledSchema = {
-  title: 'CompletedUpload',
-  type: 'object',
-  required: ['upload_id', 'media_id', 'status', 'media_type', 'byte_size'],
-  properties: {
-    upload_id: UUID,
-    media_id: { ...UUID, description: 'Id of the media; not accepted in reference_upload_ids.' },
-    status: { type: 'string', enum: ['ready'] },
-    media_type: { type: 'string', enum: ['image'], description: 'Kind of media.' },
-    byte_size: BYTE_SIZE,
-  },
-};
+export const COMPLETED_UPLOAD_SCHEMA = record('CompletedUpload', {
+  upload_id: UUID,
+  media_id: { ...UUID, description: 'Id of the media; not accepted in reference_upload_ids.' },
+  status: { type: 'string', enum: ['ready'] },
+  media_type: { type: 'string', enum: ['image'], description: 'Kind of media.' },
+  byte_size: BYTE_SIZE,
+});
 
-export const UPLOAD_SCHEMA: TitledSchema = {
-  title: 'Upload',
-  type: 'object',
-  required: ['upload_id', 'status', 'filename', 'media_type', 'byte_size', 'role', 'created_at', 'expires_at'],
-  properties: {
+export const UPLOAD_SCHEMA = record(
+  'Upload',
+  {
     upload_id: UUID,
     status: {
       type: 'string',
@@ -76,7 +64,8 @@ export const UPLOAD_SCHEMA: TitledSchema = {
     width: { type: 'integer', minimum: 1, description: 'In pixels; present once ready.' },
     height: { type: 'integer', minimum: 1, description: 'In pixels; present once ready.' },
   },
-};
+  ['media_id', 'sha256', 'width', 'height'],
+);
 
 export function renderUpload({ upload, state }: SeenUpload): object {
   const { ready } = upload;

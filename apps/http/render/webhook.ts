@@ -16,7 +16,7 @@ import {
 } from '../../../core/webhooks/endpoint.js';
 import type { ShownSecret } from '../../../core/webhooks/manage-endpoints.js';
 import { renderTask } from './generation.js';
-import { TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+import { record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
 const EVENT: JsonObject = { type: 'string', enum: [...WEBHOOK_EVENTS] };
 const SECRET: JsonObject = {
@@ -29,49 +29,39 @@ const PREVIOUS_UNTIL: JsonObject = {
   description: 'Until when messages are signed by the secret before this one too; present after a rotation.',
 };
 
-export const WEBHOOK_SCHEMA: TitledSchema = {
-  title: 'Webhook',
-  type: 'object',
-  required: ['webhook_id', 'url', 'events', 'status', 'created_at', 'updated_at'],
-  properties: {
-    webhook_id: UUID,
-    url: { type: 'string' },
-    events: { type: 'array', items: EVENT },
-    description: { type: 'string' },
-    status: { type: 'string', enum: ['enabled', 'disabled'] },
-    disabled_because: {
-      type: 'string',
-      enum: [...DISABLED_BECAUSE],
-      description:
-        'client: a request disabled it. gone: it answered 410. failing: nothing that was sent to it succeeded for five days.',
-    },
-    disabled_at: TIMESTAMP,
-    failing_since: { ...TIMESTAMP, description: 'Present while nothing that is sent to it succeeds.' },
-    created_at: TIMESTAMP,
-    updated_at: TIMESTAMP,
-    previous_secret_expires_at: PREVIOUS_UNTIL,
+const WEBHOOK: JsonObject = {
+  webhook_id: UUID,
+  url: { type: 'string' },
+  events: { type: 'array', items: EVENT },
+  description: { type: 'string' },
+  status: { type: 'string', enum: ['enabled', 'disabled'] },
+  disabled_because: {
+    type: 'string',
+    enum: [...DISABLED_BECAUSE],
+    description:
+      'client: a request disabled it. gone: it answered 410. failing: nothing that was sent to it succeeded for five days.',
   },
+  disabled_at: TIMESTAMP,
+  failing_since: { ...TIMESTAMP, description: 'Present while nothing that is sent to it succeeds.' },
+  created_at: TIMESTAMP,
+  updated_at: TIMESTAMP,
+  previous_secret_expires_at: PREVIOUS_UNTIL,
 };
+const OPTIONAL = ['description', 'disabled_because', 'disabled_at', 'failing_since', 'previous_secret_expires_at'];
 
-export const CREATED_WEBHOOK_SCHEMA: TitledSchema = {
-  ...WEBHOOK_SCHEMA,
-  title: 'CreatedWebhook',
-  required: [...(WEBHOOK_SCHEMA['required'] as string[]), 'secret'],
-  properties: { ...(WEBHOOK_SCHEMA['properties'] as JsonObject), secret: SECRET },
-};
+export const WEBHOOK_SCHEMA = record('Webhook', WEBHOOK, OPTIONAL);
 
-export const WEBHOOK_SECRET_SCHEMA: TitledSchema = {
-  title: 'WebhookSecret',
-  type: 'object',
-  required: ['secret'],
-  properties: { secret: SECRET, previous_secret_expires_at: PREVIOUS_UNTIL },
-};
+export const CREATED_WEBHOOK_SCHEMA = record('CreatedWebhook', { ...WEBHOOK, secret: SECRET }, OPTIONAL);
 
-const ATTEMPT_SCHEMA: TitledSchema = {
-  title: 'WebhookAttempt',
-  type: 'object',
-  required: ['event', 'started_at', 'duration_ms', 'result'],
-  properties: {
+export const WEBHOOK_SECRET_SCHEMA = record(
+  'WebhookSecret',
+  { secret: SECRET, previous_secret_expires_at: PREVIOUS_UNTIL },
+  ['previous_secret_expires_at'],
+);
+
+const ATTEMPT_SCHEMA = record(
+  'WebhookAttempt',
+  {
     event: EVENT,
     started_at: TIMESTAMP,
     duration_ms: { type: 'integer', minimum: 0 },
@@ -88,23 +78,12 @@ const ATTEMPT_SCHEMA: TitledSchema = {
         'Why there was no answer. address: it must not be called. answer: what came is not HTTP, or too large.',
     },
   },
-};
+  ['status', 'fault'],
+);
 
-export const DELIVERY_SCHEMA: TitledSchema = {
-  title: 'WebhookDelivery',
-  type: 'object',
-  required: [
-    'delivery_id',
-    'generation_id',
-    'event',
-    'state',
-    'occurred_at',
-    'created_at',
-    'updated_at',
-    'attempts_made',
-    'attempts',
-  ],
-  properties: {
+export const DELIVERY_SCHEMA = record(
+  'WebhookDelivery',
+  {
     delivery_id: UUID,
     generation_id: UUID,
     event: { ...EVENT, description: 'The newest one that is told of this generation.' },
@@ -127,7 +106,8 @@ export const DELIVERY_SCHEMA: TitledSchema = {
       description: 'The last ones, of earlier events too, oldest first.',
     },
   },
-};
+  ['url', 'next_attempt_at'],
+);
 
 export function renderWebhook(endpoint: WebhookEndpoint, now: number): object {
   const { endpointId, url, events, description, disabled, failingSince, createdAt, updatedAt } = endpoint;
