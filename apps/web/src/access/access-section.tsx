@@ -1,6 +1,6 @@
 import { dateText, dayText, numberText } from '../format.js';
 import { ConfirmButton, Copyable } from '../parts/buttons.js';
-import { Card, Fact, Loaded, Row, Rows } from '../parts/parts.js';
+import { Card, Loaded, Row, Rows } from '../parts/parts.js';
 import type { App, Connection, Key, Overview } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useData } from '../use-data.js';
@@ -72,26 +72,19 @@ function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
           done={() => said(`${name} is disconnected.`)}
         />
       }
-      facts={
-        <>
-          <Fact name="Uses" text={shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'} />
-          <Fact name="Connected" text={dateText(shown.created_at)} />
-          <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
-          <Fact name="Spent" text={usedText} />
-          <Fact name="May" text={scopesText(shown.scopes)} />
-        </>
-      }
+      facts={[
+        ['Uses', shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'],
+        ['Connected', dateText(shown.created_at)],
+        ['Last used', shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)],
+        ['Spent', usedText],
+        ['May', scopesText(shown.scopes)],
+      ]}
     />
   );
 }
 
-interface FirstRequestProps {
-  readonly baseUrl: string;
-  readonly body: object;
-}
-
 /** A request that works once the key is put into it. */
-function FirstRequest({ baseUrl, body }: FirstRequestProps) {
+function FirstRequest({ baseUrl, body }: { readonly baseUrl: string; readonly body: object }) {
   const request = [
     `curl ${baseUrl}/api/v1/developer/generations \\`,
     '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
@@ -113,13 +106,8 @@ function FirstRequest({ baseUrl, body }: FirstRequestProps) {
   );
 }
 
-interface McpSettingsProps {
-  readonly url: string;
-  readonly hasOAuth: boolean;
-}
-
 /** How assistants and editors reach the tools. */
-function McpSettings({ url, hasOAuth }: McpSettingsProps) {
+function McpSettings({ url, hasOAuth }: { readonly url: string; readonly hasOAuth: boolean }) {
   const note = hasOAuth
     ? 'An assistant or editor that speaks MCP needs this address alone; it brings you here to ask for access.'
     : 'An assistant or editor that speaks MCP needs this address, and an API key as its bearer token.';

@@ -1,7 +1,7 @@
 import { announce } from '../announce.js';
 import { dateText, dayText, numberText, SCOPE_TEXTS, textOf } from '../format.js';
 import { ConfirmButton, ShownOnce, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
+import { Card, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
 import type { App, Key, NewKey, Overview, Scope } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, type Data, useAction, useShownOnce } from '../use-data.js';
@@ -59,16 +59,14 @@ function KeyRow({ shown: key, currency, said }: KeyRowProps) {
           />
         )
       }
-      facts={
-        <>
-          <Fact name="App" text={key.app.name ?? key.app.id} />
-          <Fact name="Made" text={dateText(key.created_at)} />
-          <Fact name="Last used" text={key.last_used_on === null ? 'never' : dayText(key.last_used_on)} />
-          {key.is_over ? null : <Fact name="Expires" text={expiresAt === null ? 'never' : dateText(expiresAt)} />}
-          <Fact name="This month" text={used} />
-          <Fact name="May" text={scopesText(key.scopes)} />
-        </>
-      }
+      facts={[
+        ['App', key.app.name ?? key.app.id],
+        ['Made', dateText(key.created_at)],
+        ['Last used', key.last_used_on === null ? 'never' : dayText(key.last_used_on)],
+        ['Expires', key.is_over ? undefined : expiresAt === null ? 'never' : dateText(expiresAt)],
+        ['This month', used],
+        ['May', scopesText(key.scopes)],
+      ]}
     />
   );
 }

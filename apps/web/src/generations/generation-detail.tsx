@@ -6,7 +6,7 @@ import { numberText, preciseTimeText, spanText, timeText } from '../format.js';
 import { followEvents } from '../live.js';
 import { DownloadButton, ShownOutput } from '../media/shown-output.js';
 import { ActionButton, ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, Loaded, SectionLink } from '../parts/parts.js';
+import { Card, Fact, Facts, Loaded, SectionLink } from '../parts/parts.js';
 import { goTo, hrefOf } from '../router.js';
 import type { GenerationInput, Overview } from '../server-types.js';
 import { change, read, remove, sentenceOf } from '../server.js';
@@ -76,13 +76,15 @@ function Found({ id, appId, apps, overview }: FoundProps) {
             </div>
           </Card>
           <Card id="facts" title="Facts">
-            <dl class="facts">
-              <Fact name="Cost" text={costText(task, currency)} />
-              <Fact name="Model" text={task.model_key} />
-              <Fact name="App" text={app && appName(app)} />
-              <Fact name="Trace id" text={task.client_trace_id} />
-              <Fact name="Id" text={task.generation_id} />
-            </dl>
+            <Facts
+              facts={[
+                ['Cost', costText(task, currency)],
+                ['Model', task.model_key],
+                ['App', app && appName(app)],
+                ['Trace id', task.client_trace_id],
+                ['Id', task.generation_id],
+              ]}
+            />
           </Card>
           <Card id="timeline" title="Timeline">
             <Timeline task={task} times={followed.times} />

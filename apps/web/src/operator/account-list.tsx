@@ -2,13 +2,13 @@ import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { dateText, numberText, textOf } from '../format.js';
 import { MoreButton } from '../parts/buttons.js';
-import { Card, Fact, Loaded, PageLink, Row, Rows } from '../parts/parts.js';
+import { Card, Loaded, Row, Rows } from '../parts/parts.js';
 import { goTo } from '../router.js';
 import { change } from '../server.js';
 import { ActButton } from './act-button.js';
 import type { Account } from './server-types.js';
 import { usePages } from '../use-data.js';
-import { hrefOfPlace } from './use-pages.js';
+import { hrefOfPlace, linkTo } from './use-pages.js';
 
 /** All accounts, or those that are looked for. */
 export function AccountList() {
@@ -67,17 +67,15 @@ function emptyText(search: string, hasMore: boolean): string {
 function AccountRow({ account }: { readonly account: Account }) {
   return (
     <Row
-      title={<PageLink href={hrefOfPlace({ name: 'accounts', id: account.account_id })}>{account.name}</PageLink>}
+      title={linkTo({ name: 'accounts', id: account.account_id }, account.name)}
       badge={account.suspended_at && 'suspended'}
       isOver={account.suspended_at !== undefined}
-      facts={
-        <>
-          <Fact name="Available" text={`${numberText(account.available_credits)} ${account.currency}`} />
-          <Fact name="Reserved" text={numberText(account.reserved_credits)} />
-          <Fact name="Spent" text={numberText(account.spent_credits)} />
-          <Fact name="Created" text={dateText(account.created_at)} />
-        </>
-      }
+      facts={[
+        ['Available', `${numberText(account.available_credits)} ${account.currency}`],
+        ['Reserved', numberText(account.reserved_credits)],
+        ['Spent', numberText(account.spent_credits)],
+        ['Created', dateText(account.created_at)],
+      ]}
     />
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { numberText, timeText } from '../format.js';
 import { SmallButton } from '../parts/buttons.js';
-import { Card, Fact, Loaded, PageLink } from '../parts/parts.js';
+import { Card, Facts, Loaded } from '../parts/parts.js';
 import { afterChange, useData } from '../use-data.js';
 import { CancelButton } from './act-button.js';
 import type { Content, Generation } from './server-types.js';
-import { hrefOfPlace } from './use-pages.js';
+import { linkTo } from './use-pages.js';
 import { isOpen } from './work-list.js';
 
 /** One generation of any account; what its client asked for only on request. */
@@ -14,9 +14,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
   const generation = useData<{ readonly generation: Generation }>(path);
   return (
     <>
-      <p class="back">
-        <PageLink href={hrefOfPlace({ name: 'work' })}>Open work</PageLink>
-      </p>
+      <p class="back">{linkTo({ name: 'work' }, 'Open work')}</p>
       <Loaded data={generation} what="the generation">
         {({ generation: shown }) => (
           <>
@@ -39,23 +37,22 @@ function GenerationCard({ generation: g, done }: GenerationCardProps) {
   return (
     <Card id="generation" title={`${g.model_key}, ${g.status}`}>
       {g.error === undefined ? null : <p class="fault">{`${g.error.message} (${g.error.code})`}</p>}
-      <dl class="facts">
-        <Fact name="Generation id" text={g.generation_id} />
-        <Fact
-          name="Account"
-          text={<PageLink href={hrefOfPlace({ name: 'accounts', id: g.account_id })}>{g.account_id}</PageLink>}
-        />
-        <Fact name="App" text={g.app_id} />
-        <Fact name="Created" text={timeText(g.created_at)} />
-        <Fact name="Ended" text={g.completed_at && timeText(g.completed_at)} />
-        <Fact name="Cancel asked" text={g.cancel_requested_at && timeText(g.cancel_requested_at)} />
-        <Fact name={open ? 'Reserved' : 'Charged'} text={numberText(open ? g.reserved_credits : g.charged_credits)} />
-        <Fact name="Attempts" text={numberText(g.attempts)} />
-        <Fact name="Provider" text={g.provider} />
-        <Fact name="Worker" text={g.worker} />
-        <Fact name="Outputs" text={numberText(g.output_count)} />
-        <Fact name="Trace id" text={g.client_trace_id} />
-      </dl>
+      <Facts
+        facts={[
+          ['Generation id', g.generation_id],
+          ['Account', linkTo({ name: 'accounts', id: g.account_id }, g.account_id)],
+          ['App', g.app_id],
+          ['Created', timeText(g.created_at)],
+          ['Ended', g.completed_at && timeText(g.completed_at)],
+          ['Cancel asked', g.cancel_requested_at && timeText(g.cancel_requested_at)],
+          [open ? 'Reserved' : 'Charged', numberText(open ? g.reserved_credits : g.charged_credits)],
+          ['Attempts', numberText(g.attempts)],
+          ['Provider', g.provider],
+          ['Worker', g.worker],
+          ['Outputs', numberText(g.output_count)],
+          ['Trace id', g.client_trace_id],
+        ]}
+      />
       {open ? (
         <div class="actions below">
           <CancelButton generation={g} done={done} />
@@ -83,12 +80,15 @@ function ShownContent({ path }: { readonly path: string }) {
   return (
     <Loaded data={content} what="the prompt">
       {({ prompt, negative_prompt: negative, parameters, reference_upload_ids: references }) => (
-        <dl class="facts tall">
-          <Fact name="Prompt" text={prompt === '' ? 'no longer kept' : prompt} />
-          <Fact name="Negative prompt" text={negative} />
-          <Fact name="Parameters" text={JSON.stringify(parameters)} />
-          <Fact name="References" text={references.length === 0 ? undefined : references.join(' ')} />
-        </dl>
+        <Facts
+          class="tall"
+          facts={[
+            ['Prompt', prompt === '' ? 'no longer kept' : prompt],
+            ['Negative prompt', negative],
+            ['Parameters', JSON.stringify(parameters)],
+            ['References', references.length === 0 ? undefined : references.join(' ')],
+          ]}
+        />
       )}
     </Loaded>
   );

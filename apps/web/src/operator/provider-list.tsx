@@ -1,7 +1,7 @@
 import { announce } from '../announce.js';
 import { numberText, timeText } from '../format.js';
 import { SmallButton } from '../parts/buttons.js';
-import { Card, Fact, Loaded, Row } from '../parts/parts.js';
+import { Card, Facts, Loaded, Row } from '../parts/parts.js';
 import { useData } from '../use-data.js';
 import { ageText, counted, type Provider, type Worker } from './server-types.js';
 
@@ -35,12 +35,14 @@ export function ProviderList() {
 function ProviderCard({ provider: p, now }: { readonly provider: Provider; readonly now: string }) {
   return (
     <Card id={`provider-${p.name}`} title={p.name} note={`Kind ${p.kind}. ${stateText(p)}.`}>
-      <dl class="facts">
-        <Fact name="Tasks there" text={numberText(p.tasks)} />
-        <Fact name="Waiting" text={numberText(p.waiting)} />
-        <Fact name="Limits" text={limitsText(p)} />
-        <Fact name="Models" text={p.models.map(({ model_key: key }) => key).join(', ') || 'none'} />
-      </dl>
+      <Facts
+        facts={[
+          ['Tasks there', numberText(p.tasks)],
+          ['Waiting', numberText(p.waiting)],
+          ['Limits', limitsText(p)],
+          ['Models', p.models.map(({ model_key: key }) => key).join(', ') || 'none'],
+        ]}
+      />
       {p.workers.length === 0 ? null : (
         <ul class="rows dense below">
           {p.workers.map((worker) => (
@@ -58,17 +60,12 @@ function WorkerRow({ worker: w, now }: { readonly worker: Worker; readonly now: 
       title={w.worker}
       badge={w.is_current ? CIRCUITS[w.circuit] : `seen ${ageText(w.seen_at, now)} ago`}
       isOver={!w.is_current}
-      facts={
-        <>
-          <Fact name="Tasks" text={numberText(w.tasks)} />
-          <Fact name="Waiting" text={numberText(w.waiting)} />
-          <Fact
-            name="A submission takes"
-            text={w.median_submit_ms === undefined ? undefined : `${numberText(w.median_submit_ms)} ms`}
-          />
-          <Fact name="Paused until" text={w.paused_until && timeText(w.paused_until)} />
-        </>
-      }
+      facts={[
+        ['Tasks', numberText(w.tasks)],
+        ['Waiting', numberText(w.waiting)],
+        ['A submission takes', w.median_submit_ms === undefined ? undefined : `${numberText(w.median_submit_ms)} ms`],
+        ['Paused until', w.paused_until && timeText(w.paused_until)],
+      ]}
     >
       {w.last_error === undefined ? null : (
         <p class="quiet">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>

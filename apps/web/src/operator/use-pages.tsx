@@ -1,4 +1,5 @@
 import { computed } from '@preact/signals';
+import { PageLink } from '../parts/parts.js';
 import { path as shownPath } from '../router.js';
 import { API, envelopeIn, refusalOf, RequestFailed, unreadable } from '../server.js';
 
@@ -36,6 +37,11 @@ export function titleOf({ name, id }: Place): string {
 
 export function hrefOfPlace({ name, id }: Place): string {
   return BASE + name + (id === undefined ? '' : `/${id}`);
+}
+
+/** A link to a page of the area. */
+export function linkTo(page: Place, text: string) {
+  return <PageLink href={hrefOfPlace(page)}>{text}</PageLink>;
 }
 
 const CUT = 'The connection to the server was lost. Try again.';

@@ -1,10 +1,10 @@
 import { numberText, timeText } from '../format.js';
 import { MoreButton, SmallButton } from '../parts/buttons.js';
-import { Card, Fact, Figures, Loaded, PageLink, Row, Rows } from '../parts/parts.js';
+import { Card, Figures, Loaded, Row, Rows } from '../parts/parts.js';
 import { afterChange, usePages } from '../use-data.js';
 import { CancelButton } from './act-button.js';
 import { ageText, type Generation, type Work } from './server-types.js';
-import { hrefOfPlace } from './use-pages.js';
+import { linkTo } from './use-pages.js';
 
 interface Answer {
   readonly now: string;
@@ -74,32 +74,19 @@ function WorkRow({ work, now, again }: WorkRowProps) {
   const { generation, account_id: account, generation_id: id } = work;
   return (
     <Row
-      title={
-        generation === undefined ? (
-          'No generation'
-        ) : (
-          <PageLink href={hrefOfPlace({ name: 'work', id })}>{generation.model_key}</PageLink>
-        )
-      }
+      title={generation === undefined ? 'No generation' : linkTo({ name: 'work', id }, generation.model_key)}
       badge={statusText(work)}
       actions={
         generation !== undefined && isOpen(generation) ? <CancelButton generation={generation} done={again} /> : null
       }
-      facts={
-        <>
-          <Fact
-            name="Account"
-            text={
-              <PageLink href={hrefOfPlace({ name: 'accounts', id: account })}>{work.account_name ?? account}</PageLink>
-            }
-          />
-          <Fact name="For" text={ageText(work.held_at, now)} />
-          <Fact name="Since" text={timeText(work.held_at)} />
-          <Fact name="Held" text={numberText(work.held_credits)} />
-          <Fact name="Provider" text={generation?.provider} />
-          <Fact name="Generation id" text={id} />
-        </>
-      }
+      facts={[
+        ['Account', linkTo({ name: 'accounts', id: account }, work.account_name ?? account)],
+        ['For', ageText(work.held_at, now)],
+        ['Since', timeText(work.held_at)],
+        ['Held', numberText(work.held_credits)],
+        ['Provider', generation?.provider],
+        ['Generation id', id],
+      ]}
     />
   );
 }

@@ -48,6 +48,23 @@ export function Fact({ name, text }: { readonly name: string; readonly text: Com
   );
 }
 
+interface FactsProps {
+  readonly facts: readonly (readonly [name: string, text: ComponentChildren])[];
+  /** Further classes. */
+  readonly class?: string;
+}
+
+/** A list of facts, without those that have no text. */
+export function Facts({ facts, class: more = '' }: FactsProps) {
+  return (
+    <dl class={`facts ${more}`.trim()}>
+      {facts.map(([name, text]) => (
+        <Fact key={name} name={name} text={text} />
+      ))}
+    </dl>
+  );
+}
+
 interface ChoiceProps<T extends string | number> {
   readonly label: string;
   readonly name?: string;
@@ -112,7 +129,7 @@ interface RowProps {
   readonly actions?: ComponentChildren;
   /** Between its title and its facts. */
   readonly note?: string | undefined;
-  readonly facts: ComponentChildren;
+  readonly facts: FactsProps['facts'];
   /** Below its facts. */
   readonly children?: ComponentChildren;
 }
@@ -129,7 +146,7 @@ export function Row({ title, badge, isWarning, isOver, actions, note, facts, chi
         {actions}
       </div>
       {note === undefined ? null : <p class="quiet">{note}</p>}
-      <dl class="facts">{facts}</dl>
+      <Facts facts={facts} />
       {children}
     </li>
   );

@@ -1,7 +1,7 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { dateText, dayText, textOf } from '../format.js';
 import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
+import { Card, Fault, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
 import { change, RequestFailed } from '../server.js';
 import { afterChange, useAction, useData } from '../use-data.js';
@@ -226,12 +226,10 @@ function PasskeyRow({ shown, show }: PasskeyRowProps) {
           />
         </div>
       }
-      facts={
-        <>
-          <Fact name="Added" text={dateText(shown.created_at)} />
-          <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
-        </>
-      }
+      facts={[
+        ['Added', dateText(shown.created_at)],
+        ['Last used', shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)],
+      ]}
     >
       <div id={id}>
         {isRenaming ? <NameForm label="New name" name={shown.name} doIt="Save" submit={rename} /> : null}

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
 import { ConfirmButton, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, focusOn, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
+import { Card, Fault, focusOn, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
 import type { Identity, Overview, Session } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useAction, useData } from '../use-data.js';
@@ -50,12 +50,7 @@ function IdentityList({ overview }: { readonly overview: Overview }) {
   );
 }
 
-interface IdentityRowProps {
-  readonly shown: Identity;
-  readonly unlinked: () => Promise<void>;
-}
-
-function IdentityRow({ shown, unlinked }: IdentityRowProps) {
+function IdentityRow({ shown, unlinked }: { readonly shown: Identity; readonly unlinked: () => Promise<void> }) {
   const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
   return (
     <Row
@@ -71,12 +66,10 @@ function IdentityRow({ shown, unlinked }: IdentityRowProps) {
           done={unlinked}
         />
       }
-      facts={
-        <>
-          <Fact name="Subject" text={shown.subject} />
-          <Fact name="Connected" text={dateText(shown.linked_at)} />
-        </>
-      }
+      facts={[
+        ['Subject', shown.subject],
+        ['Connected', dateText(shown.linked_at)],
+      ]}
     />
   );
 }
@@ -199,12 +192,7 @@ function SessionList() {
   );
 }
 
-interface SessionRowProps {
-  readonly shown: Session;
-  readonly ended: () => Promise<void>;
-}
-
-function SessionRow({ shown, ended }: SessionRowProps) {
+function SessionRow({ shown, ended }: { readonly shown: Session; readonly ended: () => Promise<void> }) {
   const browser = browserText(shown.user_agent);
   return (
     <Row
@@ -223,12 +211,10 @@ function SessionRow({ shown, ended }: SessionRowProps) {
           />
         )
       }
-      facts={
-        <>
-          <Fact name="Signed in" text={`${timeText(shown.created_at)}, ${METHOD_TEXTS[shown.method]}`} />
-          <Fact name="Ends without use" text={timeText(shown.expires_at)} />
-        </>
-      }
+      facts={[
+        ['Signed in', `${timeText(shown.created_at)}, ${METHOD_TEXTS[shown.method]}`],
+        ['Ends without use', timeText(shown.expires_at)],
+      ]}
     />
   );
 }

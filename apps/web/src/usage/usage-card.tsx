@@ -65,13 +65,8 @@ const RANGES = [7, 31, 90, 365];
 /** More bars than this would be too narrow to distinguish; days are always all shown. */
 const MAX_BARS = 12;
 
-interface UsageCardProps {
-  readonly appId: string;
-  readonly currency: string;
-}
-
 /** The account's usage by day, model or key, over a range of days. */
-export function UsageCard({ appId, currency }: UsageCardProps) {
+export function UsageCard({ appId, currency }: { readonly appId: string; readonly currency: string }) {
   const { by, range } = askedFor();
   const path = usagePath(appId, by, range);
   return (

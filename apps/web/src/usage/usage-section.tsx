@@ -64,13 +64,8 @@ const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
   release: 'Released',
 };
 
-interface EntriesCardProps {
-  readonly appId: string;
-  readonly currency: string;
-}
-
 /** Every movement of credits, newest first, with the generation that it belongs to. */
-function EntriesCard({ appId, currency }: EntriesCardProps) {
+function EntriesCard({ appId, currency }: { readonly appId: string; readonly currency: string }) {
   const path = inApp(appId, `/credits/entries?limit=${PAGE}`);
   const statement = usePages<'entries', Entry, Statement>(path, 'entries');
   const { items, last } = statement;

@@ -4,7 +4,7 @@ import { type Delivery, DELIVERY_STATES } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { numberText, textOf, timeText } from '../format.js';
 import { ActionButton, MoreButton, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Choice, Fact, Fault, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
+import { Card, Choice, Fault, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
 import { change } from '../server.js';
 import { useAction, usePages } from '../use-data.js';
@@ -82,28 +82,24 @@ interface DeliveryRowProps {
 
 function DeliveryRow({ delivery, path, reload }: DeliveryRowProps) {
   const { state, event, attempts, generation_id: id, next_attempt_at: next } = delivery;
+  const link = (
+    <SectionLink name="generations" id={id}>
+      {id}
+    </SectionLink>
+  );
   return (
     <Row
       title={`A generation ${EVENT_TEXTS[event]}`}
       badge={STATE_TEXTS[state]}
       isWarning={state === 'exhausted'}
       actions={state === 'cancelled' ? null : <ReplayButton delivery={delivery} path={path} reload={reload} />}
-      facts={
-        <>
-          <Fact name="Happened" text={timeText(delivery.occurred_at)} />
-          <Fact name="Attempts" text={String(delivery.attempts_made)} />
-          <Fact name="Next attempt" text={next && timeText(next)} />
-          <Fact name="Address" text={delivery.url} />
-          <Fact
-            name="Generation"
-            text={
-              <SectionLink name="generations" id={id}>
-                {id}
-              </SectionLink>
-            }
-          />
-        </>
-      }
+      facts={[
+        ['Happened', timeText(delivery.occurred_at)],
+        ['Attempts', String(delivery.attempts_made)],
+        ['Next attempt', next && timeText(next)],
+        ['Address', delivery.url],
+        ['Generation', link],
+      ]}
     >
       {attempts.length === 0 ? null : (
         <details class="attempts">
@@ -138,13 +134,8 @@ function ReplayButton({ delivery, path, reload }: DeliveryRowProps) {
 /** A range is replayed in batches of a hundred, with at most this many batches per action. */
 const MAX_STEPS = 50;
 
-interface ReplayRangeProps {
-  readonly path: string;
-  readonly reload: () => Promise<void>;
-}
-
 /** Sends again what was not delivered in a time. */
-function ReplayRange({ path, reload }: ReplayRangeProps) {
+function ReplayRange({ path, reload }: { readonly path: string; readonly reload: () => Promise<void> }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { isBusy, fault, setFault, run } = useAction();
   const id = useId();

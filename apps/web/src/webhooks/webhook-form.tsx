@@ -11,7 +11,7 @@ import {
 import { inApp } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
 import { ActionButton, ConfirmButton, ShownOnce, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fact, Fault, focusOn } from '../parts/parts.js';
+import { Card, Facts, Fault, focusOn } from '../parts/parts.js';
 import { goTo, hrefOf } from '../router.js';
 import { change, pointerOf, remove } from '../server.js';
 import { afterChange, useAction, useShownOnce } from '../use-data.js';
@@ -210,14 +210,17 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
           }}
         />
       )}
-      <dl class="facts spaced">
-        <Fact name="Told when" text={eventsText(webhook.events)} />
-        <Fact name="Made" text={timeText(webhook.created_at)} />
-        <Fact name="Changed" text={timeText(webhook.updated_at)} />
-        <Fact name="Failing since" text={failing && timeText(failing)} />
-        <Fact name="Signed with the secret before too, until" text={until && timeText(until)} />
-        <Fact name="Id" text={webhook.webhook_id} />
-      </dl>
+      <Facts
+        class="spaced"
+        facts={[
+          ['Told when', eventsText(webhook.events)],
+          ['Made', timeText(webhook.created_at)],
+          ['Changed', timeText(webhook.updated_at)],
+          ['Failing since', failing && timeText(failing)],
+          ['Signed with the secret before too, until', until && timeText(until)],
+          ['Id', webhook.webhook_id],
+        ]}
+      />
       {isEditing ? (
         <WebhookForm known={webhook} doIt="Save" submit={(fields) => saved(fields, 'The webhook was changed.')} />
       ) : (

@@ -3,7 +3,7 @@ import type { Webhook, WebhookSecret } from '../api-types.js';
 import { AppPicker, appQuery, inApp, pickedApp, type UsableApps, useApps } from '../apps/usable-apps.js';
 import { dateText, timeText } from '../format.js';
 import { ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, focusOn, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
+import { Card, focusOn, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
 import { place } from '../router.js';
 import { change } from '../server.js';
 import { type Data, useData, useShownOnce } from '../use-data.js';
@@ -100,13 +100,8 @@ function KnownWebhook({ appId, app, id }: SingleProps) {
   );
 }
 
-interface NewWebhookCardProps {
-  readonly appId: string;
-  readonly changed: () => Promise<void>;
-}
-
 /** Makes a webhook, and shows its secret until the person has it. */
-function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
+function NewWebhookCard({ appId, changed }: { readonly appId: string; readonly changed: () => Promise<void> }) {
   const [secret, setSecret] = useShownOnce<WebhookSecret>();
   const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
     const asked = { url, events, ...(description === '' ? {} : { description }) };
@@ -138,13 +133,8 @@ function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
   );
 }
 
-interface SingleAddressesCardProps {
-  readonly appId: string;
-  readonly app: string | undefined;
-}
-
 /** The App's own secret, which signs what is sent to addresses of single generations. */
-function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
+function SingleAddressesCard({ appId, app }: { readonly appId: string; readonly app: string | undefined }) {
   const [secret, setSecret] = useShownOnce<WebhookSecret>();
   const close = (): void => {
     setSecret(undefined);
@@ -218,14 +208,12 @@ function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app:
       isWarning={!isDisabled}
       isOver={isDisabled}
       note={disabledText(webhook)}
-      facts={
-        <>
-          <Fact name="Description" text={webhook.description} />
-          <Fact name="Told when" text={eventsText(webhook.events)} />
-          <Fact name="Made" text={dateText(webhook.created_at)} />
-          <Fact name="Failing since" text={failing && timeText(failing)} />
-        </>
-      }
+      facts={[
+        ['Description', webhook.description],
+        ['Told when', eventsText(webhook.events)],
+        ['Made', dateText(webhook.created_at)],
+        ['Failing since', failing && timeText(failing)],
+      ]}
     />
   );
 }

@@ -1,6 +1,6 @@
 import { dateText, dayText, numberText, textOf, timeText } from '../../format.js';
 import { Copyable, MoreButton } from '../../parts/buttons.js';
-import { Card, Fact, Loaded, PageLink, Row, Rows } from '../../parts/parts.js';
+import { Card, Loaded, Row, Rows } from '../../parts/parts.js';
 import { change } from '../../server.js';
 import { afterChange, useData, usePages, useShownOnce } from '../../use-data.js';
 import { ActButton } from '../act-button.js';
@@ -15,7 +15,7 @@ import {
   type Storage,
   type WithLink,
 } from '../server-types.js';
-import { hrefOfPlace } from '../use-pages.js';
+import { linkTo } from '../use-pages.js';
 import { BooksCard, CreditsForm, Ledger } from './books-card.js';
 
 interface AccountPageProps {
@@ -34,9 +34,7 @@ export function AccountPage({ id, self }: AccountPageProps) {
   };
   return (
     <>
-      <p class="back">
-        <PageLink href={hrefOfPlace({ name: 'accounts' })}>All accounts</PageLink>
-      </p>
+      <p class="back">{linkTo({ name: 'accounts' }, 'All accounts')}</p>
       <Loaded data={account} what="the account">
         {({ account: shown }) => (
           <>
@@ -80,14 +78,12 @@ function AppRow({ app, limits }: { readonly app: AppStorage; readonly limits: St
   return (
     <Row
       title={app.name}
-      facts={
-        <>
-          <Fact name="Uploads" text={`${numberText(app.uploads)} of ${numberText(limits.uploads)}`} />
-          <Fact name="Unfinished" text={unfinished} />
-          <Fact name="Their files" text={`${bytesText(app.upload_bytes)} of ${bytesText(limits.upload_bytes)}`} />
-          <Fact name="App id" text={app.app_id} />
-        </>
-      }
+      facts={[
+        ['Uploads', `${numberText(app.uploads)} of ${numberText(limits.uploads)}`],
+        ['Unfinished', unfinished],
+        ['Their files', `${bytesText(app.upload_bytes)} of ${bytesText(limits.upload_bytes)}`],
+        ['App id', app.app_id],
+      ]}
     />
   );
 }
@@ -138,15 +134,13 @@ function KeyRow({ shown: key, currency, said }: KeyRowProps) {
           />
         ) : null
       }
-      facts={
-        <>
-          <Fact name="Made" text={dateText(key.created_at)} />
-          <Fact name="Last used" text={key.last_used_on === undefined ? 'never' : dayText(key.last_used_on)} />
-          <Fact name="Expires" text={key.expires_at === undefined ? 'never' : dateText(key.expires_at)} />
-          <Fact name="A month" text={cap === undefined ? undefined : `at most ${numberText(cap)} ${currency}`} />
-          <Fact name="App" text={key.app_id} />
-        </>
-      }
+      facts={[
+        ['Made', dateText(key.created_at)],
+        ['Last used', key.last_used_on === undefined ? 'never' : dayText(key.last_used_on)],
+        ['Expires', key.expires_at === undefined ? 'never' : dateText(key.expires_at)],
+        ['A month', cap === undefined ? undefined : `at most ${numberText(cap)} ${currency}`],
+        ['App', key.app_id],
+      ]}
     />
   );
 }
@@ -156,13 +150,8 @@ type Said = (sentence: string) => Promise<void>;
 /** The same, and shows the link that the change has made. */
 type Done = (sentence: string, made?: WithLink) => Promise<void>;
 
-interface PeopleCardProps {
-  readonly path: string;
-  readonly self: string;
-}
-
 /** The people who sign in for the account. A link is shown once, and is stored only in this component. */
-function PeopleCard({ path, self }: PeopleCardProps) {
+function PeopleCard({ path, self }: { readonly path: string; readonly self: string }) {
   const people = usePages<'people', Person>(`${path}/people`, 'people');
   const [link, setLink] = useShownOnce<WithLink>();
   const said = afterChange(people.reload, 'people');
@@ -253,16 +242,11 @@ function PersonRow({ person, self, done }: PersonRowProps) {
           </div>
         )
       }
-      facts={
-        <>
-          <Fact name="Created" text={dateText(person.created_at)} />
-          <Fact
-            name="Last sign-in"
-            text={person.last_sign_in_on === undefined ? 'never' : dayText(person.last_sign_in_on)}
-          />
-          <Fact name="Signs in with" text={methodsText(person)} />
-        </>
-      }
+      facts={[
+        ['Created', dateText(person.created_at)],
+        ['Last sign-in', person.last_sign_in_on === undefined ? 'never' : dayText(person.last_sign_in_on)],
+        ['Signs in with', methodsText(person)],
+      ]}
     />
   );
 }

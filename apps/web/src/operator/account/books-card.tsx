@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
 import { MoreButton } from '../../parts/buttons.js';
-import { Card, Fact, Figures, Loaded, PageLink, Row, Rows } from '../../parts/parts.js';
+import { Card, Facts, Figures, Loaded, Row, Rows } from '../../parts/parts.js';
 import { change, codeOf, RequestFailed } from '../../server.js';
 import { afterChange, type Pages } from '../../use-data.js';
 import { ActButton, FailureNote, useAct } from '../act-button.js';
 import { type Account, counted, type Entry, type Operated, type Suspended } from '../server-types.js';
-import { hrefOfPlace } from '../use-pages.js';
+import { linkTo } from '../use-pages.js';
 
 interface BooksCardProps {
   readonly account: Account;
@@ -33,9 +33,7 @@ export function BooksCard({ account, path, changed }: BooksCardProps) {
         <p class="fault">{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</p>
       )}
       <Figures figures={figures} isNarrow />
-      <dl class="facts">
-        <Fact name="Account id" text={account.account_id} />
-      </dl>
+      <Facts facts={[['Account id', account.account_id]]} />
       <div class="actions below">
         <Rename account={account} path={path} done={done} />
         {account.suspended_at === undefined ? (
@@ -289,15 +287,13 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
     <Row
       title={`${KINDS[entry.kind]} ${amountText(entry)}`}
       actions={<span class="quiet">{timeText(entry.at)}</span>}
-      facts={
-        <>
-          <Fact name="Available then" text={numberText(entry.available_after)} />
-          <Fact name="Reason" text={reason === '' ? undefined : reason} />
-          <Fact name="By" text={entry.operator_email} />
-          <Fact name="With" text={entry.credential_name} />
-          <Fact name="Generation" text={id && <PageLink href={hrefOfPlace({ name: 'work', id })}>{id}</PageLink>} />
-        </>
-      }
+      facts={[
+        ['Available then', numberText(entry.available_after)],
+        ['Reason', reason === '' ? undefined : reason],
+        ['By', entry.operator_email],
+        ['With', entry.credential_name],
+        ['Generation', id && linkTo({ name: 'work', id }, id)],
+      ]}
     />
   );
 }
