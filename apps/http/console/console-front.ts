@@ -49,7 +49,7 @@ export function consolePages(options: ConsoleOptions): HttpFront {
         const signedIn = await options.sessions.find(ctx);
         if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(addressOf(ctx))}`);
         if (!mayOpen(signedIn.person)) throw new ServiceError('ROUTE_NOT_FOUND');
-        ctx.set(mediaPageHeaders({ objects: await objectsOrigin(options.context, options.publicUrl()) }));
+        ctx.set(mediaPageHeaders(await objectsOrigin(options.context, options.publicUrl())));
         await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: (await files()).page });
       };
     const page = pageRoutes(options.publicUrl);

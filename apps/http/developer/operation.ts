@@ -121,7 +121,9 @@ type Protected = (
   ...given: [method: ProtectedRoute['method'], path: string, scope: Scope, operation: ProtectedOperation]
 ) => ProtectedRoute;
 
+/** A route whose requests count against the reads of their credential. */
 export const read: Protected = (method, path, scope, operation) => ({ method, path, scope, operation, rate: 'reads' });
+/** A route whose requests count against the writes of their credential. */
 export const write: Protected = (method, path, scope, operation) => ({
   ...read(method, path, scope, operation),
   rate: 'writes',

@@ -8,16 +8,9 @@ export interface InternalServerOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
 }
 
-export interface InternalServer {
-  /** Port 0 takes any free one; returns the one taken. Throws one sentence when the port cannot be had. */
-  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
+export interface InternalServer extends Pick<Listening, 'listen' | 'close'> {
   /** From now on the process is not ready, but still alive. */
   stopping(): void;
-  /**
-   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
-   * `graceMs`.
-   */
-  close(graceMs: number): Promise<void>;
 }
 
 interface Page {
@@ -26,7 +19,7 @@ interface Page {
   readonly text: string;
 }
 
-type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
+type Pages = Readonly<Record<string, () => Promise<Page>>>;
 
 /** A few probes and a scraper or two; any further connection is refused. */
 const MAX_CONNECTIONS = 32;
@@ -52,11 +45,11 @@ export function createInternalServer({ readiness, metrics }: InternalServerOptio
 }
 
 function pagesOf(isReady: () => Promise<boolean>, metrics: InternalServerOptions['metrics']): Pages {
-  return new Map<string, () => Page | Promise<Page>>([
-    ['/livez', () => json(200, UP)],
-    ['/readyz', async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' }))],
-    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() })],
-  ]);
+  return {
+    '/livez': async () => json(200, UP),
+    '/readyz': async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' })),
+    '/metrics': async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() }),
+  };
 }
 
 function json(status: number, value: object): Page {
@@ -94,7 +87,8 @@ async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, is
 }
 
 async function pageFor(pages: Pages, { method, url = '' }: IncomingMessage): Promise<Page> {
-  const page = pages.get(url.split('?', 1)[0] ?? '');
+  const path = url.split('?', 1)[0] ?? '';
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (page === undefined) return json(404, { status: 'no such page' });
   if (method !== 'GET' && method !== 'HEAD') return json(405, { status: 'this page supports only GET' });
   return page();

@@ -158,31 +158,18 @@ async function previewOf(context: Context, output: OutputView['output']): Promis
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** The previews that were made last, by the key of the object, whose bytes never change. */
-class KeptPreviews {
-  private readonly byKey = new Map<string, Preview>();
-  private bytes = 0;
+const KEPT = new WeakMap<Previews, Map<string, Preview>>();
 
-  find(key: string): Preview | undefined {
-    return this.byKey.get(key);
-  }
-
-  keep(key: string, preview: Preview): void {
-    this.drop(key);
-    this.byKey.set(key, preview);
-    this.bytes += preview.bytes.byteLength;
-    for (const oldest of this.byKey.keys()) {
-      if (this.bytes <= MAX_KEPT_BYTES) return;
-      this.drop(oldest);
-    }
-  }
-
-  private drop(key: string): void {
-    this.bytes -= this.byKey.get(key)?.bytes.byteLength ?? 0;
-    this.byKey.delete(key);
+function keep(kept: Map<string, Preview>, key: string, preview: Preview): void {
+  kept.delete(key);
+  kept.set(key, preview);
+  let bytes = [...kept.values()].reduce((sum, one) => sum + one.bytes.byteLength, 0);
+  for (const [oldest, { bytes: dropped }] of kept) {
+    if (bytes <= MAX_KEPT_BYTES) return;
+    kept.delete(oldest);
+    bytes -= dropped.byteLength;
   }
 }
-
-const keptOf = new WeakMap<Previews, KeptPreviews>();
 
 /** A small picture of an output, of `maxBytes` at most; null where there is none to be had. */
 async function previewOfOutput(
@@ -190,9 +177,9 @@ async function previewOfOutput(
   { objectKey, byteSize, mark }: Output,
   maxBytes: number,
 ): Promise<Preview | null> {
-  const kept = keptOf.get(previews) ?? new KeptPreviews();
-  keptOf.set(previews, kept);
-  const found = kept.find(objectKey);
+  const kept = KEPT.get(previews) ?? new Map<string, Preview>();
+  KEPT.set(previews, kept);
+  const found = kept.get(objectKey);
   if (found !== undefined) return found;
   const bytes = await objects.read(objectKey);
   if (bytes === null) return null;
@@ -201,6 +188,6 @@ async function previewOfOutput(
     { sourceBytes: byteSize, maxBytes, ...(mark === undefined ? {} : { mark }) },
     call,
   );
-  if (made !== null) kept.keep(objectKey, made);
+  if (made !== null) keep(kept, objectKey, made);
   return made;
 }

@@ -25,7 +25,7 @@ export class BrowserSessions {
     private readonly context: Context,
     publicUrl: () => string,
   ) {
-    this.cookie = new PageCookie('darkroom_session', { publicUrl, lifeMs: context.settings.sessionMaxMs });
+    this.cookie = new PageCookie('darkroom_session', publicUrl, context.settings.sessionMaxMs);
   }
 
   /** The signed-in person; undefined without a session, and for a session that has ended. */
@@ -64,17 +64,13 @@ export class BrowserSessions {
   }
 }
 
-export interface PageCookieOptions {
-  readonly publicUrl: () => string;
-  /** How long a browser keeps it, in milliseconds. */
-  readonly lifeMs: number;
-}
-
 /** A cookie of the pages, which no script can read and which requests of other sites do not carry. */
 export class PageCookie {
   constructor(
     private readonly name: string,
-    private readonly options: PageCookieOptions,
+    private readonly publicUrl: () => string,
+    /** How long a browser keeps it, in milliseconds. */
+    private readonly lifeMs: number,
   ) {}
 
   read(ctx: HttpContext): string | undefined {
@@ -82,7 +78,7 @@ export class PageCookie {
   }
 
   write(ctx: HttpContext, value: string): void {
-    this.set(ctx, value, this.options.lifeMs);
+    this.set(ctx, value, this.lifeMs);
   }
 
   /** Makes the browser delete it. */
@@ -118,7 +114,7 @@ export class PageCookie {
   }
 
   private get isSecure(): boolean {
-    return this.options.publicUrl().startsWith('https:');
+    return this.publicUrl().startsWith('https:');
   }
 }
 
@@ -127,7 +123,7 @@ const AWAY_MS = 600_000;
 
 /** Knows a browser that was sent to the outside provider when it comes back. */
 export function outsideCookie(publicUrl: () => string): PageCookie {
-  return new PageCookie('darkroom_outside', { publicUrl, lifeMs: AWAY_MS });
+  return new PageCookie('darkroom_outside', publicUrl, AWAY_MS);
 }
 
 /**

@@ -106,12 +106,6 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** The origins that a page may load from and send to, besides its own server. */
-export interface PageSources {
-  /** The origin of signed addresses of objects, where that is another one. */
-  readonly objects: string | undefined;
-}
-
 /**
  * Headers of a page. The referrer stays within this server; without one at all, browsers send `Origin: null` with
  * forms.
@@ -122,8 +116,11 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/** Those of a page that shows pictures and videos, and sends files: to the object store, and to no other host. */
-export function mediaPageHeaders({ objects }: PageSources): Readonly<Record<string, string>> {
+/**
+ * Those of a page that shows pictures and videos, and sends files: to the object store, and to no other host. `objects`
+ * is the origin of signed addresses, where that is not this server's.
+ */
+export function mediaPageHeaders(objects: string | undefined): Readonly<Record<string, string>> {
   const where = objects === undefined ? "'self'" : `'self' ${objects}`;
   const sources = [`img-src ${where} data: blob:`, `media-src ${where}`, `connect-src ${where}`];
   const others = POLICY.filter((one) => !/^(img|connect)-src /.test(one));

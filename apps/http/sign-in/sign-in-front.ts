@@ -109,7 +109,7 @@ class SignInPages {
   ) {
     const { context, publicUrl } = options;
     this.device = new DeviceCookie(context, publicUrl);
-    this.challenge = new PageCookie('darkroom_passkey', { publicUrl, lifeMs: PASSKEY_CHALLENGE_MS });
+    this.challenge = new PageCookie('darkroom_passkey', publicUrl, PASSKEY_CHALLENGE_MS);
     this.outside = outsideCookie(publicUrl);
     this.outsideRates = new RequestRates(addresses);
   }
@@ -366,7 +366,7 @@ class DeviceCookie {
     private readonly context: Pick<Context, 'digests' | 'ids'>,
     publicUrl: () => string,
   ) {
-    this.cookie = new PageCookie('darkroom_device', { publicUrl, lifeMs: KEPT_MS });
+    this.cookie = new PageCookie('darkroom_device', publicUrl, KEPT_MS);
   }
 
   /** The id of the browser, if this person has signed in with it. */

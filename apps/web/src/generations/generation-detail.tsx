@@ -48,7 +48,6 @@ function Found({ id, appId, apps, overview }: FoundProps) {
   const followed = useFollowedTask(appId, id);
   const { currency } = overview.account;
   const app = apps?.apps.find((one) => one.id === appId);
-  const isCancelling = followed.times.some(({ type }) => type === 'cancel_requested');
   const deleted = async (): Promise<void> => {
     goTo(hrefOf('generations', { query: { app: backTo(apps, appId) } }), 'The generation is deleted.');
   };
@@ -57,22 +56,11 @@ function Found({ id, appId, apps, overview }: FoundProps) {
       {(task) => (
         <>
           <Card id="result" title={STATUS_TEXTS[task.status]} note={`${task.model_key}, ${timeText(task.created_at)}`}>
-            <TaskProgress
-              task={task}
-              progress={followed.progress}
-              position={followed.position}
-              isCancelling={isCancelling}
-            />
+            <TaskProgress {...followed} task={task} />
             {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
             <OutputList task={task} reload={followed.reload} />
             <div class="actions">
-              <TaskActions
-                appId={appId}
-                task={task}
-                isCancelling={isCancelling}
-                took={followed.take}
-                deleted={deleted}
-              />
+              <TaskActions {...followed} appId={appId} task={task} deleted={deleted} />
             </div>
           </Card>
           <Card id="facts" title="Facts">
@@ -173,18 +161,16 @@ function sizeText({ width, height, duration_ms: duration }: Task['outputs'][numb
   return duration === undefined ? size : `${size}, ${(duration / 1_000).toFixed(1)} s`;
 }
 
-interface TaskActionsProps {
+interface TaskActionsProps extends Pick<FollowedTask, 'isCancelling' | 'take'> {
   readonly appId: string;
   readonly task: Task;
-  readonly isCancelling: boolean;
-  readonly took: (task: Task) => void;
   readonly deleted: () => Promise<void>;
 }
 
 /** Cancels one that has not ended, and deletes one that has. */
-function TaskActions({ appId, task, isCancelling, took, deleted }: TaskActionsProps) {
+function TaskActions({ appId, task, isCancelling, take, deleted }: TaskActionsProps) {
   const path = inApp(appId, `/generations/${task.generation_id}`);
-  if (isOpen(task)) return <CancelButton path={path} isCancelling={isCancelling} took={took} />;
+  if (isOpen(task)) return <CancelButton path={path} isCancelling={isCancelling} take={take} />;
   return (
     <ConfirmButton
       label="Delete"
@@ -198,16 +184,14 @@ function TaskActions({ appId, task, isCancelling, took, deleted }: TaskActionsPr
   );
 }
 
-interface CancelButtonProps {
+interface CancelButtonProps extends Pick<FollowedTask, 'isCancelling' | 'take'> {
   readonly path: string;
-  readonly isCancelling: boolean;
-  readonly took: (task: Task) => void;
 }
 
-export function CancelButton({ path, isCancelling, took }: CancelButtonProps) {
+export function CancelButton({ path, isCancelling, take }: CancelButtonProps) {
   const cancel = async (): Promise<void> => {
     const task = await change<Task>(`${path}/cancel`);
-    took(task);
+    take(task);
     announce(isOpen(task) ? 'It is asked to stop.' : 'It is cancelled.');
   };
   return (
@@ -258,14 +242,7 @@ function Text({ name, text }: { readonly name: string; readonly text: string }) 
   );
 }
 
-interface TaskProgressProps {
-  readonly task: Task;
-  /** 0 to 1, where its provider says. */
-  readonly progress: number | undefined;
-  /** While it is queued: how many are before it. */
-  readonly position: number | undefined;
-  readonly isCancelling: boolean;
-}
+type TaskProgressProps = Pick<FollowedTask, 'progress' | 'position' | 'isCancelling'> & { readonly task: Task };
 
 /** How far one is that has not ended. */
 export function TaskProgress({ task, progress, position, isCancelling }: TaskProgressProps) {
@@ -297,6 +274,8 @@ export interface FollowedTask {
   readonly task: Task | undefined;
   /** When what happened, in order. */
   readonly times: readonly { readonly type: EventType; readonly at: string }[];
+  /** Whether it was asked to stop. */
+  readonly isCancelling: boolean;
   /** 0 to 1, while its provider says. */
   readonly progress: number | undefined;
   /** While it is queued: how many are before it. */
@@ -356,7 +335,8 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
     return () => clearInterval(timer);
   }, [isWaiting, load]);
 
-  return { task, times, progress, position, fault, reload: load, take };
+  const isCancelling = times.some(({ type }) => type === 'cancel_requested');
+  return { task, times, isCancelling, progress, position, fault, reload: load, take };
 }
 
 /** A stream that reopens repeats all events. */

@@ -126,15 +126,8 @@ interface ResultCardProps {
 
 /** The state of the generation that was created last. */
 function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
-  const {
-    task = created,
-    times,
-    progress,
-    position,
-    fault,
-    reload,
-    take,
-  } = useFollowedTask(appId, created.generation_id, created);
+  const followed = useFollowedTask(appId, created.generation_id, created);
+  const { task = created, isCancelling, fault, reload, take } = followed;
   const { status } = task;
   useEffect(() => {
     if (isOpen({ status })) return;
@@ -145,11 +138,10 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
     // Once, when it ends.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [status]);
-  const isCancelling = times.some(({ type }) => type === 'cancel_requested');
   return (
     <Card id="result" title={STATUS_TEXTS[status]} note={costText(task, currency)}>
       <Fault text={fault} />
-      <TaskProgress task={task} progress={progress} position={position} isCancelling={isCancelling} />
+      <TaskProgress {...followed} task={task} />
       {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
       <OutputList task={task} reload={reload} />
       <div class="actions">
@@ -157,7 +149,7 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
           <CancelButton
             path={inApp(appId, `/generations/${task.generation_id}`)}
             isCancelling={isCancelling}
-            took={take}
+            take={take}
           />
         ) : (
           <SmallButton onClick={again}>Again with the same input</SmallButton>

@@ -152,6 +152,7 @@ interface ControlProps {
 
 function Control({ field: { field, defaultValue, isRequired }, text, changed, about }: ControlProps) {
   const usual = defaultValue === undefined ? '' : shown(defaultValue);
+  const input = { ...about, value: text, placeholder: usual };
   switch (field.kind) {
     case 'choice':
     case 'switch': {
@@ -172,13 +173,11 @@ function Control({ field: { field, defaultValue, isRequired }, text, changed, ab
     case 'number':
       return (
         <input
-          {...about}
+          {...input}
           type="number"
           step={field.step}
           min={field.min}
           max={field.max}
-          value={text}
-          placeholder={usual}
           autocomplete="off"
           onInput={({ currentTarget }) => changed(currentTarget.validity.badInput ? NO_NUMBER : currentTarget.value)}
         />
@@ -187,21 +186,17 @@ function Control({ field: { field, defaultValue, isRequired }, text, changed, ab
     case 'json':
       return field.kind === 'text' && !field.isLong ? (
         <input
-          {...about}
+          {...input}
           type="text"
-          value={text}
-          placeholder={usual}
           autocomplete="off"
           onInput={({ currentTarget }) => changed(currentTarget.value)}
         />
       ) : (
         <textarea
-          {...about}
+          {...input}
           rows={field.kind === 'json' ? 4 : 3}
           class={field.kind === 'json' ? 'code' : undefined}
           spellcheck={field.kind === 'text'}
-          value={text}
-          placeholder={usual}
           onInput={({ currentTarget }) => changed(currentTarget.value)}
         />
       );
