@@ -1,11 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { type ListedHosts, readTarget, type Target } from './allow-list.js';
 import { decodedBody } from './decoded-body.js';
 import type { Exchange } from './exchange.js';
 import { HttpError, type HttpErrorDetails, type HttpErrorKind, readRetryAfter } from './http-error.js';
 import { beginsJson, declaredType, type DeclaredType, jsonOf, MAX_JSON_DEPTH, type ReadJson } from './json-body.js';
-import { KeptBytes } from './json/json-scanner.js';
-import { ShortJson } from './json/short-json.js';
+import { JsonScanner, KeptBytes } from './json/json-scanner.js';
 import type { HttpLimits } from './limits.js';
 
 /**
@@ -31,7 +29,8 @@ export class HttpAnswer {
   /** A header's value; several of one name are joined with commas. */
   header(name: string): string | undefined {
     const lower = name.toLowerCase();
-    const value = Object.hasOwn(this.headers, lower) ? this.headers[lower] : undefined;
+    const { headers } = this.exchange;
+    const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined;
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
@@ -102,13 +101,13 @@ export class HttpAnswer {
   }
 
   /**
-   * The short members of a body that is JSON: its long strings are cut, as `ShortJson` does it, and 256 KiB are kept at
+   * The short members of a body that is JSON: its long strings are cut, as `JsonScanner` does it, and 256 KiB are kept at
    * most. `maxBytes` is not bounded by the limits, as the rest is not kept. Throws `HttpError`, not for what is not JSON.
    */
   async shortJson(maxBytes: number): Promise<ReadJson> {
     const tooLong = () =>
       this.error('too-large', `The JSON of the answer has more than ${MAX_SHORT_BYTES} bytes of short members.`);
-    const short = new ShortJson(MAX_SHORT_BYTES, tooLong, true);
+    const short = new JsonScanner(MAX_SHORT_BYTES, tooLong, { skipsRepeated: true });
     let begins: boolean | undefined;
     const { maxDecompressionRatio: ratio } = this.limits;
     const maxDecompressionRatio = Math.max(ratio, SHORT_DECOMPRESSION_RATIO);
@@ -144,21 +143,18 @@ export class HttpAnswer {
     this.exchange.drop();
   }
 
-  private get headers(): IncomingHttpHeaders {
-    return this.exchange.headers;
-  }
-
   /** An error about this answer, with what the answer asks of its caller. Its request was sent. */
-  error(kind: HttpErrorKind, what: string, hints: AnswerHints = {}): HttpError {
-    return this.exchange.error(kind, what, { ...this.hints, ...hints });
-  }
-
-  private get hints(): AnswerHints {
+  error(
+    kind: HttpErrorKind,
+    what: string,
+    hints: Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'> = {},
+  ): HttpError {
     const waitMs = readRetryAfter(this.header('retry-after'), this.header('date'), Date.now());
-    return {
+    return this.exchange.error(kind, what, {
       ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
       ...(this.status === 401 || this.status === 403 ? { isAccessRefused: true } : {}),
-    };
+      ...hints,
+    });
   }
 
   private notJson(): HttpError {
@@ -170,8 +166,6 @@ export class HttpAnswer {
     return this.error('bad-answer', what);
   }
 }
-
-type AnswerHints = Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'>;
 
 /** The parts that are kept of a JSON document that is read for its short members. */
 const MAX_SHORT_BYTES = 256 * 1024;

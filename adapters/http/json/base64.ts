@@ -133,7 +133,7 @@ export async function encodedText(text: AsyncIterable<Uint8Array>, fail: ReadFai
     if (hasWholeHeader(head)) break;
     next = await pieces.next();
   }
-  if (!isDataUrl(head)) return { text: following(head, pieces) };
+  if (beginning(head) !== SCHEME) return { text: following(head, pieces) };
   const comma = head.indexOf(',');
   const [, type] = /^data:([^;,]*)(?:;[^;,]*)*;base64$/i.exec(head.toString('latin1', 0, Math.max(comma, 0))) ?? [];
   if (type === undefined || comma > MAX_HEADER_BYTES)
@@ -142,10 +142,6 @@ export async function encodedText(text: AsyncIterable<Uint8Array>, fail: ReadFai
     ...(type === '' ? {} : { mediaType: type.trim().toLowerCase() }),
     text: following(head.subarray(comma + 1), pieces),
   };
-}
-
-function isDataUrl(head: Buffer): boolean {
-  return beginning(head) === SCHEME;
 }
 
 /** Whether it is known that this begins no data URL, or where the base64 in it begins. */
@@ -163,7 +159,8 @@ function withoutBlanks(text: Buffer): Buffer {
   return from === -1 ? Buffer.alloc(0) : text.subarray(from);
 }
 
-async function* following(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** A text of which the first bytes were read. */
+export async function* following(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (first.byteLength > 0) yield first;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }

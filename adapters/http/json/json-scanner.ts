@@ -1,6 +1,34 @@
 import type { HttpError } from '../http-error.js';
-import { jsonOf, MAX_JSON_DEPTH } from '../json-body.js';
-import { ShortJson } from './short-json.js';
+import { jsonOf, MAX_JSON_DEPTH, type ReadJson } from '../json-body.js';
+
+/** Makes the error for a body that is invalid or too large. */
+export type ReadFailure = (kind: 'bad-answer' | 'too-large', what: string) => HttpError;
+
+const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const [COLON, COMMA] = [0x3a, 0x2c];
+const [NULL, EMPTY_STRING] = [Buffer.from('null'), Buffer.from('""')];
+
+/** Strings up to this length are kept whole; the mark stands for the rest of a longer one. */
+const LONGEST_STRING_BYTES = 16 * 1024;
+const HEAD_BYTES = 2 * 1024;
+/** At the end of a string that was cut: no address and no word of an API has this character. */
+export const CUT_MARK = '\u0000';
+const WRITTEN_MARK = Buffer.from('\\u0000');
+/** A key on the way to a chosen string is kept whole. */
+const LONGEST_KEY_BYTES = 64 * 1024;
+
+/** Members whose objects and lists repeat what was sent. */
+const REPEATED: ReadonlySet<string | number> = new Set([
+  'input',
+  'inputs',
+  'request',
+  'body',
+  'ctx',
+  'parameters',
+  'payload',
+  'arguments',
+]);
 
 /** An object or an array that is open, and where in it the scanner is. */
 interface Container {
@@ -11,107 +39,104 @@ interface Container {
   expectsKey: boolean;
 }
 
+/** Strings at which a scanner stops. They are looked for in documents that must be valid. */
+interface ChosenStrings {
+  readonly at: PointerPatterns;
+  readonly fail: ReadFailure;
+}
+
 /**
- * Follows the structure of a JSON document as its bytes come, and keeps all of it but the strings at chosen places; other
- * long strings are cut, as `ShortJson` does it. At a chosen string it stops, and continues after it. It follows valid
- * documents; whether the document is valid is seen when what was kept is parsed, where each of these strings is an empty
- * one.
+ * Follows the structure of a JSON document of any size as its bytes come, and keeps its short members, in memory that does not grow
+ * with its long ones: an error that repeats the pictures that were sent, or a task with its result in it. A long string is cut to
+ * its beginning. At a chosen string the scanner stops, and continues after it. It follows valid documents; whether the document is
+ * valid is seen when what was kept is parsed, where each chosen string is an empty one.
  */
 export class JsonScanner {
-  private readonly kept: ShortJson;
+  private readonly kept: KeptBytes;
   private readonly open: Container[] = [];
   private readonly seen = new Set<string>();
-  private within: 'structure' | 'string' | 'key' = 'structure';
-  private isEscaped = false;
-  private key = NO_KEY;
+  private within: 'structure' | 'string' | 'long string' | 'repeated' = 'structure';
+  /** Within `repeated`: the containers that are open, and whether a string is. */
+  private depth = 0;
+  private isInString = false;
+  /** Bytes of an escape that are still to come. */
+  private escapeBytes = 0;
+  private stringFrom = 0;
+  private headEnd = 0;
 
+  /**
+   * `tooLong` makes the error for a document that has more than `maxBytes` of what is kept. With `skipsRepeated`, members that
+   * repeat a request are read as null.
+   */
   constructor(
-    private readonly chosen: PointerPatterns,
     maxBytes: number,
-    private readonly fail: ReadFailure,
+    tooLong: () => Error,
+    private readonly rules: { readonly skipsRepeated?: boolean; readonly chosen?: ChosenStrings } = {},
   ) {
-    const tooLong = () =>
-      fail('too-large', `The answer's JSON has more than ${maxBytes} bytes without its large strings.`);
-    this.kept = new ShortJson(maxBytes, tooLong, false);
+    this.kept = new KeptBytes(maxBytes, tooLong);
   }
 
   /**
-   * Reads a piece from `from`. Answers where it stopped: at the end of the piece, or behind the opening quote of the
+   * Reads a piece from `from`. Returns where it stopped: at the end of the piece, or behind the opening quote of the
    * string at `pointer`. The next call continues after that string's closing quote.
    */
-  scan(piece: Uint8Array, from: number): { readonly at: number; readonly pointer?: string } {
-    let keyFrom = from;
+  read(piece: Uint8Array, from = 0): { readonly at: number; readonly pointer?: string } {
     for (let at = from; at < piece.byteLength; at += 1) {
+      if (this.within === 'long string') {
+        at = this.behindPlainText(piece, at);
+        if (at === piece.byteLength) break;
+      }
       const byte = piece[at] as number;
-      if (this.within !== 'structure') {
-        if (!this.endsString(byte)) continue;
-        if (this.within === 'key') {
-          this.key.add(piece.subarray(keyFrom, at + 1));
-          this.endKey();
-        }
-        this.within = 'structure';
-      } else if (byte === QUOTE) {
+      if (this.within === 'repeated') this.skip(byte);
+      else if (this.within !== 'structure') this.readString(byte);
+      else if (byte === QUOTE) {
         const pointer = this.beginString();
-        keyFrom = at;
-        if (pointer === undefined) continue;
-        this.kept.read(piece.subarray(from, at));
-        this.kept.read(EMPTY_STRING);
-        return { at: at + 1, pointer };
-      } else this.follow(byte);
+        if (pointer !== undefined) return { at: at + 1, pointer };
+      } else this.readStructure(byte);
     }
-    if (this.within === 'key') this.key.add(piece.subarray(keyFrom));
-    this.kept.read(piece.subarray(from));
     return { at: piece.byteLength };
   }
 
   /** The document, once all of it was read. */
-  end(): unknown {
-    const json = this.kept.end();
-    if ('fault' in json) throw this.notJson();
-    return json.value;
+  end(): ReadJson {
+    return jsonOf(this.kept.since(0));
   }
 
-  private endsString(byte: number): boolean {
-    if (this.isEscaped) this.isEscaped = false;
-    else if (byte === BACKSLASH) this.isEscaped = true;
-    else return byte === QUOTE;
-    return false;
-  }
-
-  /** The pointer of a chosen string; any other is kept. */
+  /** Returns the pointer of a chosen string; any other is kept. */
   private beginString(): string | undefined {
-    const container = this.open.at(-1);
-    if (container?.expectsKey === true) {
-      this.within = 'key';
-      this.key = new KeptBytes(LONGEST_KEY_BYTES, () =>
-        this.fail('too-large', 'The answer has a key that is too long.'),
-      );
-      return undefined;
-    }
-    const path = this.open.map(({ place }) => place);
-    if (!this.chosen.matches(path)) {
+    const { chosen } = this.rules;
+    const path = chosen && this.open.at(-1)?.expectsKey !== true ? this.open.map(({ place }) => place) : undefined;
+    if (chosen === undefined || path === undefined || !chosen.at.matches(path)) {
+      this.kept.push(QUOTE);
       this.within = 'string';
+      this.stringFrom = this.kept.byteLength;
       return undefined;
     }
     const pointer = pointerTo(path);
-    if (this.seen.has(pointer)) throw this.fail('bad-answer', 'The answer has the same key twice.');
+    if (this.seen.has(pointer)) throw chosen.fail('bad-answer', 'The answer has the same key twice.');
     this.seen.add(pointer);
+    this.kept.add(EMPTY_STRING);
     return pointer;
   }
 
-  private endKey(): void {
-    const key = jsonOf(this.key.since(0));
+  private readStructure(byte: number): void {
     const container = this.open.at(-1);
-    if ('fault' in key || typeof key.value !== 'string' || container === undefined) throw this.notJson();
-    container.place = key.value;
-  }
-
-  private follow(byte: number): void {
-    const container = this.open.at(-1);
-    if (byte === OPEN_OBJECT) this.enter({ isObject: true, place: '', expectsKey: true });
-    else if (byte === OPEN_ARRAY) this.enter({ isObject: false, place: 0, expectsKey: false });
+    const isOpening = byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+    if (
+      isOpening &&
+      this.rules.skipsRepeated === true &&
+      container?.expectsKey === false &&
+      REPEATED.has(container.place)
+    ) {
+      this.kept.add(NULL);
+      this.within = 'repeated';
+      this.depth = 1;
+      return;
+    }
+    this.kept.push(byte);
+    if (isOpening) this.enter(byte === OPEN_OBJECT);
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (this.open.pop()?.isObject !== (byte === CLOSE_OBJECT)) throw this.notJson();
+      if (this.open.pop()?.isObject !== (byte === CLOSE_OBJECT)) this.refuse('The answer is not JSON.');
     } else if (container === undefined) return;
     else if (byte === COLON) container.expectsKey = false;
     else if (byte === COMMA) {
@@ -120,21 +145,97 @@ export class JsonScanner {
     }
   }
 
-  private enter(container: Container): void {
-    if (this.open.length >= MAX_JSON_DEPTH)
-      throw this.fail('bad-answer', `The answer's JSON has more than ${MAX_JSON_DEPTH} levels.`);
-    this.open.push(container);
+  private enter(isObject: boolean): void {
+    const isTooDeep = this.open.length >= MAX_JSON_DEPTH;
+    if (isTooDeep) this.refuse(`The answer's JSON has more than ${MAX_JSON_DEPTH} levels.`);
+    this.open.push(isTooDeep ? TOO_DEEP : { isObject, place: isObject ? '' : 0, expectsKey: isObject });
   }
 
-  private notJson() {
-    return this.fail('bad-answer', 'The answer is not JSON.');
+  /** In a document that must be valid. Others are refused when they are parsed. */
+  private refuse(what: string): void {
+    if (this.rules.chosen) throw this.rules.chosen.fail('bad-answer', what);
   }
+
+  private readString(byte: number): void {
+    const { kept, stringFrom } = this;
+    const isBoundary = this.escapeBytes === 0 && (byte & 0xc0) !== 0x80;
+    if (this.within === 'string' && isBoundary && kept.byteLength - stringFrom <= HEAD_BYTES)
+      this.headEnd = kept.byteLength;
+    const isEnd = this.endsString(byte);
+    if (this.within === 'string' || isEnd) kept.push(byte);
+    if (isEnd) {
+      this.within = 'structure';
+      this.endKey();
+    } else if (this.within === 'string' && kept.byteLength - stringFrom > LONGEST_STRING_BYTES) this.cut();
+  }
+
+  private cut(): void {
+    const { chosen } = this.rules;
+    if (chosen && this.open.at(-1)?.expectsKey === true) {
+      if (this.kept.byteLength - this.stringFrom > LONGEST_KEY_BYTES)
+        throw chosen.fail('too-large', 'The answer has a key that is too long.');
+      return;
+    }
+    this.kept.truncate(this.headEnd);
+    this.kept.add(WRITTEN_MARK);
+    this.within = 'long string';
+  }
+
+  private endKey(): void {
+    const container = this.open.at(-1);
+    if (container?.expectsKey !== true) return;
+    const key = jsonOf(this.kept.since(this.stringFrom - 1));
+    if ('fault' in key) this.refuse('The answer is not JSON.');
+    container.place = 'value' in key ? (key.value as string) : '';
+  }
+
+  private skip(byte: number): void {
+    if (this.isInString) this.isInString = !this.endsString(byte);
+    else if (byte === QUOTE) this.isInString = true;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      this.depth -= 1;
+      if (this.depth === 0) this.within = 'structure';
+    }
+  }
+
+  private endsString(byte: number): boolean {
+    if (this.escapeBytes > 0) {
+      this.escapeBytes = this.escapeBytes === 1 && byte === LETTER_U ? 4 + ESCAPED_HEX : nextEscape(this.escapeBytes);
+      return false;
+    }
+    if (byte === BACKSLASH) this.escapeBytes = 1;
+    return byte === QUOTE;
+  }
+
+  /** The end of text without an escape: the fast way through base64. */
+  private behindPlainText(piece: Uint8Array, from: number): number {
+    if (this.escapeBytes > 0) return from;
+    const quote = piece.indexOf(QUOTE, from);
+    const end = quote === -1 ? piece.byteLength : quote;
+    const backslash = piece.subarray(from, end).indexOf(BACKSLASH);
+    return backslash === -1 ? end : from + backslash;
+  }
+}
+
+/** Stands for every container below the deepest that is read: the document is refused in the end. */
+const TOO_DEEP: Container = { isObject: false, place: 0, expectsKey: false };
+
+/**
+ * Added to the count of digits of `\uXXXX` that are still to come, to distinguish them from the character behind a
+ * backslash.
+ */
+const ESCAPED_HEX = 10;
+
+function nextEscape(left: number): number {
+  if (left === 1 || left === ESCAPED_HEX + 1) return 0;
+  return left - 1;
 }
 
 /** Bytes of pieces that do not last, up to a limit. */
 export class KeptBytes {
+  byteLength = 0;
   private buffer = new Uint8Array(256);
-  private used = 0;
 
   /** `tooLong` makes the error for one byte more than `maxBytes`. */
   constructor(
@@ -143,19 +244,31 @@ export class KeptBytes {
   ) {}
 
   add(piece: Uint8Array): void {
-    const needed = this.used + piece.byteLength;
-    if (needed > this.maxBytes) throw this.tooLong();
-    if (needed > this.buffer.byteLength) this.grow(needed);
-    this.buffer.set(piece, this.used);
-    this.used = needed;
+    this.reserve(piece.byteLength);
+    this.buffer.set(piece, this.byteLength);
+    this.byteLength += piece.byteLength;
   }
 
-  /** The text added from this position on. It changes with what is added later. */
+  push(byte: number): void {
+    if (this.byteLength >= this.buffer.byteLength || this.byteLength >= this.maxBytes) this.reserve(1);
+    this.buffer[this.byteLength] = byte;
+    this.byteLength += 1;
+  }
+
+  /** The bytes added from this position on. They change with what is added later. */
   since(from: number): Uint8Array {
-    return this.buffer.subarray(from, this.used);
+    return this.buffer.subarray(from, this.byteLength);
   }
 
-  private grow(needed: number): void {
+  /** Keeps so many of the first bytes. */
+  truncate(byteLength: number): void {
+    this.byteLength = byteLength;
+  }
+
+  private reserve(more: number): void {
+    const needed = this.byteLength + more;
+    if (needed > this.maxBytes) throw this.tooLong();
+    if (needed <= this.buffer.byteLength) return;
     const larger = new Uint8Array(Math.max(needed, this.buffer.byteLength * 2));
     larger.set(this.since(0));
     this.buffer = larger;
@@ -203,16 +316,6 @@ function partsOf(pattern: string): readonly string[] {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Makes the error for a body that is invalid or too large. */
-export type ReadFailure = (kind: 'bad-answer' | 'too-large', what: string) => HttpError;
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-const [COLON, COMMA] = [0x3a, 0x2c];
-const LONGEST_KEY_BYTES = 64 * 1024;
-const NO_KEY = new KeptBytes(0, () => new Error('There is no key.'));
-const EMPTY_STRING = new Uint8Array([QUOTE, QUOTE]);
-
 /** Reads a body piece by piece, and remembers how far in a piece its reader is. */
 export class BodyReader {
   /** The part of `piece` that was read. */
@@ -244,52 +347,6 @@ export class BodyReader {
 const OTHER = 0;
 const SPACE = 0x20;
 
-/** The text of a JSON string of ASCII characters, from behind its opening quote, piece by piece. */
-export class StringUnescaper {
-  /** Whether the closing quote was read. */
-  hasEnded = false;
-  /** The beginning of an escape whose end is in the next piece. */
-  private escape = '';
-
-  /**
-   * The text of a piece from `from` on, and the end of the string or of the piece. An escaped character that is not
-   * printable ASCII becomes a zero byte, and a line break or a tab a space.
-   */
-  read(piece: Uint8Array, from: number): { readonly text: Uint8Array; readonly at: number } {
-    const quote = piece.indexOf(QUOTE, from);
-    const end = quote === -1 ? piece.byteLength : quote;
-    if (this.escape !== '' || piece.subarray(from, end).includes(BACKSLASH)) return this.unescape(piece, from);
-    this.hasEnded = quote !== -1;
-    return { text: piece.subarray(from, end), at: this.hasEnded ? end + 1 : end };
-  }
-
-  private unescape(piece: Uint8Array, from: number): { readonly text: Uint8Array; readonly at: number } {
-    const text = new Uint8Array(piece.byteLength - from);
-    let length = 0;
-    for (let at = from; at < piece.byteLength; at += 1) {
-      const byte = piece[at] as number;
-      if (this.escape !== '') {
-        const char = this.escaped(byte);
-        if (char !== undefined) text[length++] = char;
-      } else if (byte === BACKSLASH) this.escape = '\\';
-      else if (byte === QUOTE) {
-        this.hasEnded = true;
-        return { text: text.subarray(0, length), at: at + 1 };
-      } else text[length++] = byte;
-    }
-    return { text: text.subarray(0, length), at: piece.byteLength };
-  }
-
-  /** The character, once its escape is whole. */
-  private escaped(byte: number): number | undefined {
-    this.escape += String.fromCharCode(byte);
-    if (this.escape.startsWith('\\u') && this.escape.length < 6) return undefined;
-    const char = charOf(this.escape);
-    this.escape = '';
-    return char;
-  }
-}
-
 function charOf(escape: string): number {
   if (/^\\["\\/]$/.test(escape)) return escape.charCodeAt(1);
   if (/^\\(?:[nrtf]|u00(?:09|0[aA]|0[cCdD]))$/.test(escape)) return SPACE;
@@ -299,11 +356,15 @@ function charOf(escape: string): number {
 
 /**
  * The text of one large JSON string, from behind its opening quote to its closing one, as it comes. It is for base64 and
- * data URLs, which are ASCII; see `StringUnescaper`. A reader may leave it early: `skip` reads the rest.
+ * data URLs, which are ASCII: an escaped character that is not printable ASCII becomes a zero byte, and a line break or a tab a
+ * space. A reader may leave it early: `skip` reads the rest.
  */
 export class StringText implements AsyncIterable<Uint8Array> {
-  private readonly unescaper = new StringUnescaper();
   private isLeft = false;
+  /** Whether the closing quote was read. */
+  private hasEnded = false;
+  /** The beginning of an escape whose end is in the next piece. */
+  private escape = '';
 
   constructor(
     private readonly body: BodyReader,
@@ -322,16 +383,47 @@ export class StringText implements AsyncIterable<Uint8Array> {
   }
 
   async skip(): Promise<void> {
-    this.isLeft = !this.unescaper.hasEnded;
+    this.isLeft = !this.hasEnded;
     while ((await this.read()) !== undefined);
   }
 
+  /** The text of the next piece; undefined at the end of the string. */
   private async read(): Promise<Uint8Array | undefined> {
-    if (this.unescaper.hasEnded) return undefined;
-    const piece = await this.body.piece();
+    if (this.hasEnded) return undefined;
+    const { body } = this;
+    const piece = await body.piece();
     if (piece === undefined) throw this.fail('bad-answer', 'The answer ends within a string.');
-    const { text, at } = this.unescaper.read(piece, this.body.at);
-    this.body.at = at;
-    return text;
+    const from = body.at;
+    const quote = piece.indexOf(QUOTE, from);
+    const end = quote === -1 ? piece.byteLength : quote;
+    if (this.escape !== '' || piece.subarray(from, end).includes(BACKSLASH)) return this.unescaped(piece);
+    this.hasEnded = quote !== -1;
+    body.at = this.hasEnded ? end + 1 : end;
+    return piece.subarray(from, end);
+  }
+
+  private unescaped(piece: Uint8Array): Uint8Array {
+    const { body } = this;
+    const text = new Uint8Array(piece.byteLength - body.at);
+    let length = 0;
+    while (body.at < piece.byteLength && !this.hasEnded) {
+      const byte = piece[body.at++] as number;
+      if (this.escape !== '') {
+        const char = this.escaped(byte);
+        if (char !== undefined) text[length++] = char;
+      } else if (byte === BACKSLASH) this.escape = '\\';
+      else if (byte === QUOTE) this.hasEnded = true;
+      else text[length++] = byte;
+    }
+    return text.subarray(0, length);
+  }
+
+  /** The character, once its escape is whole. */
+  private escaped(byte: number): number | undefined {
+    this.escape += String.fromCharCode(byte);
+    if (this.escape.startsWith('\\u') && this.escape.length < 6) return undefined;
+    const char = charOf(this.escape);
+    this.escape = '';
+    return char;
   }
 }

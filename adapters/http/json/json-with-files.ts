@@ -3,7 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HttpAnswer } from '../http-answer.js';
-import { decodedBase64, encodedText } from './base64.js';
+import { decodedBase64, encodedText, following } from './base64.js';
 import { BodyReader, JsonScanner, pathOf, PointerPatterns, type ReadFailure, StringText } from './json-scanner.js';
 
 export interface JsonWithFilesOptions extends LargeStringsOptions {
@@ -81,12 +81,14 @@ export async function* largeStrings(
   { at: places, maxJsonBytes, maxCount }: LargeStringsOptions,
   fail: ReadFailure,
 ): AsyncGenerator<LargeString, unknown, undefined> {
-  const scanner = new JsonScanner(new PointerPatterns(places), maxJsonBytes, fail);
+  const tooLong = () =>
+    fail('too-large', `The answer's JSON has more than ${maxJsonBytes} bytes without its large strings.`);
+  const scanner = new JsonScanner(maxJsonBytes, tooLong, { chosen: { at: new PointerPatterns(places), fail } });
   const reader = new BodyReader(body);
   let count = 0;
   try {
     for (let piece = await reader.piece(); piece !== undefined; piece = await reader.piece()) {
-      const { at, pointer } = scanner.scan(piece, reader.at);
+      const { at, pointer } = scanner.read(piece, reader.at);
       reader.at = at;
       if (pointer === undefined) continue;
       count += 1;
@@ -95,7 +97,9 @@ export async function* largeStrings(
       yield { pointer, text };
       await text.skip();
     }
-    return scanner.end();
+    const json = scanner.end();
+    if ('fault' in json) throw fail('bad-answer', 'The answer is not JSON.');
+    return json.value;
   } finally {
     await reader.leave();
   }
@@ -141,11 +145,6 @@ async function beginningOf(
     isWhole: head.byteLength <= LONGEST_ADDRESS,
     text: following(head, pieces),
   };
-}
-
-async function* following(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (head.byteLength > 0) yield head;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
 export interface SpooledFile {

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
 import { type EncodedFile, jsonWithFiles, spooledJson } from '../../../../adapters/http/json/json-with-files.js';
-import { CUT_MARK, ShortJson } from '../../../../adapters/http/json/short-json.js';
+import { CUT_MARK, JsonScanner } from '../../../../adapters/http/json/json-scanner.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { closedAfterEach, deferred, folderForSuite, listening } from '../../../fixtures/opened.js';
 import { errorOf, get, localClient } from '../client.js';
@@ -185,7 +185,7 @@ const tooLong = () => new Error('too long');
 
 function read(text: string | Buffer, sizes: readonly number[] = [7], maxBytes = 100_000, skips = true): unknown {
   const bytes = Buffer.from(text);
-  const short = new ShortJson(maxBytes, tooLong, skips);
+  const short = new JsonScanner(maxBytes, tooLong, { skipsRepeated: skips });
   for (let at = 0, index = 0; at < bytes.byteLength; index += 1) {
     const size = sizes[index % sizes.length] ?? 1;
     short.read(bytes.subarray(at, at + size));
