@@ -44,55 +44,38 @@ export interface ConnectionsOptions {
 }
 
 /** Connections that are kept, and serve one request after another. */
-export class PooledConnections implements Connections {
-  readonly slots: ConnectionSlots;
-  private readonly agent: Agent;
-
-  constructor({ connect, perOrigin, maxHeaderBytes, keepAliveMs }: ConnectionsOptions) {
-    this.slots = new ConnectionSlots(perOrigin);
-    this.agent = new Agent({
-      connect,
-      connections: perOrigin,
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      pipelining: 1,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
-    });
-  }
-
-  open(): Connection {
-    const { agent } = this;
-    return {
-      dispatch: (options, handler) => void agent.dispatch(options, handler),
-      // The library destroys the connection of a request that is aborted.
-      cut: () => undefined,
-      end: () => undefined,
-    };
-  }
-
-  close(): Promise<void> {
-    return this.agent.destroy();
-  }
+export function pooledConnections({
+  connect,
+  perOrigin,
+  maxHeaderBytes,
+  keepAliveMs,
+}: ConnectionsOptions): Connections {
+  const agent = new Agent({
+    connect,
+    connections: perOrigin,
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
+  });
+  const connection: Connection = {
+    dispatch: (options, handler) => void agent.dispatch(options, handler),
+    // The library destroys the connection of a request that is aborted.
+    cut: () => undefined,
+    end: () => undefined,
+  };
+  return { slots: new ConnectionSlots(perOrigin), open: () => connection, close: () => agent.destroy() };
 }
 
-/** A connection for each request. */
-export class OwnConnections implements Connections {
-  readonly slots: ConnectionSlots;
-
-  constructor(private readonly options: ConnectionsOptions) {
-    this.slots = new ConnectionSlots(options.perOrigin);
-  }
-
-  open(origin: string): Connection {
-    return new OwnConnection(origin, this.options);
-  }
-
-  /** Each ends with its request. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+/** A connection for each request, which ends with it. */
+export function ownConnections(options: ConnectionsOptions): Connections {
+  return {
+    slots: new ConnectionSlots(options.perOrigin),
+    open: (origin) => new OwnConnection(origin, options),
+    close: () => Promise.resolve(),
+  };
 }
 
 class OwnConnection implements Connection {

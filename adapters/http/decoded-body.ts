@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { HttpError } from './http-error.js';
+import { following } from './json/base64.js';
 import type { HttpLimits } from './limits.js';
 
 type BodyLimits = Pick<HttpLimits, 'maxBodyBytes' | 'maxDecompressionRatio'>;
@@ -31,15 +32,10 @@ export async function* decodedBody(
   fail: Fail,
 ): AsyncGenerator<Uint8Array> {
   const counted = new CountedBytes(limits, fail);
+  const pieces = counted.received(received);
   try {
-    if (encoding === '' || encoding === 'identity') {
-      for await (const piece of received) {
-        counted.receive(piece);
-        yield piece;
-      }
-      return;
-    }
-    yield* decompressed(received, encoding, counted, fail);
+    if (encoding === '' || encoding === 'identity') yield* pieces;
+    else yield* decompressed(pieces, encoding, counted, fail);
   } finally {
     // First: a piece that is waited for would be waited for until it comes.
     abandon();
@@ -48,7 +44,7 @@ export async function* decodedBody(
 }
 
 async function* decompressed(
-  received: AsyncGenerator<Uint8Array>,
+  pieces: AsyncGenerator<Uint8Array>,
   encoding: string,
   counted: CountedBytes,
   fail: Fail,
@@ -56,10 +52,10 @@ async function* decompressed(
   if (!Object.hasOwn(DECODERS, encoding))
     throw fail('bad-answer', 'The answer has a compression that was not requested.');
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
-  const first = await received.next();
+  const first = await pieces.next();
   // An answer without a body, to HEAD for one, may still name the encoding it would have had.
   if (first.done === true) return;
-  const source = Readable.from(countedPieces(first.value, received, counted), { objectMode: false });
+  const source = Readable.from(following(first.value, pieces), { objectMode: false });
   let sourceError: Error | undefined;
   source.once('error', (error) => {
     sourceError = error;
@@ -79,19 +75,6 @@ async function* decompressed(
   }
 }
 
-async function* countedPieces(
-  first: Uint8Array,
-  received: AsyncGenerator<Uint8Array>,
-  counted: CountedBytes,
-): AsyncGenerator<Uint8Array> {
-  counted.receive(first);
-  yield first;
-  for await (const piece of received) {
-    counted.receive(piece);
-    yield piece;
-  }
-}
-
 class CountedBytes {
   private receivedBytes = 0;
   private decodedBytes = 0;
@@ -101,9 +84,12 @@ class CountedBytes {
     private readonly fail: Fail,
   ) {}
 
-  receive({ byteLength }: Uint8Array): void {
-    this.receivedBytes += byteLength;
-    if (this.receivedBytes > this.limits.maxBodyBytes) throw this.tooLarge();
+  async *received(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      this.receivedBytes += piece.byteLength;
+      if (this.receivedBytes > this.limits.maxBodyBytes) throw this.tooLarge();
+      yield piece;
+    }
   }
 
   decode({ byteLength }: Uint8Array): void {

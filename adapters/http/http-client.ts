@@ -2,8 +2,8 @@ import { AllowList, readTarget, type Target } from './allow-list.js';
 import {
   type Connections,
   guardedConnector,
-  OwnConnections,
-  PooledConnections,
+  ownConnections,
+  pooledConnections,
   type Resolver,
   trustedAuthorities,
 } from './connections.js';
@@ -65,8 +65,8 @@ export class HttpClient {
       maxHeaderBytes,
       keepAliveMs,
     };
-    this.pooled = new PooledConnections(connections);
-    this.unpooled = new OwnConnections(connections);
+    this.pooled = pooledConnections(connections);
+    this.unpooled = ownConnections(connections);
     this.sockets = new WebSockets(connections.connect);
   }
 

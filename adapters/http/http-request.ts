@@ -249,24 +249,18 @@ export async function* bytesOfFile(file: BodyFile): AsyncGenerator<Uint8Array> {
 
 /** Texts and streams one after another. Each stream is opened when it is reached. */
 export function joined(parts: readonly (string | SizedStream)[]): SizedStream {
-  const sized = parts.map((part) => (typeof part === 'string' ? sizedText(part) : part));
+  const sized = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
   return {
-    byteSize: sized.reduce((sum, { byteSize }) => sum + byteSize, 0),
+    byteSize: sized.reduce((sum, part) => sum + ('stream' in part ? part.byteSize : part.byteLength), 0),
     stream: inOrder(sized),
   };
 }
 
-function sizedText(text: string): SizedStream {
-  const bytes = Buffer.from(text);
-  return { byteSize: bytes.byteLength, stream: once(bytes) };
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (bytes.byteLength > 0) yield bytes;
-}
-
-async function* inOrder(parts: readonly SizedStream[]): AsyncGenerator<Uint8Array> {
-  for (const { stream } of parts) yield* stream;
+async function* inOrder(parts: readonly (Buffer | SizedStream)[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) {
+    if ('stream' in part) yield* part.stream;
+    else if (part.byteLength > 0) yield part;
+  }
 }
 
 /** A field of a form: a text, or a file with the name that is sent to the server. */

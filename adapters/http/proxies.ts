@@ -75,12 +75,8 @@ export interface Proxy extends Endpoint {
   readonly authorization?: string;
 }
 
-interface Variable {
-  readonly name: string;
-  readonly value: string;
-}
-
-function variable(environment: Environment, lowerCase: string): Variable | undefined {
+/** The name and the value of a variable that is set. */
+function variable(environment: Environment, lowerCase: string) {
   for (const name of [lowerCase, lowerCase.toUpperCase()]) {
     const value = environment[name] ?? '';
     if (value !== '') return { name, value };
