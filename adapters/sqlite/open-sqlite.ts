@@ -25,11 +25,9 @@ import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
-import { SqliteNamedRecords } from './sqlite-records.js';
-import { SqliteUploadStore } from './sqlite-upload-store.js';
+import { SqliteDeliveryStore, SqliteNamedRecords, SqliteUploadStore } from './sqlite-records.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
-import { SqliteDeliveryStore } from './sqlite-delivery-store.js';
 import { SqliteWriter } from './writer.js';
 
 /** The most memory that kept records of generations may take: some three thousand of the usual size. */
@@ -88,15 +86,19 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
-    const isChecked = prepareFile(path, {
-      role,
-      readOnly,
-      smallBytes: lock?.mayHaveLostWrites === true ? Infinity : smallBytes,
-    });
-    const notes = notesOf(lock, options.noteFailed);
-    if (isChecked) notes.whole();
+    const checkedBytes = lock?.mayHaveLostWrites === true ? Infinity : smallBytes;
+    const isChecked = prepareFile(path, role, readOnly, checkedBytes);
+    const note = (outcome: 'noteWhole' | 'noteDamaged') => {
+      try {
+        lock?.[outcome]();
+      } catch (error) {
+        // The next start may check again.
+        options.noteFailed?.(error);
+      }
+    };
+    if (isChecked) note('noteWhole');
     const writer = readOnly ? REFUSING_WRITER : await SqliteWriter.start({ path, maxPages });
-    const check = isChecked ? undefined : checkMeanwhile(path, writer, notes, options.checked);
+    const check = isChecked ? undefined : checkMeanwhile(path, writer, note, options.checked);
     return storesOver(writer, openReader(path), lock, check);
   } catch (error) {
     lock?.abandon();
@@ -108,14 +110,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
  * Creates the file or brings it up to date. Returns whether its server need not check it any more. A server checks a file of up
  * to `smallBytes` here; a larger one it uses at once and checks meanwhile.
  */
-function prepareFile(
-  path: string,
-  {
-    role,
-    readOnly,
-    smallBytes,
-  }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean; readonly smallBytes: number },
-): boolean {
+function prepareFile(path: string, role: SqliteOptions['role'], readOnly: boolean, smallBytes: number): boolean {
   if (!readOnly) createPrivately(path);
   const database = openDatabase(path, { readOnly });
   try {
@@ -129,36 +124,18 @@ function prepareFile(
   }
 }
 
-/** Notes the outcome of a check for the next start. A server continues where it cannot be written. */
-interface CheckNotes {
-  whole(): void;
-  damaged(): void;
-}
-
-function notesOf(lock: ServerLock | undefined, failed: SqliteOptions['noteFailed']): CheckNotes {
-  const attempt = (note: () => void) => {
-    try {
-      note();
-    } catch (error) {
-      failed?.(error);
-    }
-  };
-  return { whole: () => attempt(() => lock?.noteWhole()), damaged: () => attempt(() => lock?.noteDamaged()) };
-}
-
 /** Checks the file while it is used. Damage stops all writes, and has the next server check before it uses the file. */
 function checkMeanwhile(
   path: string,
   writer: WriterLike,
-  notes: CheckNotes,
+  note: (outcome: 'noteWhole' | 'noteDamaged') => void,
   checked: SqliteOptions['checked'],
 ): BackgroundCheck {
   return new BackgroundCheck(path, (outcome) => {
     const fault = outcome !== 'not-finished' && 'fault' in outcome ? outcome.fault : undefined;
     if (typeof fault === 'string') writer.refuseFromNow(new StoreUnavailable(damagedFile(path, fault)));
     checked?.(outcome);
-    if (fault === null) notes.whole();
-    else if (fault !== undefined) notes.damaged();
+    if (fault !== undefined) note(fault === null ? 'noteWhole' : 'noteDamaged');
   });
 }
 

@@ -14,6 +14,8 @@ const ACCOUNT = `
     (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace, cap_period)) FROM holds WHERE account = accounts.id) AS holds,
     (SELECT json_group_array(json_array(credential, period, used)) FROM cap_uses WHERE account = accounts.id) AS cap_uses
   FROM accounts`;
+const ACCOUNT_BY_ID = `${ACCOUNT} WHERE id = unhex(?, '-')`;
+const TOTALS_BY_ID = `${ACCOUNTS.selection} WHERE id = unhex(?, '-')`;
 const ENTRY = `SELECT hex(account) AS account, ${ENTRIES.selected} FROM entries WHERE account = unhex(?, '-')`;
 
 /** Accounts, their open holds and their ledgers in SQLite. */
@@ -30,8 +32,7 @@ export class SqliteAccountStore implements AccountStore {
   async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
     throwIfAborted(call);
     if (!isUuid(accountId)) return null;
-    const selection = part === 'totals' ? ACCOUNTS.selection : ACCOUNT;
-    const row = this.db.reader.get(`${selection} WHERE id = unhex(?, '-')`, accountId);
+    const row = this.db.reader.get(part === 'totals' ? TOTALS_BY_ID : ACCOUNT_BY_ID, accountId);
     if (row === undefined) return null;
     return part === 'totals' ? ACCOUNTS.recordOf(row) : accountOf(row);
   }

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../core/log.js';
-import type { AccountStore } from '../../core/ports/stores.js';
 import type { DatabaseDriver, OpenDatabase } from '../driver.js';
 import { closeDataFolder, DataFolderUnmade } from './data-folder.js';
 import type { CheckOutcome } from './integrity.js';
@@ -76,7 +75,12 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
     lent: { 'wake-up-table': stores.wakeUpTable },
     installation: stores.installation,
     isExclusive: stores.isExclusive,
-    isReady: async () => stores.isWritable() && answers(stores.accounts),
+    isReady: async () =>
+      stores.isWritable() &&
+      stores.accounts.read(NOWHERE).then(
+        () => true,
+        () => false,
+      ),
     tidy: () => Promise.resolve(),
     close: (closing) => stores.close(closing),
   };
@@ -87,15 +91,6 @@ function logCheck(log: Log, outcome: CheckOutcome): void {
   else if ('failed' in outcome) log.warn('check of the database failed', { reason: outcome.failed });
   else if (outcome.fault === null) log.info('database checked', {});
   else log.warn('database damaged: restore it from a backup', { fault: outcome.fault });
-}
-
-async function answers(accounts: AccountStore): Promise<boolean> {
-  try {
-    await accounts.read(NOWHERE);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A file without read permission is a different fault, which opening it reports. */

@@ -1,9 +1,12 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import { checkedLimit } from '../../core/paging.js';
-import type { Insertion } from '../../core/ports/stores.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { DeliveryStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
+import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
+import type { Delivery } from '../../core/webhooks/delivery.js';
+import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { isUuid, type SqlValue } from './database.js';
-import type { Connections } from './reader.js';
+import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied } from './writer.js';
 
 /** A table of records, each one JSON text with the columns used in queries beside it. */
@@ -58,6 +61,69 @@ export class SqliteRecords<R extends { readonly version: number; readonly dueAt:
 /** The outcome of a write that inserts, or finds the text of the record that has the id. */
 export function insertionOf<R extends { readonly dueAt: number }>(result: number | string): Insertion<R> {
   return result === 1 ? { inserted: true } : { inserted: false, existing: recordFrom(result as string) };
+}
+
+/** Uploads in SQLite. */
+export class SqliteUploadStore extends SqliteRecords<UploadRecord> implements UploadStore {
+  constructor(db: Connections) {
+    super(db, {
+      name: 'uploads',
+      insert: 'insertUpload',
+      idOf: ({ uploadId }) => uploadId,
+      insertedBeside: counted,
+      changedBeside: [`, account = unhex(?, '-'), app = unhex(?, '-'), unfinished = ?, bytes = ?`, counted],
+    });
+  }
+
+  async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
+    throwIfAborted(call);
+    const sums = this.db.reader.get(
+      `SELECT count(*) AS uploads, total(unfinished) AS unfinished, total(bytes) AS bytes FROM uploads
+      WHERE account = unhex(?, '-') AND app = unhex(?, '-')`,
+      accountId,
+      appId,
+    );
+    return { ...sums } as unknown as UploadUsage;
+  }
+}
+
+/** The columns an App's usage is summed of; all null for what does not count. */
+function counted(record: UploadRecord): readonly (string | number | null)[] {
+  const usage = usageOf(record);
+  return usage ? [record.accountId, record.appId, usage.unfinished, usage.bytes] : [null, null, null, null];
+}
+
+/** Webhook deliveries in SQLite. */
+export class SqliteDeliveryStore extends SqliteRecords<Delivery> implements DeliveryStore {
+  constructor(db: Connections) {
+    super(db, {
+      name: 'deliveries',
+      insert: 'insertDelivery',
+      idOf: ({ deliveryId }) => deliveryId,
+      insertedBeside: ({ endpointId, createdAt }) => [endpointId, createdAt],
+    });
+  }
+
+  async list(
+    { endpointId, createdFrom = 0, createdBefore }: ListedDeliveries,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<Delivery>> {
+    await yieldBetweenPages(call);
+    const before = placeBefore(page.cursor, createdBefore);
+    const rows = this.db.reader.all(
+      `SELECT doc FROM deliveries INDEXED BY deliveries_by_endpoint
+      WHERE endpoint = unhex(?1, '-') AND created_at >= ?2 AND (created_at, id) < (?3, unhex(?4, '-'))
+      ORDER BY created_at DESC, id DESC LIMIT ?5`,
+      endpointId,
+      createdFrom,
+      before.createdAt,
+      before.id,
+      checkedLimit(page.limit) + 1,
+    );
+    const found = rows.map((row) => recordFrom<Delivery>(row['doc'] as string));
+    return pageOf(found, page, ({ createdAt, deliveryId }) => cursorAt({ createdAt, id: deliveryId }));
+  }
 }
 
 /** Records by name, each written onto the version that its writer saw; 0 means none. */

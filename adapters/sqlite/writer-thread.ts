@@ -12,19 +12,15 @@ function main(port: MessagePort, settings: WriterSettings): void {
 
   port.on('message', (first: ToWriter) => {
     const { messages, units, close } = drain(port, first);
-    if (messages > 0) {
-      const outcome = writer.apply(units);
-      if (Array.isArray(outcome)) post({ kind: 'written', messages, results: outcome });
-      else post({ kind: 'unwritten', messages, units: units.length, failure: outcome });
-    }
+    if (messages > 0) post({ messages, results: writer.apply(units) });
     if (!close) return;
     // With nothing left in the log, the next start has nothing to replay.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close();
-    post({ kind: 'closed' });
+    post('closed');
     port.close();
   });
-  post({ kind: 'ready' });
+  post('ready');
 }
 
 /** Takes the first message and all others that have arrived since. */

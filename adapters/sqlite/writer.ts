@@ -12,15 +12,11 @@ export interface WriterSettings {
 /** Units to write, in order; or the wish to end. */
 export type ToWriter = readonly Unit[] | 'close';
 
-/**
- * The thread is ready; or the outcome of a batch, which is every unit of one or more messages in order; or it is
- * closed.
- */
+/** The thread is ready; or the outcomes of every unit of one or more messages, in order; or it is closed. */
 export type FromWriter =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'written'; readonly messages: number; readonly results: readonly (WriteResult | Failure)[] }
-  | { readonly kind: 'unwritten'; readonly messages: number; readonly units: number; readonly failure: Failure }
-  | { readonly kind: 'closed' };
+  | 'ready'
+  | { readonly messages: number; readonly results: readonly (WriteResult | Failure)[] }
+  | 'closed';
 
 interface Waiting {
   readonly resolve: (result: WriteResult) => void;
@@ -133,16 +129,8 @@ export class SqliteWriter {
   }
 
   private receive(message: FromWriter): void {
-    if (message.kind === 'written') this.acknowledge(message.messages, message.results);
-    if (message.kind === 'unwritten') {
-      this.acknowledge(
-        message.messages,
-        Array.from({ length: message.units }, () => message.failure),
-      );
-    }
-  }
-
-  private acknowledge(messages: number, results: readonly (WriteResult | Failure)[]): void {
+    if (typeof message === 'string') return;
+    const { messages, results } = message;
     this.messagesUnderWay -= messages;
     this.counters.commits += 1;
     for (const result of results) {

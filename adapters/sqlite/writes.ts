@@ -15,7 +15,7 @@ export type WriteName = keyof ReturnType<typeof prepareWrites>;
 /** The SQL of one statement, or the name of a write of several; and its arguments. */
 export type Unit = readonly [string, ...SqlValue[]];
 
-/** Why one unit, or a whole batch, was not written. `unavailable`: not for what was written, so later it may be. */
+/** Why a unit was not written. `unavailable`: not for what was written, so later it may be. */
 export interface Failure {
   readonly message: string;
   readonly unavailable: boolean;
@@ -31,19 +31,23 @@ export class BatchWriter {
     this.writes = new Map<string, Write>(Object.entries(prepareWrites(this.on)));
   }
 
-  /** A result for each unit in order; one failure when nothing was written. */
-  apply(units: readonly Unit[]): (WriteResult | Failure)[] | Failure {
+  /** A result for each unit, in order: the same failure for all when nothing was written. */
+  apply(units: readonly Unit[]): (WriteResult | Failure)[] {
     try {
       return this.transaction(() => units.map((unit) => this.write(unit)));
     } catch (error) {
-      if (!isWriterFault(error)) return failureOf(error);
+      // Very rare: some unit cannot be written because of its content. Only then does each unit get a savepoint, so that
+      // the rest can be written.
+      if (isWriterFault(error)) return this.applyGuarded(units);
+      return units.map(() => failureOf(error));
     }
-    // Very rare: some unit cannot be written because of its content. Only then does each unit get a savepoint, so that
-    // the rest can be written.
+  }
+
+  private applyGuarded(units: readonly Unit[]): (WriteResult | Failure)[] {
     try {
       return this.transaction(() => units.map((unit) => this.writeGuarded(unit)));
     } catch (error) {
-      return failureOf(error);
+      return units.map(() => failureOf(error));
     }
   }
 
