@@ -9,7 +9,8 @@ import {
   MongoRefused,
   serverCode,
 } from './connection.js';
-import { Documents, type RecordDocument, unlessTaken } from './documents.js';
+import { Documents, unlessTaken } from './documents.js';
+import type { RecordDocument } from './mongo-records.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { listedFields } from './mongo-generation-store.js';
 import {

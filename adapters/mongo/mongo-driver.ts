@@ -1,4 +1,4 @@
-import { FILLED_TEXT, type DatabaseDriver, type Lent, type OpenDatabase, type Opening } from '../driver.js';
+import { FILLED_TEXT, type DatabaseDriver, type OpenDatabase, type Opening } from '../driver.js';
 import type { MongoOptions, MongoStores } from './open-mongo.js';
 
 /**
@@ -97,7 +97,9 @@ function optionsOf({ options }: Pick<Opening, 'options'>): Required<MongoOptions
 function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
   return {
     stores,
-    lent: lentBy(stores),
+    // `mongodb` is the client's database, and the function that calls it: with a bound on every wait, and outages
+    // distinguished from programming errors.
+    lent: { 'wake-up-table': stores.wakeUpTable, 'mongodb': stores },
     installation: stores.installation,
     ...(stores.generationChanges === undefined ? {} : { generationChanges: stores.generationChanges }),
     isExclusive: false,
@@ -105,14 +107,6 @@ function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
     tidy: async () => void (await stores.accounts.moveOldEntries(clock.now() - OLD_ENTRY_MS, MAX_TIDIED_ACCOUNTS)),
     close: () => stores.close(),
   };
-}
-
-/**
- * `mongodb` is the client's database, and the function that calls it: with a bound on every wait, and outages
- * distinguished from programming errors.
- */
-function lentBy(stores: MongoStores): Lent {
-  return { 'wake-up-table': stores.wakeUpTable, 'mongodb': stores };
 }
 
 /** The part between the credentials of a connection string and its path. */

@@ -12,7 +12,8 @@ import type {
 } from '../../core/ports/stores.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
-import { type RecordDocument, recordsOf, uuidOf, VersionedDocuments } from './documents.js';
+import { uuidOf } from './documents.js';
+import { type RecordDocument, recordsOf, VersionedDocuments } from './mongo-records.js';
 import { BY_ID } from './schema.js';
 
 /** The fields by which an App's generations are listed. Tombstones have none of it, and so has what an older release wrote. */

@@ -47,11 +47,18 @@ const HEAD = { version: 1, lastSequence: 1, outbox: 1 } as const;
  */
 export class MongoLedger {
   private readonly accounts: Documents<AccountDocument>;
-  private readonly moved: MovedEntries;
+  /**
+   * The entries that have left their accounts. They are never changed, and there may be two documents with one entry, of two
+   * processes that have moved it at the same time, but never two entries with one number.
+   */
+  private readonly moved: Documents<MovedDocument>;
 
-  constructor(connection: MongoConnection, form: LedgerForm) {
+  constructor(
+    connection: MongoConnection,
+    private readonly form: LedgerForm,
+  ) {
     this.accounts = new Documents(connection, 'accounts');
-    this.moved = new MovedEntries(connection, form);
+    this.moved = new Documents(connection, 'entries');
   }
 
   /**
@@ -71,7 +78,7 @@ export class MongoLedger {
     // times.
     const waiting = head.outbox.filter(({ sequence }) => sequence > from && sequence <= to);
     // Numbers have no gaps, so it is known how many there must be.
-    if (waiting.length < to - from) (await this.moved.range(head._id, from, to, call)).forEach(keep);
+    if (waiting.length < to - from) (await this.movedRange(head._id, from, to, call)).forEach(keep);
     waiting.forEach((entry) => keep(entryOf(accountId, entry)));
     return Array.from({ length: to - from }, (_, index) => {
       const entry = bySequence.get(from + index + 1);
@@ -85,8 +92,10 @@ export class MongoLedger {
   async operation(head: LedgerHead, operationId: string): Promise<Entry | null> {
     const waiting = head.outbox.find(({ operation }) => operation === operationId);
     if (waiting !== undefined) return entryOf(textOf(head._id), waiting);
-    const moved = await this.moved.operation(head._id, operationId);
-    return moved === null || moved.sequence > head.lastSequence ? null : moved;
+    const filter = { account: head._id, operation: operationId };
+    const found = await this.moved.first(filter, { hint: 'entries_by_operation' });
+    const moved = found === null ? undefined : entriesOf(found)[0];
+    return moved === undefined || moved.sequence > head.lastSequence ? null : moved;
   }
 
   /** Up to `limit` accounts whose outbox holds an entry from before a time; the first of an outbox is its oldest. */
@@ -104,48 +113,21 @@ export class MongoLedger {
     const head = await this.head(ownUuid(accountId));
     const last = head?.outbox.at(-1);
     if (head === null || last === undefined) return;
-    await this.moved.put(
-      head._id,
-      head.outbox.map((entry) => entryOf(accountId, entry)),
-    );
+    const entries = head.outbox.map((entry) => entryOf(accountId, entry));
+    await this.store(head._id, entries);
     const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
     await this.accounts.update({ _id: head._id }, moved);
   }
-}
-
-type MovedDocument = EntryDocument | EntryGroupDocument;
-
-/** How often a flush is overtaken by others of the same account before it leaves the rest to them. */
-const MAX_TRIES = 10;
-
-/**
- * The entries that have left their accounts. They are never changed, and there may be two documents with one entry, of two
- * processes that have moved it at the same time, but never two entries with one number.
- */
-class MovedEntries {
-  private readonly documents: Documents<MovedDocument>;
-
-  constructor(
-    connection: MongoConnection,
-    private readonly form: LedgerForm,
-  ) {
-    this.documents = new Documents(connection, 'entries');
-  }
 
   /** The entries after number `from` up to number `to`, those that have been moved, in no order. */
-  async range(account: UUID, from: number, to: number, call?: Cancellation): Promise<Entry[]> {
+  private async movedRange(account: UUID, from: number, to: number, call?: Cancellation): Promise<Entry[]> {
     const accountId = textOf(account);
     // A document that begins before them may reach into them.
     const reach = entryId(accountId, Math.max(0, from + 1 - MAX_GROUP));
     // The query names the account too, so that a sharded cluster queries only the shard of its ledger.
     const filter = { _id: { $gt: reach, $lte: entryId(accountId, to) }, account };
-    const found = await this.documents.find(filter, { hint: BY_ID }, call);
+    const found = await this.moved.find(filter, { hint: BY_ID }, call);
     return found.flatMap(entriesOf).filter(({ sequence }) => sequence > from && sequence <= to);
-  }
-
-  async operation(account: UUID, operationId: string): Promise<Entry | null> {
-    const found = await this.documents.first({ account, operation: operationId }, { hint: 'entries_by_operation' });
-    return found === null ? null : (entriesOf(found)[0] ?? null);
   }
 
   /**
@@ -153,23 +135,28 @@ class MovedEntries {
    * or is still running. Throws if a different entry has one of their numbers, because that entry would be lost when
    * it leaves the outbox.
    */
-  async put(account: UUID, entries: readonly Entry[]): Promise<void> {
+  private async store(account: UUID, entries: readonly Entry[]): Promise<void> {
     const [first, last] = [entries[0]?.sequence ?? 0, entries.at(-1)?.sequence ?? 0];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const there = new Set<number>();
-      for (const entry of await this.range(account, first - 1, last)) {
+      for (const entry of await this.movedRange(account, first - 1, last)) {
         assertSame(entry, entries[entry.sequence - first]);
         there.add(entry.sequence);
       }
       const missing = entries.filter(({ sequence }) => !there.has(sequence));
       if (missing.length === 0) return;
       // Others have stored some of it where not all can be inserted.
-      const taken = await this.documents.insertAll(documentsOf(missing, this.form));
+      const taken = await this.moved.insertAll(documentsOf(missing, this.form));
       if (taken.length === 0) return;
     }
     throw new StoreUnavailable(`Entries of account ${textOf(account)} are being moved by other processes.`);
   }
 }
+
+type MovedDocument = EntryDocument | EntryGroupDocument;
+
+/** How often a flush is overtaken by others of the same account before it leaves the rest to them. */
+const MAX_TRIES = 10;
 
 /**
  * An entry never changes. Only the attribution may be missing from it: a process of the release before, which runs beside

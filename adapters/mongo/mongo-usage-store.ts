@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, Collection, Document, UUID } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -76,32 +76,37 @@ export class MongoUsageStore implements UsageStore {
     }
   }
 
-  async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
-    const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit) + 1];
-    if (account === null) return { items: [] };
-    const start = page.cursor === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: page.cursor };
-    const stages = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
-    const found = await this.uses.aggregate(stages, BY_ID, call);
+  async list(accountId: string, range: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
+    const limit = checkedLimit(page.limit) + 1;
+    const found = await rowsAfter(this.uses, accountId, range, page.cursor, limit, call);
     return pageOf(found.map(useRowOf), page, idOf);
   }
 
   async listTraces(
     accountId: string,
-    { from, to }: DayRange,
-    page: TracePage,
+    range: DayRange,
+    { limit, after }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit)];
-    if (account === null) return [];
-    const { after } = page;
-    const start = after === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: idOf({ accountId, ...after }) };
-    const stages = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
-    return (await this.traces.aggregate(stages, BY_ID, call)).map(traceRowOf);
+    const place = after && idOf({ accountId, ...after });
+    return (await rowsAfter(this.traces, accountId, range, place, checkedLimit(limit), call)).map(traceRowOf);
   }
 }
 
-function pageOfIds(filter: object, limit: number): Document[] {
-  return [{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }];
+/** The rows of an account with a day in the range, in the order of their ids, from the first on or after a place. */
+async function rowsAfter<D extends UsageDocument>(
+  rows: Documents<D>,
+  accountId: string,
+  { from, to }: DayRange,
+  place: string | undefined,
+  limit: number,
+  call: Cancellation | undefined,
+): Promise<D[]> {
+  const account = uuidOf(accountId);
+  if (account === null) return [];
+  const start = place === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: place };
+  const filter = { _id: { ...start, $lt: endOf(accountId, to) }, account };
+  return rows.aggregate([{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }], BY_ID, call);
 }
 
 /** The character after the slash, so that all of the last day is in the range. */
