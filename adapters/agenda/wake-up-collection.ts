@@ -1,4 +1,4 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb';
+import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/ports/machine.js';
 
@@ -66,14 +66,22 @@ export class WakeUpCollection {
     this.documents = database.db.collection<WakeUpDocument>(COLLECTION);
   }
 
-  /** Replaces the subject's wake-up. Durable on return. */
-  async put(key: string, at: number): Promise<void> {
-    await this.replace(key, at);
+  /** Replaces the subject's wake-up, and returns its stamp. Durable on return. */
+  async put(key: string, at: number): Promise<string> {
+    const stamp = randomUUID();
+    const document = aWakeUp(key, at, stamp);
+    const write = () => this.documents.replaceOne({ 'data.generationId': key }, document, { upsert: true });
+    // Two processes that schedule a subject for the first time concurrently both insert, and one is refused: the
+    // wake-up then exists.
+    await this.database.ask(() =>
+      write().catch((error: unknown) => (hasCode(error, DUPLICATE_KEY) ? write() : Promise.reject(error))),
+    );
+    return stamp;
   }
 
   /** Replaces the subject's wake-up by one that this process holds already. Durable on return. */
   async putHeld(key: string): Promise<HeldWakeUp> {
-    const stamp = await this.replace(key, this.clock.now() + this.holdMs);
+    const stamp = await this.put(key, this.clock.now() + this.holdMs);
     return { key, stamp, failCount: 0, isStored: 'yes' };
   }
 
@@ -100,33 +108,20 @@ export class WakeUpCollection {
   }
 
   /** Undefined when another process has taken it since, or it was scheduled again. */
-  private async takeThis({
-    data: { generationId: key, stamp: readStamp },
-    failCount,
-  }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
-    const stamp = randomUUID();
-    const { matchedCount } = await this.database.ask(() =>
-      this.documents.updateOne(
-        { 'data.generationId': key, 'data.stamp': readStamp },
-        { $set: { 'nextRunAt': this.holdEnd(), 'data.stamp': stamp } },
-        { hint: BY_GENERATION },
-      ),
-    );
-    return matchedCount === 1 ? { key, stamp, failCount, isStored: 'yes' } : undefined;
+  private async takeThis({ data, failCount }: Due): Promise<HeldWakeUp | undefined> {
+    const [key, stamp] = [data.generationId, randomUUID()];
+    const isOurs = await this.update(key, data.stamp, { 'nextRunAt': this.holdEnd(), 'data.stamp': stamp });
+    return isOurs ? { key, stamp, failCount, isStored: 'yes' } : undefined;
   }
 
   /** The same with the document removed. If it is unknown whether it is, it is stored again. */
-  private async takeAway({
-    data: { generationId: key, stamp: readStamp },
-    failCount,
-  }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
-    const wakeUp = { key, stamp: randomUUID(), failCount, isStored: 'no' } as const;
-    const read = { 'data.generationId': key, 'data.stamp': readStamp };
+  private async takeAway({ data, failCount }: Due): Promise<HeldWakeUp | undefined> {
+    const wakeUp = { key: data.generationId, stamp: randomUUID(), failCount, isStored: 'no' } as const;
     try {
       const isOurs = await this.database.ask(() =>
-        this.documents.deleteOne(read, { hint: BY_GENERATION }).then(
+        this.documents.deleteOne(stamped(wakeUp.key, data.stamp), { hint: BY_GENERATION }).then(
           ({ deletedCount }) => deletedCount === 1,
-          (error: unknown) => (isConflict(error) ? false : Promise.reject(error)),
+          (error: unknown) => (hasCode(error, WRITE_CONFLICT) ? false : Promise.reject(error)),
         ),
       );
       return isOurs ? wakeUp : undefined;
@@ -155,9 +150,7 @@ export class WakeUpCollection {
   /** Removes the wake-up, unless it was scheduled again or our hold on it has lapsed. */
   async end({ key, stamp, isStored }: HeldWakeUp): Promise<void> {
     if (isStored === 'no') return;
-    await this.database.ask(() =>
-      this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }),
-    );
+    await this.database.ask(() => this.documents.deleteOne(stamped(key, stamp), { hint: BY_GENERATION }));
   }
 
   /**
@@ -167,13 +160,7 @@ export class WakeUpCollection {
   async putBack(wakeUp: HeldWakeUp, at: number, failCount: number): Promise<void> {
     const { key, stamp, isStored } = wakeUp;
     if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, failCount, stamp: randomUUID() }, at));
-    await this.database.ask(() =>
-      this.documents.updateOne(
-        { 'data.generationId': key, 'data.stamp': stamp },
-        { $set: { 'nextRunAt': new Date(at), failCount, 'data.stamp': randomUUID() } },
-        { hint: BY_GENERATION },
-      ),
-    );
+    await this.update(key, stamp, { 'nextRunAt': new Date(at), failCount, 'data.stamp': randomUUID() });
   }
 
   /** Gives the wake-up back, to be taken by another process now. */
@@ -181,9 +168,7 @@ export class WakeUpCollection {
     const { key, stamp, failCount, isStored } = wakeUp;
     if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, stamp: randomUUID() }, this.clock.now()));
     const document = { ...aWakeUp(key, this.clock.now(), randomUUID()), failCount };
-    await this.database.ask(() =>
-      this.documents.replaceOne({ 'data.generationId': key, 'data.stamp': stamp }, document, { hint: BY_GENERATION }),
-    );
+    await this.database.ask(() => this.documents.replaceOne(stamped(key, stamp), document, { hint: BY_GENERATION }));
   }
 
   /** Extends the hold on wake-ups, at most 1,000, that were not scheduled again. */
@@ -199,16 +184,12 @@ export class WakeUpCollection {
     );
   }
 
-  private async replace(key: string, at: number): Promise<string> {
-    const stamp = randomUUID();
-    const document = aWakeUp(key, at, stamp);
-    const write = () => this.documents.replaceOne({ 'data.generationId': key }, document, { upsert: true });
-    // Two processes that schedule a subject for the first time concurrently both insert, and one is refused: the
-    // wake-up then exists.
-    await this.database.ask(() =>
-      write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))),
+  /** Changes the wake-up, if it still has the stamp; returns whether it had. */
+  private async update(key: string, stamp: string, change: Document): Promise<boolean> {
+    const { matchedCount } = await this.database.ask(() =>
+      this.documents.updateOne(stamped(key, stamp), { $set: change }, { hint: BY_GENERATION }),
     );
-    return stamp;
+    return matchedCount === 1;
   }
 
   /** Returns false if the subject already has a wake-up, which remains unchanged. */
@@ -217,7 +198,7 @@ export class WakeUpCollection {
     return this.database.ask(() =>
       this.documents.insertOne(document).then(
         () => true,
-        (error: unknown) => (isDuplicate(error) ? false : Promise.reject(error)),
+        (error: unknown) => (hasCode(error, DUPLICATE_KEY) ? false : Promise.reject(error)),
       ),
     );
   }
@@ -278,14 +259,16 @@ export class LatestWrites {
   }
 }
 
-/** Another process wrote the document at the same moment. */
-function isConflict(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === WRITE_CONFLICT;
+function hasCode(error: unknown, code: number): boolean {
+  return error instanceof MongoServerError && error.code === code;
 }
 
-function isDuplicate(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+/** Finds the wake-up of a key while it has the stamp. */
+function stamped(key: string, stamp: string) {
+  return { 'data.generationId': key, 'data.stamp': stamp };
 }
+
+type Due = Pick<WakeUpDocument, 'data' | 'failCount'>;
 
 export interface Index {
   readonly name: string;
@@ -311,6 +294,7 @@ export const COLLECTION = 'agenda_wake_ups';
 export const JOB_NAME = 'wake-up';
 
 const DUPLICATE_KEY = 11_000;
+/** Another process wrote the document at the same moment. */
 const WRITE_CONFLICT = 112;
 /** Several times the number of concurrent queries: a few processes, with a few queries each. */
 const PICKED_FROM = 32;

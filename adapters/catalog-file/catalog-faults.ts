@@ -86,50 +86,33 @@ function* oneModelFaults(
   }
 }
 
-function* providersFaults(
-  { provider, provider_settings: settings, route = [], modality, input_schema: { properties }, limits }: ModelEntry,
-  providers: ProviderRules,
-): Generator<PlaceFault> {
+function* providersFaults(entry: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
+  const { provider, provider_settings, route = [], modality, input_schema: schema, limits } = entry;
   const model = {
     modality,
-    parameters: isObject(properties) ? Object.keys(properties) : [],
+    parameters: isObject(schema['properties']) ? Object.keys(schema['properties']) : [],
     takesNegativePrompt: limits.negative_prompt,
     referenceRoles: limits.reference_roles,
   };
-  if (provider !== undefined) yield* providerFaults({ provider, settings, model, base: '' }, providers);
-  for (const [index, entry] of route.entries()) {
-    const base = `/route/${index}`;
-    yield* providerFaults({ provider: entry.provider, settings: entry.provider_settings, model, base }, providers);
+  const named = [
+    ...(provider === undefined ? [] : [{ base: '', provider, provider_settings }]),
+    ...route.map((one, index) => ({ base: `/route/${index}`, ...one })),
+  ];
+  for (const { base, provider: name, provider_settings: settings = {} } of named) {
+    const settingsFault = providers.get(name);
+    if (!settingsFault) {
+      const known =
+        providers.size === 0 ? 'and none is configured' : `one of ${[...providers.keys()].join(', ')}; ${name} is none`;
+      yield { pointer: `${base}/provider`, message: `must be a connected provider, ${known}` };
+      continue;
+    }
+    const fault = settingsFault(settings, model);
+    if (fault === undefined) continue;
+    const pointer = `${base}/provider_settings`;
+    // Some providers begin their sentence with the place within the settings.
+    const [, within = ''] = /^(\/[^\s:]+): /.exec(fault) ?? [];
+    yield { pointer, message: `is not usable: ${fault}`, lineAt: pointer + within };
   }
-}
-
-interface ProviderNamed {
-  readonly provider: string;
-  readonly settings: JsonObject | undefined;
-  readonly model: ModelShape;
-  /** The place of both in the model. */
-  readonly base: string;
-}
-
-function* providerFaults(
-  { provider, settings = {}, model, base }: ProviderNamed,
-  providers: ProviderRules,
-): Generator<PlaceFault> {
-  const settingsFault = providers.get(provider);
-  if (!settingsFault) {
-    const known =
-      providers.size === 0
-        ? 'and none is configured'
-        : `one of ${[...providers.keys()].join(', ')}; ${provider} is none`;
-    yield { pointer: `${base}/provider`, message: `must be a connected provider, ${known}` };
-    return;
-  }
-  const fault = settingsFault(settings, model);
-  if (fault === undefined) return;
-  const pointer = `${base}/provider_settings`;
-  // Some providers begin their sentence with the place within the settings.
-  const [, within = ''] = /^(\/[^\s:]+): /.exec(fault) ?? [];
-  yield { pointer, message: `is not usable: ${fault}`, lineAt: pointer + within };
 }
 
 function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFault> {

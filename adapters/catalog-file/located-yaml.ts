@@ -31,25 +31,25 @@ export class LocatedYaml {
   readonly faults: readonly LineFault[];
   readonly #lines = new Map<string, number>();
   readonly #sources = new Map<string, string>();
+  readonly #faults: LineFault[];
+  readonly #counter = new LineCounter();
+  readonly #document: Document;
+  #nodes = 0;
 
   constructor(text: string) {
-    const counter = new LineCounter();
-    const document = parseDocument(text, {
-      lineCounter: counter,
+    this.#document = parseDocument(text, {
+      lineCounter: this.#counter,
       prettyErrors: false,
       uniqueKeys: false,
       version: '1.2',
     });
-    const broken = [...document.errors, ...document.warnings];
-    const faults = firstOfEachLine(
-      broken.map((error) => ({ line: counter.linePos(error.pos[0]).line, message: asSentence(error.message) })),
+    const broken = [...this.#document.errors, ...this.#document.warnings];
+    this.#faults = firstOfEachLine(
+      broken.map((error) => ({ line: this.#counter.linePos(error.pos[0]).line, message: asSentence(error.message) })),
     );
-    let value: Json = null;
-    if (faults.length === 0) {
-      value = new Reading(document, counter, this.#lines, this.#sources, faults).read(document.contents, '', 0);
-    }
-    this.value = faults.length === 0 ? value : null;
-    this.faults = faults;
+    const value = this.#faults.length === 0 ? this.#read(this.#document.contents, '', 0) : null;
+    this.value = this.#faults.length === 0 ? value : null;
+    this.faults = this.#faults;
   }
 
   /** The line of a value, by its JSON Pointer; of the nearest value around it, when there is no such value. */
@@ -65,72 +65,60 @@ export class LocatedYaml {
   sourceOf(pointer: string): string | undefined {
     return this.#sources.get(pointer);
   }
-}
 
-class Reading {
-  private nodes = 0;
-
-  constructor(
-    private readonly document: Document,
-    private readonly counter: LineCounter,
-    private readonly lines: Map<string, number>,
-    private readonly sources: Map<string, string>,
-    private readonly faults: LineFault[],
-  ) {}
-
-  read(node: unknown, pointer: string, depth: number): Json {
-    this.nodes += 1;
-    if (depth > MAX_DEPTH || this.nodes > MAX_NODES) {
-      if (this.nodes <= MAX_NODES + 1)
-        this.complain(pointer, `${nameOf(pointer)} is nested too deep or repeats too much by aliases.`);
+  #read(node: unknown, pointer: string, depth: number): Json {
+    this.#nodes += 1;
+    if (depth > MAX_DEPTH || this.#nodes > MAX_NODES) {
+      if (this.#nodes <= MAX_NODES + 1)
+        this.#complain(pointer, `${nameOf(pointer)} is nested too deep or repeats too much by aliases.`);
       return null;
     }
-    if (isAlias(node)) return this.read(node.resolve(this.document), pointer, depth + 1);
-    if (isMap(node)) return this.readMap(node.items, pointer, depth);
+    if (isAlias(node)) return this.#read(node.resolve(this.#document), pointer, depth + 1);
+    if (isMap(node)) return this.#readMap(node.items, pointer, depth);
     if (isSeq(node)) {
       return node.items.map((item, index) => {
         const at = `${pointer}/${index}`;
-        this.locate(at, item);
-        return this.read(item, at, depth + 1);
+        this.#locate(at, item);
+        return this.#read(item, at, depth + 1);
       });
     }
-    return isScalar(node) ? this.readScalar(node, pointer) : null;
+    return isScalar(node) ? this.#readScalar(node, pointer) : null;
   }
 
-  private readMap(pairs: readonly Pair[], pointer: string, depth: number): Json {
+  #readMap(pairs: readonly Pair[], pointer: string, depth: number): Json {
     const entries = new Map<string, Json>();
     for (const { key, value } of pairs) {
       const name = isScalar(key) ? (key.source ?? String(key.value)) : undefined;
       if (name === undefined) {
-        this.complain(pointer, `${nameOf(pointer)} must have plain names as its keys.`);
+        this.#complain(pointer, `${nameOf(pointer)} must have plain names as its keys.`);
         continue;
       }
       const at = `${pointer}/${escapePointerToken(name)}`;
-      const line = this.locate(at, key);
-      if (entries.has(name)) this.faults.push({ line, message: `${nameOf(at)} is given twice.` });
-      entries.set(name, this.read(value, at, depth + 1));
+      const line = this.#locate(at, key);
+      if (entries.has(name)) this.#faults.push({ line, message: `${nameOf(at)} is given twice.` });
+      entries.set(name, this.#read(value, at, depth + 1));
     }
     return Object.fromEntries(entries);
   }
 
-  private readScalar(node: Scalar, pointer: string): Json {
+  #readScalar(node: Scalar, pointer: string): Json {
     const { value } = node;
-    if (node.source !== undefined) this.sources.set(pointer, node.source);
+    if (node.source !== undefined) this.#sources.set(pointer, node.source);
     if (typeof value === 'number' && (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)) {
-      this.complain(pointer, `${nameOf(pointer)} must be a number within ±(2^53 - 1).`);
+      this.#complain(pointer, `${nameOf(pointer)} must be a number within ±(2^53 - 1).`);
     }
     return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
   }
 
-  private locate(pointer: string, node: unknown): number {
+  #locate(pointer: string, node: unknown): number {
     const start = (node as { range?: readonly number[] | null } | null)?.range?.[0];
-    const line = start === undefined ? 1 : this.counter.linePos(start).line;
-    this.lines.set(pointer, line);
+    const line = start === undefined ? 1 : this.#counter.linePos(start).line;
+    this.#lines.set(pointer, line);
     return line;
   }
 
-  private complain(pointer: string, message: string): void {
-    this.faults.push({ line: this.lines.get(pointer) ?? 1, message });
+  #complain(pointer: string, message: string): void {
+    this.#faults.push({ line: this.#lines.get(pointer) ?? 1, message });
   }
 }
 

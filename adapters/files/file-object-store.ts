@@ -37,18 +37,10 @@ export class FileObjectStore implements ObjectStore {
 
   /** Makes the folder and removes what dead writes left behind. Throws `StoreUnavailable` when it cannot be used. */
   static async open(options: FileObjectStoreOptions): Promise<FileObjectStore> {
+    const { clock, takesBytes = () => Promise.resolve(true) } = options;
     const signer = new UrlSigner(options);
     const folder = await ObjectFolder.open(options.folder, options.disk);
-    return new FileObjectStore(
-      folder,
-      signer,
-      new SignedObjects({
-        folder,
-        signer,
-        clock: options.clock,
-        takesBytes: options.takesBytes ?? (() => Promise.resolve(true)),
-      }),
-    );
+    return new FileObjectStore(folder, signer, new SignedObjects({ folder, signer, clock, takesBytes }));
   }
 
   /**

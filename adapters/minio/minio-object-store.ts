@@ -106,20 +106,67 @@ export class MinioObjectStore implements ObjectStore {
     return answer === 'past-end' ? nothing() : bytesOf(this.s3, answer);
   }
 
-  /** One request up to 5 MiB, an upload in parts above. */
+  /**
+   * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
+   * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
+   */
   async write(
     key: string,
     bytes: AsyncIterable<Uint8Array>,
-    limit: { readonly mediaType: string; readonly maxBytes: number },
+    { mediaType, maxBytes }: { readonly mediaType: string; readonly maxBytes: number },
   ): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
     assertObjectKey(key);
-    return writeObject(this.s3, key, bytes, limit);
+    const hash = createHash('sha256');
+    const part = new PartBuffer();
+    let byteSize = 0;
+    let upload: MultipartUpload | undefined;
+    try {
+      for await (const chunk of bytes) {
+        byteSize += chunk.byteLength;
+        if (byteSize > maxBytes) {
+          await upload?.abandon();
+          return 'too-large';
+        }
+        hash.update(chunk);
+        for (let rest = part.take(chunk); rest.byteLength > 0; rest = part.take(rest)) {
+          upload ??= await MultipartUpload.begin(this.s3, key, mediaType);
+          await upload.add(part.bytes());
+          part.clear();
+        }
+      }
+      if (upload === undefined) {
+        const headers = { 'Content-Type': mediaType };
+        await textOf(this.s3, await this.s3.send({ method: 'PUT', key, headers, body: part.bytes() }, {}));
+      } else {
+        await upload.add(part.bytes());
+        await upload.complete({ onlyIfNew: false });
+      }
+    } catch (error) {
+      await upload?.abandon();
+      throw error;
+    }
+    return { byteSize, sha256: hash.digest('hex') };
   }
 
+  /**
+   * Copies within the bucket. S3 servers ignore `If-None-Match` on CopyObject and honour it where an upload in parts is
+   * completed: so the source becomes the only part of one, under its etag, and the completion requires that no object
+   * exists at `to`. Both conditions are the server's. MinIO decides the second atomically: of many concurrent copies onto
+   * one key one is `copied`. versitygw checks first and then renames: several may be `copied`, and the last one remains,
+   * complete. Keys that are minted for one copy, as core's are, avoid that.
+   */
   async copy(from: string, to: string, ifEtag: string): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
     assertObjectKey(from);
     assertObjectKey(to);
-    return copyObject(this.s3, from, to, ifEtag);
+    const upload = await MultipartUpload.begin(this.s3, to, COPY_TYPE);
+    let outcome: 'completed' | 'changed' | 'missing' | 'exists' | undefined;
+    try {
+      const added = await upload.addCopy(from, ifEtag);
+      outcome = added === 'added' ? await upload.complete({ onlyIfNew: true }) : added;
+    } finally {
+      if (outcome !== 'completed') await upload.abandon();
+    }
+    return outcome === 'completed' ? 'copied' : outcome;
   }
 
   async remove(key: string): Promise<void> {
@@ -138,61 +185,6 @@ export class MinioObjectStore implements ObjectStore {
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-/**
- * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
- * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
- */
-async function writeObject(
-  s3: S3Bucket,
-  key: string,
-  bytes: AsyncIterable<Uint8Array>,
-  limit: { readonly mediaType: string; readonly maxBytes: number },
-): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
-  const hash = createHash('sha256');
-  const part = new PartBuffer();
-  let byteSize = 0;
-  let upload: MultipartUpload | undefined;
-  try {
-    for await (const chunk of bytes) {
-      byteSize += chunk.byteLength;
-      if (byteSize > limit.maxBytes) break;
-      hash.update(chunk);
-      for (let rest = part.take(chunk); rest.byteLength > 0; rest = part.take(rest)) {
-        upload ??= await MultipartUpload.begin(s3, key, limit.mediaType);
-        await upload.add(part.bytes());
-        part.clear();
-      }
-    }
-    if (byteSize > limit.maxBytes) {
-      await upload?.abandon();
-      return 'too-large';
-    }
-    await finish(s3, key, limit.mediaType, part, upload);
-  } catch (error) {
-    await upload?.abandon();
-    throw error;
-  }
-  return { byteSize, sha256: hash.digest('hex') };
-}
-
-async function finish(
-  s3: S3Bucket,
-  key: string,
-  mediaType: string,
-  part: PartBuffer,
-  upload: MultipartUpload | undefined,
-): Promise<void> {
-  if (upload !== undefined) {
-    await upload.add(part.bytes());
-    await upload.complete({ onlyIfNew: false });
-    return;
-  }
-  await textOf(
-    s3,
-    await s3.send({ method: 'PUT', key, headers: { 'Content-Type': mediaType }, body: part.bytes() }, {}),
-  );
-}
 
 /** The least that S3 takes as a part that is not the last. */
 const PART_BYTES = 5 * 1024 * 1024;
@@ -234,30 +226,6 @@ class PartBuffer {
 
 /** Copies are read through signed addresses, which set the type; by any other way a browser displays nothing. */
 const COPY_TYPE = 'application/octet-stream';
-
-/**
- * Copies within the bucket. S3 servers ignore `If-None-Match` on CopyObject and honour it where an upload in parts is
- * completed: so the source becomes the only part of one, under its etag, and the completion requires that no object
- * exists at `to`. Both conditions are the server's. MinIO decides the second atomically: of many concurrent copies onto
- * one key one is `copied`. versitygw checks first and then renames: several may be `copied`, and the last one remains,
- * complete. Keys that are minted for one copy, as core's are, avoid that.
- */
-async function copyObject(
-  s3: S3Bucket,
-  from: string,
-  to: string,
-  ifEtag: string,
-): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
-  const upload = await MultipartUpload.begin(s3, to, COPY_TYPE);
-  let outcome: 'completed' | 'changed' | 'missing' | 'exists' | undefined;
-  try {
-    const added = await upload.addCopy(from, ifEtag);
-    outcome = added === 'added' ? await upload.complete({ onlyIfNew: true }) : added;
-  } finally {
-    if (outcome !== 'completed') await upload.abandon();
-  }
-  return outcome === 'completed' ? 'copied' : outcome;
-}
 
 /** An object being written. It appears complete when it is completed, or never. */
 class MultipartUpload {

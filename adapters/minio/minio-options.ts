@@ -34,16 +34,12 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const REGION = /^[a-z0-9-]{1,64}$/;
 
 /** The checked options. */
-export interface CheckedOptions {
+export interface CheckedOptions extends Required<
+  Omit<MinioOptions, 'endpoint' | 'publicEndpoint' | 'uploadAccessKey' | 'uploadSecretKey'>
+> {
   readonly endpoint: URL;
   readonly publicOrigin: string;
-  readonly region: string;
-  readonly bucket: string;
-  readonly accessKey: string;
-  readonly secretKey: string;
   readonly upload?: Credentials;
-  readonly longestAddressMs: number;
-  readonly timeoutMs: number;
 }
 
 /** Throws `MinioRefused` for options that cannot work with any server. */
@@ -59,17 +55,8 @@ export function checkOptions(options: MinioOptions): CheckedOptions {
     `The object store's timeout must be 1 to ${MAX_TIMEOUT_MS} ms.`,
   );
   need(longestAddressMs >= 1 && longestAddressMs <= WEEK_MS, 'S3 signs addresses for seven days at most.');
-  return {
-    endpoint,
-    publicOrigin,
-    region,
-    bucket,
-    accessKey,
-    secretKey,
-    ...uploadKeys(options),
-    longestAddressMs,
-    timeoutMs,
-  };
+  const keys = { accessKey, secretKey, ...uploadKeys(options) };
+  return { endpoint, publicOrigin, region, bucket, ...keys, longestAddressMs, timeoutMs };
 }
 
 function uploadKeys({ uploadAccessKey: accessKey, uploadSecretKey: secretKey }: MinioOptions): {

@@ -98,12 +98,6 @@ const IDLE_CONNECTION_MS = 4_000;
 const MAX_CONNECTIONS = 128;
 const OVERLOADED = [408, 429, 499];
 
-export interface TransportOptions {
-  readonly endpoint: URL;
-  /** The longest wait without a sign of life. */
-  readonly timeoutMs: number;
-}
-
 type Answered = (answer: http.IncomingMessage) => void;
 
 /**
@@ -112,7 +106,10 @@ type Answered = (answer: http.IncomingMessage) => void;
  * unavailable becomes `StoreUnavailable` here already: the client would drop such an answer without reading or closing
  * it.
  */
-function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof http, 'request'> {
+function s3Transport({
+  endpoint,
+  timeoutMs,
+}: Pick<CheckedOptions, 'endpoint' | 'timeoutMs'>): Pick<typeof http, 'request'> {
   const isSecure = endpoint.protocol === 'https:';
   const limits = { keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_CONNECTION_MS };
   const agent = isSecure ? new https.Agent(limits) : new http.Agent(limits);
@@ -122,12 +119,7 @@ function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof htt
   const request = (options: https.RequestOptions, answered?: Answered): http.ClientRequest => {
     const sent = (isSecure ? https : http).request({ ...options, agent, timeout: timeoutMs });
     const waiting = setTimeout(() => sent.destroy(silent()), timeoutMs);
-    sent.once('socket', () => {
-      clearTimeout(waiting);
-    });
-    sent.once('close', () => {
-      clearTimeout(waiting);
-    });
+    for (const event of ['socket', 'close']) sent.once(event, () => clearTimeout(waiting));
     let body: http.IncomingMessage | undefined;
     sent.on('timeout', () => {
       (body ?? sent).destroy(silent());
