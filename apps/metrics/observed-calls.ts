@@ -53,49 +53,34 @@ function methodsOf(port: object): ReadonlySet<string> {
   return names;
 }
 
-function observedCall(port: object, call: Call, observers: readonly CallObserver[]): Call {
-  const started = allOf(observers.map((observer) => observer.started?.bind(observer)));
-  const answered = allOf(observers.map((observer) => observer.answered?.bind(observer)));
-  const failed = allOf(observers.map((observer) => observer.failed?.bind(observer)));
-  const ended = allOf(observers.map((observer) => observer.ended?.bind(observer)));
-  return (...args) => {
-    const beganAt = performance.now();
-    started();
-    const outcome = called(port, call, args);
-    outcome.then(
-      (answer) => {
-        const seconds = secondsSince(beganAt);
-        answered(answer, args);
-        ended(seconds);
-      },
-      (error: unknown) => {
-        const seconds = secondsSince(beganAt);
-        failed(error);
-        ended(seconds);
-      },
-    );
-    return outcome;
-  };
-}
+type Report = (...about: readonly unknown[]) => void;
 
-/** All these reports as one that never throws. */
-function allOf<Args extends readonly unknown[]>(
-  reports: readonly (((...args: Args) => void) | undefined)[],
-): (...args: Args) => void {
-  const made = reports.filter((report) => report !== undefined);
-  return (...args) => {
-    for (const report of made) {
+function observedCall(port: object, call: Call, observers: readonly CallObserver[]): Call {
+  const reporters = observers as readonly Readonly<Record<keyof CallObserver, Report | undefined>>[];
+  const report = (what: keyof CallObserver, ...about: readonly unknown[]): void => {
+    for (const reporter of reporters) {
       try {
-        report(...args);
+        reporter[what]?.(...about);
       } catch {
         // A number that could not be counted is worth less than the call it is about.
       }
     }
   };
-}
-
-function secondsSince(beganAt: number): number {
-  return (performance.now() - beganAt) / 1_000;
+  return (...args) => {
+    const beganAt = performance.now();
+    report('started');
+    const outcome = called(port, call, args);
+    const end = (how: 'answered' | 'failed', ...about: readonly unknown[]): void => {
+      const seconds = (performance.now() - beganAt) / 1_000;
+      report(how, ...about);
+      report('ended', seconds);
+    };
+    outcome.then(
+      (answer) => end('answered', answer, args),
+      (error: unknown) => end('failed', error),
+    );
+    return outcome;
+  };
 }
 
 /** An adapter of another package may throw, or return its answer, where it should return a promise. */

@@ -4,7 +4,7 @@ import { SystemClock } from '../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/machine.js';
-import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { Config } from '../config/config.js';
 import { closeDataFolder, type DataFolderLock, ensureFolder, lockDataFolder } from '../wiring/built-in-drivers.js';
 import { readOrCreateToken, readSecrets } from '../wiring/secrets.js';
@@ -135,6 +135,13 @@ export interface AwaitedObjectsParts {
  * wrong or unusable is reported and stays closed; it is tried again, as the fault may be fixed.
  */
 export class AwaitedObjects implements ObjectStore {
+  readonly signPut = this.onceReached('signPut');
+  readonly signGet = this.onceReached('signGet');
+  readonly stat = this.onceReached('stat');
+  readonly read = this.onceReached('read');
+  readonly write = this.onceReached('write');
+  readonly copy = this.onceReached('copy');
+  readonly remove = this.onceReached('remove');
   private opened: OpenObjects | undefined;
   private lastRefusal: string | undefined;
   private cancelTry: (() => void) | undefined;
@@ -154,34 +161,6 @@ export class AwaitedObjects implements ObjectStore {
     this.tryAfter(FIRST_PAUSE_MS, check);
   }
 
-  async signPut(...args: Parameters<ObjectStore['signPut']>): Promise<SignedRequest> {
-    return this.reached().signPut(...args);
-  }
-
-  async signGet(...args: Parameters<ObjectStore['signGet']>): Promise<SignedRequest> {
-    return this.reached().signGet(...args);
-  }
-
-  async stat(...args: Parameters<ObjectStore['stat']>): Promise<ObjectFacts | null> {
-    return this.reached().stat(...args);
-  }
-
-  async read(...args: Parameters<ObjectStore['read']>): ReturnType<ObjectStore['read']> {
-    return this.reached().read(...args);
-  }
-
-  async write(...args: Parameters<ObjectStore['write']>): ReturnType<ObjectStore['write']> {
-    return this.reached().write(...args);
-  }
-
-  async copy(...args: Parameters<ObjectStore['copy']>): ReturnType<ObjectStore['copy']> {
-    return this.reached().copy(...args);
-  }
-
-  async remove(...args: Parameters<ObjectStore['remove']>): Promise<void> {
-    return this.reached().remove(...args);
-  }
-
   /** Tries no more, and closes what was opened. */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -189,10 +168,14 @@ export class AwaitedObjects implements ObjectStore {
     await this.opened?.close?.();
   }
 
-  private reached(): ObjectStore {
-    if (this.opened === undefined)
-      throw new StoreUnavailable('The object store has not been reached since this process started.');
-    return this.opened.store;
+  private onceReached<N extends keyof ObjectStore>(name: N): ObjectStore[N] {
+    const call = async (...args: unknown[]): Promise<unknown> => {
+      if (this.opened === undefined)
+        throw new StoreUnavailable('The object store has not been reached since this process started.');
+      const store = this.opened.store as unknown as Readonly<Record<N, (...of: unknown[]) => unknown>>;
+      return store[name](...args);
+    };
+    return call as ObjectStore[N];
   }
 
   private tryAfter(pauseMs: number, check: Check): void {

@@ -1,12 +1,13 @@
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
+import type { JsonObject } from '../../core/json.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { Provider, ProviderCheck, ProviderCapabilities } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
 import { QUIETLY } from '../stores/open-database.js';
 import { catalogTools } from './catalog-tools.js';
-import { openProvider, type ProviderNeeds } from './open-provider.js';
+import { openProvider } from './open-provider.js';
 
 /** The maximum duration of the check of one provider, in milliseconds. */
 const CHECK_MS = 60_000;
@@ -31,45 +32,50 @@ export interface CheckOptions {
  * Opens these providers and tests each with the settings of all its models, concurrently and without creating
  * outputs. Needs no stores. Throws `CatalogInvalid`.
  */
-export async function checkProviders(config: Config, { names, timeoutMs = CHECK_MS }: CheckOptions) {
+export async function checkProviders(
+  config: Config,
+  { names, timeoutMs = CHECK_MS }: CheckOptions,
+): Promise<CheckedProvider[]> {
   const catalog = await loadCatalog(config.catalog, catalogTools(config));
   const needs = {
     clock: new SystemClock({ keepsProcessAlive: false }),
     log: QUIETLY.log,
     memory: new MemoryBudget(config.images.memoryBytes),
   };
-  return Promise.all(names.map((name) => checked({ config, catalog, name, needs, timeoutMs })));
-}
-
-interface Checking {
-  readonly config: Config;
-  readonly catalog: Catalog;
-  readonly name: string;
-  readonly needs: ProviderNeeds;
-  readonly timeoutMs: number;
-}
-
-async function checked(checking: Checking): Promise<CheckedProvider> {
-  const { config, name, needs } = checking;
-  const about = { name, kind: config.providers.get(name)?.driver.name ?? '' };
-  let provider: Awaited<ReturnType<typeof openProvider>>;
-  try {
-    provider = await openProvider(config, name, needs);
-  } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
-    return { ...about, isTried: false, models: [], faults: [fault] };
-  }
-  try {
-    const tried = await tryConnection(provider, checking);
-    return { ...about, ...tried, isTried: provider.check !== undefined, models: modelsOf(provider, checking) };
-  } finally {
-    await provider.close?.();
-  }
+  const checked = async (name: string): Promise<CheckedProvider> => {
+    const about = { name, kind: config.providers.get(name)?.driver.name ?? '' };
+    let provider: Awaited<ReturnType<typeof openProvider>>;
+    try {
+      provider = await openProvider(config, name, needs);
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : String(error);
+      return { ...about, isTried: false, models: [], faults: [fault] };
+    }
+    const entries = entriesOf(catalog, name);
+    try {
+      const tried = await tryConnection(
+        provider,
+        entries.map(({ settings }) => settings),
+        timeoutMs,
+      );
+      const models = entries.map(({ modelKey, settings }) => ({
+        modelKey,
+        capabilities: provider.capabilities(settings),
+      }));
+      return { ...about, ...tried, isTried: provider.check !== undefined, models };
+    } finally {
+      await provider.close?.();
+    }
+  };
+  return Promise.all(names.map(checked));
 }
 
 /** A check that takes too long is aborted, and left behind where it does not end then. */
-async function tryConnection(provider: Provider, { catalog, name, timeoutMs }: Checking): Promise<ProviderCheck> {
-  const settings = entriesOf(catalog, name).map((entry) => entry.settings);
+async function tryConnection(
+  provider: Provider,
+  settings: readonly JsonObject[],
+  timeoutMs: number,
+): Promise<ProviderCheck> {
   const signal = AbortSignal.timeout(timeoutMs);
   const late = new Promise<ProviderCheck>((resolve) => {
     signal.addEventListener('abort', () => resolve({ faults: [`It gave no answer within ${timeoutMs / 1_000} s.`] }));
@@ -80,13 +86,6 @@ async function tryConnection(provider: Provider, { catalog, name, timeoutMs }: C
     faults: [`The check itself failed (${error instanceof Error ? error.name : typeof error}).`],
   }));
   return Promise.race([late, known]);
-}
-
-function modelsOf(provider: Provider, { catalog, name }: Checking): CheckedProvider['models'] {
-  return entriesOf(catalog, name).map(({ modelKey, settings }) => ({
-    modelKey,
-    capabilities: provider.capabilities(settings),
-  }));
 }
 
 function entriesOf(catalog: Catalog, name: string) {

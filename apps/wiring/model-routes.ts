@@ -74,42 +74,32 @@ function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]
 /** Models that may be paid for several times, one warning for each policy that allows it. */
 function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
   return catalog.models().flatMap(({ modelKey, maxAttempts, onUnknownAcceptance, onInvalidOutput }) => {
+    if (maxAttempts <= 1) return [];
     const providersWhere = (holds: (capabilities: ProviderCapabilities) => boolean) =>
       routes
         .filter((at) => at.modelKey === modelKey && at.capabilities !== undefined && holds(at.capabilities))
         .map(({ provider }) => provider);
     const times = `may pay up to ${maxAttempts} times for one generation of ${modelKey}`;
     const lines = catalog.linesOf(modelKey);
-    const unaccountable = onUnknownAcceptance === 'resubmit' && maxAttempts > 1 ? providersWhere(isUnaccountable) : [];
-    const paid = onInvalidOutput === 'resubmit' && maxAttempts > 1 ? providersWhere(({ isPaid }) => isPaid) : [];
-    return [
-      ...(unaccountable.length === 0
-        ? []
-        : [
-            {
-              line: lines.onUnknownAcceptance,
-              message:
-                `on_unknown_acceptance: resubmit ${times}: ${unaccountable.join(', ')} charges for each task, and ` +
-                'cannot be asked whether it has one. Use fail.',
-            },
-          ]),
-      ...(paid.length === 0
-        ? []
-        : [
-            {
-              line: lines.onInvalidOutput,
-              message: `on_invalid_output: resubmit ${times}: ${paid.join(', ')} charges for each task. Use fail.`,
-            },
-          ]),
-    ];
+    const unaccountable = onUnknownAcceptance === 'resubmit' ? providersWhere(isUnaccountable) : [];
+    const paid = onInvalidOutput === 'resubmit' ? providersWhere(({ isPaid }) => isPaid) : [];
+    const warnings: CatalogWarning[] = [];
+    if (unaccountable.length > 0)
+      warnings.push({
+        line: lines.onUnknownAcceptance,
+        message:
+          `on_unknown_acceptance: resubmit ${times}: ${unaccountable.join(', ')} charges for each task, and ` +
+          'cannot be asked whether it has one. Use fail.',
+      });
+    if (paid.length > 0)
+      warnings.push({
+        line: lines.onInvalidOutput,
+        message: `on_invalid_output: resubmit ${times}: ${paid.join(', ')} charges for each task. Use fail.`,
+      });
+    return warnings;
   });
 }
 
-function isUnaccountable(capabilities: ProviderCapabilities | undefined): boolean {
-  return (
-    capabilities !== undefined &&
-    capabilities.isPaid &&
-    capabilities.isAskedBy === 'nothing' &&
-    !capabilities.takesTokenOnce
-  );
+function isUnaccountable({ isPaid, isAskedBy, takesTokenOnce }: ProviderCapabilities): boolean {
+  return isPaid && isAskedBy === 'nothing' && !takesTokenOnce;
 }

@@ -11,13 +11,9 @@ export function paintSky(frame: Frame): void {
   const hasSun = elements.has('sun');
   if (hasSun) paintSun(frame, elements.get('sun') ?? palette.light);
   // With both in one sky, the moon is on the other side.
+  const moonX = hasSun ? width - sunX : sunX;
   if (elements.has('moon'))
-    paintMoon(
-      frame,
-      hasSun ? width - sunX : sunX,
-      Math.min(sunY, unit * 0.24),
-      elements.get('moon') ?? [0.96, 0.95, 0.9],
-    );
+    paintMoon(frame, moonX, Math.min(sunY, unit * 0.24), elements.get('moon') ?? [0.96, 0.95, 0.9]);
   if (elements.has('rainbow')) paintRainbow(frame);
   if (elements.has('cloud') || elements.has('rain')) paintClouds(frame);
 }
@@ -107,19 +103,8 @@ function paintRainbow({ canvas, width, horizonY, unit }: Frame): void {
   }
 }
 
-function paintClouds({
-  canvas,
-  elements,
-  palette,
-  random,
-  time,
-  width,
-  horizonY,
-  unit,
-  seconds,
-  sunX,
-  sunY,
-}: Frame): void {
+function paintClouds(frame: Frame): void {
+  const { canvas, elements, palette, random, time, width, horizonY, unit, seconds, sunX, sunY } = frame;
   const { seed } = random.fork('clouds');
   const isHeavy = elements.has('rain');
   const lit = elements.get('cloud') ?? mix(palette.cloud, [0.5, 0.53, 0.6], isHeavy ? 0.7 : 0);

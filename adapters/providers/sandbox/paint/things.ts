@@ -155,14 +155,8 @@ export function paintBoat(frame: Frame): void {
   const hasTower = elements.has('lighthouse');
   const x = width * (0.5 + (hasTower ? -0.12 : 0.14) * side - side * 0.05 * progress);
   const dim = 0.5 + 0.5 * palette.brightness;
-  const draw = drawAt(
-    frame,
-    x,
-    horizonY - unit * 0.004,
-    unit * (hasTower ? 0.11 : 0.17),
-    0.3,
-    Math.sin(seconds * 1.7) * 0.05,
-  );
+  const size = unit * (hasTower ? 0.11 : 0.17);
+  const draw = drawAt(frame, x, horizonY - unit * 0.004, size, 0.3, Math.sin(seconds * 1.7) * 0.05);
   const dress = (numbers: readonly number[], top: Color, bottom: Color): void =>
     draw(numbers, scale(top, dim), scale(bottom, dim));
   const hull = elements.get('boat') ?? hex('7a3b32');
