@@ -125,7 +125,7 @@ module.exports = {
       comment:
         'The container is known where things are put together; everything else takes what it needs as arguments.',
       severity: 'error',
-      from: { pathNot: ['^adapters/provide\\.ts$', '/module\\.ts$', '^apps/wiring/', '/main\\.ts$'] },
+      from: { pathNot: ['^apps/wiring/'] },
       to: { path: 'node_modules/(inversify|reflect-metadata)' },
     },
     {

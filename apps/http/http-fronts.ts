@@ -1,9 +1,8 @@
-import type { Provide } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { type Audience, AUDIENCES } from '../../core/access/credential.js';
 import type { OutsideProvider } from '../../core/ports/outside.js';
 import type { Config } from '../config/config.js';
-import { HTTP_FRONTS, type Parts } from '../wiring/parts.js';
+import { HTTP_FRONTS, type Parts, type Provide } from '../wiring/parts.js';
 import { CONSOLE_PATH, consolePages } from './console/console-front.js';
 import { consoleApi } from './developer/console-api.js';
 import { developerApi } from './developer/developer-api.js';
@@ -54,7 +53,7 @@ export interface PeopleOptions {
 
 /** Binds the HTTP server with the fronts that the configuration turns on. Nothing listens before `listen`. */
 export function provideHttp(
-  provide: Provide<Parts>,
+  provide: Provide,
   isBound: (name: keyof Parts) => boolean,
   { signedObjects: gate, mcp: mcpOptions, people = {}, ...host }: HttpOptions,
 ): void {
@@ -87,7 +86,7 @@ export function provideHttp(
 
 /** The fronts for people in browsers, and for the programs that they connect. */
 function providePeople(
-  provide: Provide<Parts>,
+  provide: Provide,
   {
     hasMcp,
     bodyTimeoutMs,

@@ -1,7 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
-import { resolveBound } from '../../adapters/provide.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Config } from '../config/config.js';
 import { hostAndPort } from '../config/network-address.js';
@@ -14,7 +13,7 @@ import { Outages } from '../outages/outages.js';
 import { placeOf } from '../stores/open-database.js';
 import { bindServer } from '../wiring/modules.js';
 import { configuredUrl, openProgram, type Program } from '../wiring/open-program.js';
-import { ROOTS, type Roots } from '../wiring/parts.js';
+import { resolveParts, ROOTS, type Roots } from '../wiring/parts.js';
 import type { Worker } from '../worker/worker.js';
 import { type Demo, firstStart } from './first-start.js';
 
@@ -102,7 +101,7 @@ export async function startService(config: Config, logger: Logger = createLogger
   try {
     const container = await bindServer(program, config, { logger, publicUrl, metrics });
     // Every part is made before anything listens.
-    for (const name of ROOTS) Object.assign(roots, resolveBound<Roots, typeof name>(container, [name]));
+    for (const name of ROOTS) Object.assign(roots, resolveParts(container, [name]));
     const { http, grpc, internal, worker } = roots;
     const at = await http?.listen(config.rest.host, config.rest.port);
     if (at !== undefined) url = configuredUrl(config, at.port);

@@ -1,6 +1,4 @@
 import type { Container } from 'inversify';
-import 'reflect-metadata';
-import { givenModule, provideModule } from '../../adapters/provide.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { type PeopleOptions, provideHttp, restLimits } from '../http/http-fronts.js';
@@ -8,7 +6,7 @@ import { createInternalServer } from '../http/internal/internal-server.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { Worker } from '../worker/worker.js';
 import type { Program } from './open-program.js';
-import type { Parts } from './parts.js';
+import { givenParts, type Parts, partsModule } from './parts.js';
 
 export interface ServerOptions extends Pick<Parts, 'logger' | 'publicUrl'> {
   readonly metrics: Metrics | undefined;
@@ -29,7 +27,7 @@ export async function bindServer(
   const people = isFront ? await openPeople(program, config, publicUrl) : undefined;
   // The gRPC library takes long to load, so it is loaded only where it is used.
   const loadedGrpc = isFront && grpc.port !== undefined ? await loadGrpc() : undefined;
-  const bindParts = provideModule<Parts>((provide, isBound) => {
+  const bindParts = partsModule((provide, isBound) => {
     if (isFront) {
       provide('authenticator', ['context'], ({ context }) => {
         const authenticator = new Authenticator(context);
@@ -70,7 +68,7 @@ export async function bindServer(
         return worker;
       });
   });
-  container.load(givenModule<Parts>({ logger, publicUrl }), bindParts);
+  container.load(givenParts({ logger, publicUrl }), bindParts);
   return container;
 }
 

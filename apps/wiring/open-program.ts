@@ -1,13 +1,16 @@
 import { Container } from 'inversify';
-import 'reflect-metadata';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { CloseOptions, OpenedAs } from '../../adapters/driver.js';
-import { mediaModule } from '../../adapters/media/module.js';
-import { givenModule, resolveBound } from '../../adapters/provide.js';
+import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
+import { SharpPreviews } from '../../adapters/media/sharp-previews.js';
+import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
-import { systemModule } from '../../adapters/system/module.js';
+import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { ScryptHasher } from '../../adapters/system/scrypt-hasher.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
-import { webAuthnModule } from '../../adapters/webauthn/module.js';
+import { SystemDigests } from '../../adapters/system/system-digests.js';
+import { SystemIds } from '../../adapters/system/system-ids.js';
+import { WebAuthnVerifier } from '../../adapters/webauthn/webauthn-verifier.js';
 import { HttpWebhookSender } from '../../adapters/webhooks/http-webhook-sender.js';
 import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
@@ -18,7 +21,7 @@ import type { Catalog } from '../../core/ports/catalog.js';
 import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
-import { DATABASE_PORTS, pickPorts, type Ports, REQUIRED_PORTS } from '../../core/ports/ports.js';
+import { DATABASE_PORTS, pickPorts, type Ports } from '../../core/ports/ports.js';
 import { takesBytes } from '../../core/uploads/manage-uploads.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { hostAndPort } from '../config/network-address.js';
@@ -31,7 +34,7 @@ import { type ObjectsNeeds, openObjects, type ProgramObjects } from '../stores/o
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 import { catalogTools } from './catalog-tools.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
-import type { Parts } from './parts.js';
+import { givenParts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
 
 export interface Program {
@@ -80,7 +83,6 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
   const opened = new Opened();
   const { log = QUIETLY.log, publicUrl = () => configuredUrl(config), metrics, outages } = options;
   const needs = { clock: new SystemClock(), log };
-  const container = new Container();
   try {
     const database = opened.keep(await openDatabase(config, role, needs));
     const { stores, generationChanges } = database;
@@ -92,7 +94,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       ...needs,
       as: role,
       publicUrl,
-      takesBytes: (key) => takesBytes({ uploads: container.get<Ports['uploads']>('uploads') }, key),
+      takesBytes: (key) => takesBytes(stores, key),
       secret: secrets.objects,
       installation: database.installation,
     });
@@ -102,27 +104,30 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
     });
     opened.keep({ close: async () => wakeUps.close?.() });
     const memory = new MemoryBudget(config.images.memoryBytes);
-    container.load(
-      systemModule({ secret: secrets.credentials }),
-      mediaModule({ memory }),
-      webAuthnModule(),
-      givenModule<Ports>({
-        // A driver may have other members there.
-        ...pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS),
-        objects: objects.store,
-        wakeUps,
-        webhookSender: opened.keep(openWebhookSender(config, needs)),
-        catalog,
-        ...(await openSigner(config, role, needs, opened)),
-        providers: providersOf(config, await openProviders(config, { ...needs, memory }, opened)),
-      }),
-    );
-    const wired = portsFrom(container);
+    const made: Ports = {
+      // A driver may have other members there.
+      ...pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS),
+      objects: objects.store,
+      wakeUps,
+      webhookSender: opened.keep(openWebhookSender(config, needs)),
+      catalog,
+      ...(await openSigner(config, role, needs, opened)),
+      providers: providersOf(config, await openProviders(config, { ...needs, memory }, opened)),
+      mediaProbe: new SharpMediaProbe({ memory }),
+      mediaCleaner: new StreamingMediaCleaner(),
+      previews: new SharpPreviews({ memory }),
+      clock: needs.clock,
+      ids: new SystemIds(),
+      digests: new SystemDigests({ secret: secrets.credentials }),
+      jsonSchemas: new AjvJsonSchemas(),
+      passwords: new ScryptHasher(),
+      passkeys: new WebAuthnVerifier(),
+    };
     const isReady = (): Promise<boolean> => database.isReady();
     const gate = opened.keep(
       new StoreGate(isReady, new SystemClock({ keepsProcessAlive: false }), () => outages?.refused()),
     );
-    const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
+    const awaited = { ...made, wakeUps: opened.keep(new AwaitedSchedules(wakeUps)) };
     const ports = observedPorts(
       awaited,
       metrics,
@@ -130,7 +135,8 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
     );
     const boot = { id: ports.ids.uuid(), isExclusive: database.isExclusive };
     const context = createContext(ports, config.settings, log, boot, generationChanges);
-    container.load(givenModule<Parts>({ context, readiness: isReady, requireStores: gate.requireOpen }));
+    const container = new Container();
+    container.load(givenParts({ ...ports, context, readiness: isReady, requireStores: gate.requireOpen }));
     return {
       container,
       context,
@@ -280,10 +286,4 @@ class CurrentCatalog implements Catalog {
 /** The address a client uses when the operator names none. */
 export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
   return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
-}
-
-/** Resolves every port now, so that a missing binding stops the start and not the first request. */
-function portsFrom(container: Container): Ports {
-  const required = Object.fromEntries(REQUIRED_PORTS.map((name) => [name, container.get(name)])) as unknown as Ports;
-  return { ...required, ...resolveBound<Ports, 'outputSigner'>(container, ['outputSigner']) };
 }

@@ -1,3 +1,5 @@
+import { type Container, ContainerModule } from 'inversify';
+import 'reflect-metadata';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
@@ -51,3 +53,40 @@ export interface Parts extends Ports, Record<(typeof HTTP_FRONTS)[number], HttpF
 }
 
 export type Roots = Partial<Pick<Parts, (typeof ROOTS)[number]>>;
+
+/** Binds a part once for the process; `make` receives the parts that it names. A wrong type does not compile. */
+export type Provide = <N extends keyof Parts, const D extends readonly (keyof Parts)[]>(
+  name: N,
+  needs: D,
+  make: (parts: Pick<Parts, D[number]>) => NonNullable<Parts[N]>,
+) => void;
+
+/** `isBound` reports which parts the list has bound so far. */
+export function partsModule(
+  list: (provide: Provide, isBound: (name: keyof Parts) => boolean) => void,
+): ContainerModule {
+  return new ContainerModule(({ bind, isBound }) => {
+    list((name, needs, make) => {
+      const named = (parts: readonly unknown[]) => Object.fromEntries(needs.map((need, at) => [need, parts[at]]));
+      bind(name)
+        .toResolvedValue((...parts: unknown[]) => make(named(parts) as never), needs.map(String))
+        .inSingletonScope();
+    }, isBound);
+  });
+}
+
+/** Binds parts that exist already. */
+export function givenParts(parts: Partial<Parts>): ContainerModule {
+  return new ContainerModule(({ bind }) => {
+    for (const [name, part] of Object.entries(parts)) bind(name).toConstantValue(part);
+  });
+}
+
+/** The parts with these names that are bound. Throws for a part that needs one that is not. */
+export function resolveParts<N extends keyof Parts>(
+  container: Container,
+  names: readonly N[],
+): Partial<Pick<Parts, N>> {
+  const bound = names.filter((name) => container.isBound(name));
+  return Object.fromEntries(bound.map((name) => [name, container.get(name)])) as unknown as Partial<Pick<Parts, N>>;
+}

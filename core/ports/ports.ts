@@ -67,9 +67,6 @@ export interface Ports extends PortsOf<keyof PortsList> {
   readonly outputSigner?: OutputSigner;
 }
 
-/** The ports that every process has. */
-export const REQUIRED_PORTS = Object.keys(PORTS) as readonly (keyof PortsList)[];
-
 /** The ports of the database. */
 export type DatabasePort = Reaching<'database'>;
 export const DATABASE_PORTS = portsOf('database');
@@ -111,5 +108,6 @@ function withoutStore<T>(): Port<T, undefined> {
 }
 
 function portsOf<S extends Store>(...stores: readonly S[]): readonly Reaching<S>[] {
-  return REQUIRED_PORTS.filter((name) => (stores as readonly unknown[]).includes(PORTS[name].store)) as Reaching<S>[];
+  const names = Object.keys(PORTS) as (keyof PortsList)[];
+  return names.filter((name) => (stores as readonly unknown[]).includes(PORTS[name].store)) as Reaching<S>[];
 }

@@ -9,7 +9,6 @@ import type { DatabaseDriver, ObjectsDriver, ProviderDriver, SignerDriver } from
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
-import { resolveBound } from '../../../adapters/provide.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { timersDriver } from '../../../adapters/timers/timers-driver.js';
 import type { Config } from '../../../apps/config/config.js';
@@ -18,7 +17,7 @@ import { Metrics } from '../../../apps/metrics/metrics.js';
 import { startService } from '../../../apps/service/serve.js';
 import { bindServer } from '../../../apps/wiring/modules.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
-import { ROOTS, type Roots } from '../../../apps/wiring/parts.js';
+import { resolveParts, ROOTS } from '../../../apps/wiring/parts.js';
 import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
@@ -141,7 +140,7 @@ describe('the program', () => {
       const config = { ...base, ...changes };
       const program = await openProgram(config, 'server');
       const options = { logger: SILENT_LOGGER, publicUrl: () => 'http://host', metrics };
-      const roots = resolveBound<Roots, keyof Roots>(await bindServer(program, config, options), ROOTS);
+      const roots = resolveParts(await bindServer(program, config, options), ROOTS);
       await Promise.all([roots.http?.close(0), roots.grpc?.close(0)]);
       await program.close();
       return Object.keys(roots);
