@@ -77,15 +77,9 @@ export function createProgram(io: CliIo): CliCommand {
 function outputOf({ stdout, stderr }: CliIo): OutputConfiguration {
   const widthOf = (output: Output) => (output.isTTY ? (output.columns ?? DEFAULT_WIDTH) : DEFAULT_WIDTH);
   return {
-    writeOut: (text) => {
-      stdout.write(text);
-    },
-    writeErr: (text) => {
-      stderr.write(text);
-    },
-    outputError: (text, write) => {
-      write(text.replace(/^error: /, 'darkroom: '));
-    },
+    writeOut: (text) => stdout.write(text),
+    writeErr: (text) => stderr.write(text),
+    outputError: (text, write) => write(text.replace(/^error: /, 'darkroom: ')),
     getOutHelpWidth: () => widthOf(stdout),
     getErrHelpWidth: () => widthOf(stderr),
     getOutHasColors: () => false,

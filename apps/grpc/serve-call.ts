@@ -110,23 +110,19 @@ export interface ServingCalls {
 /** How often to check that a caller that does not read may still watch. */
 const ASK_EVERY_MS = 1_000;
 
-/** Whether the answer was delivered. */
-type Heard = 'heard' | 'unheard';
-
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
     around(
       call,
       served,
       parts,
-      async (asked, scope, { requestId, about }) => {
+      async (asked, about) => {
         const answered = await served.answer(asked as never);
         about.createdId = served.createdId?.(answered as never);
         const answer = create(served.method.output, answered);
-        if (scope.isOver) return 'unheard';
-        call.sendMetadata(headOf(requestId));
+        throwIfAborted(about.scope);
+        call.sendMetadata(headOf(about.requestId));
         send(null, answer);
-        return 'heard';
       },
       send,
     ).catch(lastResort(parts));
@@ -143,7 +139,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       call,
       served,
       parts,
-      async (asked, scope, { requestId }) => {
+      async (asked, { scope, requestId }) => {
         // A caller that was revoked or has expired in the meantime receives no further messages.
         const requireAllowed = async (): Promise<void> => {
           const token = parts.tokens && accessTokenOf(call.metadata);
@@ -158,7 +154,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
         if (parts.stopping.aborted) end();
         try {
           for await (const message of served.answer({ ...asked, signal: over.signal, requireAllowed } as never)) {
-            if (scope.isOver) return 'unheard';
+            throwIfAborted(scope);
             if (!isTold) call.sendMetadata(headOf(requestId));
             isTold = true;
             if (call.write(create(served.method.output, message))) continue;
@@ -168,17 +164,14 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
           listenNoMore();
           parts.stopping.removeEventListener('abort', end);
         }
-        if (scope.isOver) return 'unheard';
+        throwIfAborted(scope);
         if (parts.stopping.aborted)
           throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', {
             retryAfterMs: 1_000,
           });
         call.end();
-        return 'heard';
       },
-      (status) => {
-        call.emit('error', status);
-      },
+      (status) => call.emit('error', status),
     ).catch(lastResort(parts));
   };
 }
@@ -191,11 +184,8 @@ async function around(
   call: AnyCall,
   served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
   parts: ServingCalls,
-  serve: (
-    asked: object,
-    scope: Cancellation,
-    known: { readonly requestId: string; readonly about: AboutCall },
-  ) => Promise<Heard>,
+  /** Throws `CallOver` when the answer was not delivered. */
+  serve: (asked: object, about: AboutCall) => Promise<void>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const { context, logger, observer } = parts;
@@ -203,12 +193,11 @@ async function around(
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
   const scope = new ServedCancellation(call);
   observer?.started();
-  const about: AboutCall = { scope, caller: undefined, accountId: undefined, createdId: undefined };
+  const about: AboutCall = { requestId, scope, caller: undefined, accountId: undefined, createdId: undefined };
   let code: EndedCall['code'];
   let refused: LoggedRefusal | undefined;
   try {
-    if ((await serve(await admit(call, served, parts, about), scope, { requestId, about })) === 'unheard')
-      code = scope.status;
+    await serve(await admit(call, served, parts, about), about);
   } catch (error) {
     if (error instanceof CallOver) code = scope.status;
     else {
@@ -264,8 +253,9 @@ function requireRequest(request: unknown): unknown {
   return request;
 }
 
-/** Details of a call that are found while it is served, for the log. */
+/** A call, and details of it that are found while it is served, for the log. */
 interface AboutCall {
+  readonly requestId: string;
   readonly scope: Cancellation;
   caller: string | undefined;
   accountId: string | undefined;

@@ -169,14 +169,8 @@ function ask({ stdin, stderr }: CliIo, question: string): Promise<string> {
     };
     const onData = (chunk: string) => {
       for (const character of chunk) {
-        if (character === CTRL_C)
-          return finish(() => {
-            reject(new Failure('Nothing was stored.', EXIT.cancelled));
-          });
-        if (ENTER.has(character))
-          return finish(() => {
-            accept(text);
-          });
+        if (character === CTRL_C) return finish(() => reject(new Failure('Nothing was stored.', EXIT.cancelled)));
+        if (ENTER.has(character)) return finish(() => accept(text));
         text = RUB_OUT.has(character) ? text.slice(0, -1) : text + character;
       }
     };

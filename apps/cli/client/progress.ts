@@ -55,11 +55,7 @@ function barProgress({ stderr }: CliIo, steps: number): Progress {
       stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
       step(what);
     },
-    note: (what) => {
-      bar.update(done, { what });
-    },
-    end: () => {
-      bar.stop();
-    },
+    note: (what) => bar.update(done, { what }),
+    end: () => bar.stop(),
   };
 }

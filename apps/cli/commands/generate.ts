@@ -157,9 +157,7 @@ async function finish(
     files = await downloadOutputs(client, task, options, {
       folder: io.folder,
       signal: leaving,
-      onFile: () => {
-        progress.step('downloaded');
-      },
+      onFile: () => progress.step('downloaded'),
     });
     leaving.throwIfAborted();
   } catch (error) {

@@ -62,9 +62,7 @@ async function start(io: CliIo, config: Config, options: Options): Promise<void>
     const { migrateStores } = await import('../../stores/migrate-stores.js');
     await migrateStores(config, {
       role: 'server',
-      tell: (line) => {
-        say(io, line);
-      },
+      tell: (line) => say(io, line),
     });
   }
   const [{ serve }, { createLogger }, { allocateAmongNew }] = await Promise.all([
@@ -77,13 +75,9 @@ async function start(io: CliIo, config: Config, options: Options): Promise<void>
   const host = {
     logger,
     signals: io.signals,
-    leaveBehind: (afterMs: number) => {
-      io.leaveBehind(afterMs);
-    },
+    leaveBehind: (afterMs: number) => io.leaveBehind(afterMs),
   };
-  const end = await serve(config, host, (served) => {
-    showServed(io, served, { config, options, logger });
-  });
+  const end = await serve(config, host, (served) => showServed(io, served, { config, options, logger }));
   if (end === 'left') throw new LeftAtOnce();
 }
 

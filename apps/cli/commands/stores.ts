@@ -107,9 +107,7 @@ async function make(io: CliIo, config: Config): Promise<readonly string[]> {
   const done: string[] = [];
   try {
     await migrateStores(config, {
-      tell: (line) => {
-        done.push(line);
-      },
+      tell: (line) => done.push(line),
     });
     await openAsServer(config);
   } catch (error) {

@@ -34,9 +34,7 @@ function questionsTo({ stdin, stderr }: CliIo) {
   const lines = reader[Symbol.asyncIterator]();
   return {
     /** Text above a question, as it is. */
-    tell: (text: string): void => {
-      stderr.write(`${text}\n`);
-    },
+    tell: (text: string) => stderr.write(`${text}\n`),
     /** The answer without blanks around it; the default where it is empty. Throws a `Failure` at the end of the input. */
     async ask(question: string, byDefault?: string): Promise<string> {
       stderr.write(byDefault === undefined ? `${question}: ` : `${question} (${byDefault}): `);
@@ -47,9 +45,7 @@ function questionsTo({ stdin, stderr }: CliIo) {
       }
       return value.trim() || (byDefault ?? '');
     },
-    close: () => {
-      reader.close();
-    },
+    close: () => reader.close(),
   };
 }
 

@@ -138,7 +138,7 @@ export function trialJson(files: readonly TriedFile[]) {
     kind,
     media_type: mediaType,
     byte_size: byteSize,
-    ...(size === undefined ? {} : { size }),
+    size,
   }));
 }
 

@@ -59,7 +59,7 @@ interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly requestId: string;
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
 }
 
 /** Undefined if the call was not ended by a Darkroom server. */
@@ -68,20 +68,17 @@ function readRefusal({ metadata, details: message }: CallError): Refusal | undef
   if (!(bytes instanceof Buffer)) return undefined;
   try {
     const { details } = fromBinary(StatusSchema, bytes);
-    const info = details
-      .map((detail) => anyUnpack(detail, ErrorInfoSchema))
-      .find((detail) => detail?.domain === ERROR_DOMAIN);
+    const unpacked = <Desc extends DescMessage>(schema: Desc) =>
+      details.flatMap((detail) => anyUnpack(detail, schema) ?? []);
+    const info = unpacked(ErrorInfoSchema).find(({ domain }) => domain === ERROR_DOMAIN);
     if (info === undefined) return undefined;
-    const { requestId = '' } =
-      details.map((detail) => anyUnpack(detail, RequestInfoSchema)).find((detail) => detail !== undefined) ?? {};
-    const delay = details
-      .map((detail) => anyUnpack(detail, RetryInfoSchema))
-      .find((detail) => detail !== undefined)?.retryDelay;
+    const [request] = unpacked(RequestInfoSchema);
+    const delay = unpacked(RetryInfoSchema)[0]?.retryDelay;
     return {
       code: info.reason,
       message,
-      requestId,
-      ...(delay === undefined ? {} : { retryAfterMs: durationMs(delay) }),
+      requestId: request?.requestId ?? '',
+      retryAfterMs: delay && durationMs(delay),
     };
   } catch {
     return undefined;
@@ -106,7 +103,8 @@ async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceE
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code))
     return new ServiceError(refusal.code, refusal.message);
-  if (refusal === undefined) return unanswered(error, place);
+  if (refusal === undefined)
+    return new Failure(`${place.address} ${await whyUnanswered(error, place)}.`, EXIT.failure, {}, error);
   const { code, message, requestId } = refusal;
   const exitCode = OF_WHO_CALLS.has(error.code) ? EXIT.refused : EXIT.failure;
   return new Failure(
@@ -167,10 +165,6 @@ const REASONS: readonly Reason[] = [
   },
   { said: /Protocol error/, reason: 'it does not speak gRPC', isHopeless: true },
 ];
-
-async function unanswered(error: CallError, place: GrpcPlace): Promise<Failure> {
-  return new Failure(`${place.address} ${await whyUnanswered(error, place)}.`, EXIT.failure, {}, error);
-}
 
 /** In words that come after the server's address. */
 async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string> {
@@ -246,9 +240,7 @@ export function openGrpcOperator(
   io: CliIo,
   options: GrpcOptions,
 ): { readonly operator: OperatorClient; readonly close: () => void } {
-  const calls = new GrpcCalls(readGrpcPlace(io, options), (sentence) => {
-    say(io, sentence);
-  });
+  const calls = new GrpcCalls(readGrpcPlace(io, options), (sentence) => say(io, sentence));
   return {
     operator: operatorClient((method, request, callOptions) => calls.call(method, request, callOptions)),
     close: () => calls.close(),

@@ -153,16 +153,8 @@ export function certificateFault({ address, host, tls }: GrpcPlace, now: number)
       accept(fault);
     };
     const limit = setTimeout(end, LOOK_MS);
-    socket
-      .on('error', () => {
-        end();
-      })
-      .on('close', () => {
-        end();
-      });
-    socket.once('secureConnect', () => {
-      end(faultOf(socket, { host, isAuthorityGiven: tls?.ca !== undefined }, now));
-    });
+    socket.on('error', () => end()).on('close', () => end());
+    socket.once('secureConnect', () => end(faultOf(socket, { host, isAuthorityGiven: tls?.ca !== undefined }, now)));
   });
 }
 
