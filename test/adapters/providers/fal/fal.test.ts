@@ -292,8 +292,11 @@ describe('results of fal', () => {
       [302, {}],
       [202, { images: [] }],
     ] as const) {
-      vendor.server.plan(jsonFault(status, body), { path: /requests\/[^/]+$/ });
-      expect(await failureOf(vendor.poll(reference)), String(status)).to.be.instanceOf(Error);
+      // The queue itself answers 404 for a request that it does not know.
+      for (const path of status === 404 ? [/requests\/[^/]+$/] : [/requests\/[^/]+$/, /\/status$/]) {
+        vendor.server.plan(jsonFault(status, body), { path });
+        expect(await failureOf(vendor.poll(reference)), `${status} ${path.source}`).to.be.instanceOf(Error);
+      }
     }
     vendor.server.plan(jsonFault(200, { status: 'LOST' }), { of: 'poll' });
     expect(await vendor.poll(reference)).to.deep.equal({ state: 'running', unknownStatus: 'LOST' });
