@@ -8,6 +8,7 @@ import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { SharpPreviews } from '../../../adapters/media/sharp-previews.js';
 import { MAX_FRAMES } from '../../../adapters/media/webp-file.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
+import type { ProbeLimits } from '../../../core/ports/media.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
 import { previewsContract } from '../../contracts/previews.contract.js';
 import { breakingOff, fileOf, inPieces, streamedFile } from '../../fixtures/byte-streams.js';
@@ -30,6 +31,11 @@ mediaProbeContract({
   supports: {},
 });
 
+const HEADER = { maxPixels: 1_000, decode: 'header' } as const;
+const PIXELS = { maxPixels: 1_000_000, decode: 'full' } as const;
+const DAMAGED = { invalid: 'The file is damaged or incomplete.' };
+const probed = (bytes: Uint8Array, limits: ProbeLimits = HEADER) => new SharpMediaProbe().probe(fileOf(bytes), limits);
+
 const noise = async () => sharp(await image('png', 200, 300));
 const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'PNG': async () => (await noise()).png().toBuffer(),
@@ -51,7 +57,7 @@ async function expectDamageFound(damaged: Uint8Array): Promise<void> {
       () => true,
       ({ message }: Error) => CHANGES_NO_PIXEL.test(message),
     );
-  const answer = await new SharpMediaProbe().probe(fileOf(damaged), { maxPixels: 1_000_000, decode: 'full' });
+  const answer = await probed(damaged, PIXELS);
   if (!isSound) expect(answer).to.have.property('invalid');
 }
 
@@ -72,9 +78,7 @@ describe('SharpMediaProbe', () => {
       open -= 1;
     }
     await Promise.all(
-      Array.from({ length: 10 }, async () =>
-        probe.probe(streamedFile(source(), whole.byteLength), { maxPixels: 1000, decode: 'header' }),
-      ),
+      Array.from({ length: 10 }, async () => probe.probe(streamedFile(source(), whole.byteLength), HEADER)),
     );
     expect(most).to.equal(2);
   });
@@ -83,10 +87,8 @@ describe('SharpMediaProbe', () => {
     const turns = 16;
     const chunks = Buffer.alloc(turns * CHUNKS_A_TURN * EMPTY_CHUNK.length, EMPTY_CHUNK);
     const bytes = Buffer.concat([(await image('png')).subarray(0, -EMPTY_CHUNK.length), chunks]);
-    const walked = await inTurns(
-      new SharpMediaProbe().probe(fileOf(bytes, bytes.length), { maxPixels: 1000, decode: 'header' }),
-    );
-    expect(walked.answer).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+    const walked = await inTurns(new SharpMediaProbe().probe(fileOf(bytes, bytes.length), HEADER));
+    expect(walked.answer).to.deep.equal(DAMAGED);
     expect(walked.turns).to.be.at.least(turns);
   });
 
@@ -101,10 +103,9 @@ describe('SharpMediaProbe', () => {
     damaged['with another first chunk'].write('IHDX', 12, 'latin1');
     damaged['of three bits'][24] = 3;
     for (const [what, bytes] of Object.entries(damaged))
-      expect(
-        await new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1000, decode: 'header' }),
-        what,
-      ).to.deep.equal({ invalid: 'The file starts like a PNG image but cannot be decoded.' });
+      expect(await probed(bytes), what).to.deep.equal({
+        invalid: 'The file starts like a PNG image but cannot be decoded.',
+      });
   });
 
   it('refuses a PNG whose pixels are not in one piece, as decoders take the first alone', async () => {
@@ -119,12 +120,8 @@ describe('SharpMediaProbe', () => {
         pngChunk('IDAT', pixels.subarray(9)),
         whole.subarray(-EMPTY_CHUNK.length),
       ]);
-    const probed = async (bytes: Uint8Array) =>
-      new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1000, decode: 'header' });
     expect(await probed(split())).to.not.have.property('invalid');
-    expect(await probed(split(pngChunk('tEXt', 'a\0text')))).to.deep.equal({
-      invalid: 'The file is damaged or incomplete.',
-    });
+    expect(await probed(split(pngChunk('tEXt', 'a\0text')))).to.deep.equal(DAMAGED);
   });
 
   it('reserves memory for bytes and pixels while it holds them, and none while it waits', async () => {
@@ -138,9 +135,8 @@ describe('SharpMediaProbe', () => {
         yield whole.subarray(at, at + 500);
       }
     }
-    const limits = { maxPixels: 1_000_000, decode: 'full' } as const;
     const probes = Promise.all(
-      Array.from({ length: 8 }, () => probe.probe(streamedFile(source(), whole.byteLength), limits)),
+      Array.from({ length: 8 }, () => probe.probe(streamedFile(source(), whole.byteLength), PIXELS)),
     );
     for (const facts of await probes) expect(facts).to.include({ kind: 'image', widthPx: 640 });
     const oneBytes = whole.byteLength + 640 * 480 * 6 + 640 * 3 * 960;
@@ -153,8 +149,7 @@ describe('SharpMediaProbe', () => {
     const memory = new MemoryBudget(1_000);
     const probe = new SharpMediaProbe({ memory });
     const whole = await image('webp');
-    const limits = { maxPixels: 1_000, decode: 'full' } as const;
-    const answers = await Promise.all(Array.from({ length: 4 }, () => probe.probe(fileOf(whole), limits)));
+    const answers = await Promise.all(Array.from({ length: 4 }, () => probe.probe(fileOf(whole), PIXELS)));
     for (const answer of answers) expect(answer).to.have.property('kind', 'image');
     expect(memory.heldBytes).to.equal(0);
   });
@@ -163,7 +158,7 @@ describe('SharpMediaProbe', () => {
     const memory = new MemoryBudget(1_000_000);
     const whole = await image('png');
     const outcome = await new SharpMediaProbe({ memory })
-      .probe(streamedFile(breakingOff(whole), 100_000), { maxPixels: 1_000, decode: 'full' })
+      .probe(streamedFile(breakingOff(whole), 100_000), PIXELS)
       .catch((error: Error) => error.message);
     expect([outcome, memory.heldBytes]).to.deep.equal(['the line broke', 0]);
   });
@@ -211,7 +206,7 @@ describe('SharpMediaProbe', () => {
       whole[frameAt + 10 + 3 * component] = 1;
       whole[scanAt + 5 + 2 * component] = 1;
     }
-    const answer = await new SharpMediaProbe().probe(fileOf(whole), { maxPixels: 1_000_000, decode: 'full' });
+    const answer = await probed(whole, PIXELS);
     expect(answer).to.include({ kind: 'image', widthPx: 200, heightPx: 300 });
   });
 
@@ -230,9 +225,7 @@ describe('SharpMediaProbe', () => {
     const endingWith = async (chunk: Uint8Array) => Buffer.concat([(await image('png')).subarray(0, -12), chunk]);
     const short = longBox('free').fill(12, 15);
     for (const bytes of [await endingWith(pngChunk('IEND', 'text')), Buffer.concat([await mp4(), short])]) {
-      const limits = { maxPixels: 100_000, decode: 'full' } as const;
-      const answer = await new SharpMediaProbe().probe(fileOf(bytes), limits);
-      expect(answer).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+      expect(await probed(bytes, PIXELS)).to.deep.equal(DAMAGED);
     }
   });
 
@@ -245,10 +238,7 @@ describe('SharpMediaProbe', () => {
       Buffer.alloc(4),
     ]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
-    const answer = await new SharpMediaProbe().probe(fileOf(animated), {
-      maxPixels: 24 * 16 * 99,
-      decode: 'header',
-    });
+    const answer = await probed(animated, { ...HEADER, maxPixels: 24 * 16 * 99 });
     expect(answer).to.have.property('invalid').that.includes('100 frames');
   });
 });
@@ -260,9 +250,8 @@ describe('SharpMediaProbe', () => {
 const MIB = 1024 * 1024;
 
 describe('the probe of an image that costs more than its size', () => {
-  const probe = new SharpMediaProbe();
   for (const decode of ['header', 'full'] as const) {
-    const probed = async (bytes: Uint8Array) => probe.probe(fileOf(bytes), { maxPixels: 1_000_000, decode });
+    const probedSo = (bytes: Uint8Array) => probed(bytes, { ...PIXELS, decode });
 
     describe(`with ${decode === 'full' ? 'all its pixels' : 'its header'} looked at`, () => {
       const text = (type: 'zTXt' | 'iTXt', byteSize: number) => {
@@ -281,14 +270,14 @@ describe('the probe of an image that costs more than its size', () => {
               await image('png'),
               Array.from({ length: count }, () => one),
             );
-          expect(await probed(await withTexts(4))).to.include({ kind: 'image' });
-          expect(await probed(await withTexts(5))).to.deep.equal(LONG);
+          expect(await probedSo(await withTexts(4))).to.include({ kind: 'image' });
+          expect(await probedSo(await withTexts(5))).to.deep.equal(LONG);
         }
       });
 
       it('accepts a PNG with a long text that is not compressed', async () => {
         const long = pngChunk('iTXt', Buffer.concat([Buffer.from('k\0\0\0\0\0', 'latin1'), Buffer.alloc(MIB, 'x')]));
-        expect(await probed(withPngChunks(await image('png'), [long]))).to.include({ kind: 'image' });
+        expect(await probedSo(withPngChunks(await image('png'), [long]))).to.include({ kind: 'image' });
       });
 
       it('refuses a WebP with more frames than are allowed, and one whose frames have too many pixels', async () => {
@@ -299,11 +288,11 @@ describe('the probe of an image that costs more than its size', () => {
             webpChunk('ANIM', new Uint8Array(6)),
             ...Array.from({ length: frames }, () => frame),
           );
-        expect(await probed(animation(MAX_FRAMES))).to.include({ kind: 'image' });
-        expect(await probed(animation(MAX_FRAMES + 1))).to.deep.equal({
+        expect(await probedSo(animation(MAX_FRAMES))).to.include({ kind: 'image' });
+        expect(await probedSo(animation(MAX_FRAMES + 1))).to.deep.equal({
           invalid: 'The image has more than 1,000 frames.',
         });
-        expect(await probed(animation(200, 100)))
+        expect(await probedSo(animation(200, 100)))
           .to.have.property('invalid')
           .which.matches(/pixels/);
       });
@@ -322,14 +311,16 @@ describe('the probe of an image that costs more than its size', () => {
             ...Array.from({ length: count - scans }, () => jpeg.subarray(scanAt, -2)),
             jpeg.subarray(-2),
           ]);
-        expect(await probed(withScans(scans))).to.include({ kind: 'image' });
-        expect(await probed(withScans(MAX_SCANS + 1))).to.deep.equal({ invalid: 'The image has more than 100 scans.' });
+        expect(await probedSo(withScans(scans))).to.include({ kind: 'image' });
+        expect(await probedSo(withScans(MAX_SCANS + 1))).to.deep.equal({
+          invalid: 'The image has more than 100 scans.',
+        });
       });
 
       it('refuses a JPEG that is coded arithmetically', async () => {
         const jpeg = Buffer.from(await image('jpeg'));
         jpeg[jpeg.indexOf(Buffer.from([0xff, 0xc0])) + 1] = 0xc9;
-        expect(await probed(jpeg)).to.deep.equal({
+        expect(await probedSo(jpeg)).to.deep.equal({
           invalid: 'The image is coded arithmetically, which few programs read.',
         });
       });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { fileOf } from '../../fixtures/byte-streams.js';
-import { box, endlessBox, lastIndex, muxedWithTags, withinBox } from '../../fixtures/tagged-videos.js';
+import { box, endlessBox, lastIndex, muxedWithTags, withinBox, words } from '../../fixtures/tagged-videos.js';
 import { mp4WithPcm } from '../../fixtures/videos.js';
 
 const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;
@@ -16,11 +16,6 @@ const ENTRY = ['moov', 'trak', 'mdia', 'minf', 'stbl', 'stsd', 'avc1'];
 
 const probe = new SharpMediaProbe();
 const probed = (bytes: Uint8Array) => probe.probe(fileOf(bytes), LIMITS);
-const words = (...values: readonly number[]): Buffer => {
-  const bytes = Buffer.alloc(4 * values.length);
-  values.forEach((value, index) => bytes.writeUInt32BE(value >>> 0, 4 * index));
-  return bytes;
-};
 /** A copy whose first (or last) box of a type has a number of 32 bits replaced, `at` behind its name. */
 function withNumber(
   bytes: Uint8Array,
