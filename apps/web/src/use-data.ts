@@ -75,8 +75,11 @@ export function afterChange(reload: () => Promise<void>, headingId: string): (se
   };
 }
 
-/** What is shown once. It is kept in this part of the page and nowhere else, until the person has it or leaves. */
-export function useShownOnce<T>() {
+/**
+ * What is shown once. It is kept in this part of the page and nowhere else, until the person has it or leaves. Returns
+ * it, how it is set, and how it is closed, which moves the focus to a heading.
+ */
+export function useShownOnce<T>(headingId: string) {
   const [shown, setShown] = useState<T>();
   useEffect(() => {
     // A browser may keep the page as it is, to show it again when the person comes back.
@@ -84,7 +87,11 @@ export function useShownOnce<T>() {
     window.addEventListener('pagehide', forget);
     return () => window.removeEventListener('pagehide', forget);
   }, []);
-  return [shown, setShown] as const;
+  const close = (): void => {
+    setShown(undefined);
+    focusOn(headingId);
+  };
+  return [shown, setShown, close] as const;
 }
 
 /** A page of a list, which has its items under the name of the list. */

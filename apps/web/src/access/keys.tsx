@@ -206,16 +206,12 @@ interface NewKeyCardProps {
 
 /** Makes a key, and shows its secret until the person has it. */
 export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
-  const [made, setMade] = useShownOnce<MadeKey>();
+  const [made, setMade, close] = useShownOnce<MadeKey>('new-key');
   const show = (key: MadeKey): void => {
     setMade(key);
     announce('The key was made. Copy its secret now.');
     focusOn('new-key');
     void keysChanged();
-  };
-  const close = (): void => {
-    setMade(undefined);
-    focusOn('new-key');
   };
   return (
     <Card

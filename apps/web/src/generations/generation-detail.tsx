@@ -10,7 +10,7 @@ import { Card, Fact, Facts, Loaded, SectionLink } from '../parts/parts.js';
 import { goTo, hrefOf } from '../router.js';
 import type { GenerationInput, Overview } from '../server-types.js';
 import { change, read, remove, sentenceOf } from '../server.js';
-import { useData } from '../use-data.js';
+import { type Data, useData } from '../use-data.js';
 
 interface DetailProps {
   readonly id: string;
@@ -52,7 +52,7 @@ function Found({ id, appId, apps, overview }: FoundProps) {
     goTo(hrefOf('generations', { query: { app: backTo(apps, appId) } }), 'The generation is deleted.');
   };
   return (
-    <Loaded data={{ value: followed.task, fault: followed.fault, reload: followed.reload }} what="the generation">
+    <Loaded data={followed} what="the generation">
       {(task) => (
         <>
           <Card id="result" title={STATUS_TEXTS[task.status]} note={`${task.model_key}, ${timeText(task.created_at)}`}>
@@ -270,8 +270,7 @@ const QUIET_MS = 5_000;
 /** And with a stream that speaks, in case it goes silent without an end. */
 const SLOW_MS = 30_000;
 
-export interface FollowedTask {
-  readonly task: Task | undefined;
+export interface FollowedTask extends Data<Task> {
   /** When what happened, in order. */
   readonly times: readonly { readonly type: EventType; readonly at: string }[];
   /** Whether it was asked to stop. */
@@ -280,8 +279,6 @@ export interface FollowedTask {
   readonly progress: number | undefined;
   /** While it is queued: how many are before it. */
   readonly position: number | undefined;
-  readonly fault: string | undefined;
-  readonly reload: () => Promise<void>;
   /** Takes what an answer says of it. */
   readonly take: (task: Task) => void;
 }
@@ -336,7 +333,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
   }, [isWaiting, load]);
 
   const isCancelling = times.some(({ type }) => type === 'cancel_requested');
-  return { task, times, isCancelling, progress, position, fault, reload: load, take };
+  return { value: task, times, isCancelling, progress, position, fault, reload: load, take };
 }
 
 /** A stream that reopens repeats all events. */

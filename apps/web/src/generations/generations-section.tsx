@@ -9,7 +9,7 @@ import { Choice, Loaded, SectionLink } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
 import type { Overview } from '../server-types.js';
 import { read, sentenceOf } from '../server.js';
-import { useData } from '../use-data.js';
+import { type Data, useData } from '../use-data.js';
 import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
 
 /** A grid of the generations, or the one that the address names. */
@@ -59,9 +59,8 @@ interface OfAppProps {
 
 function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
   const generations = useGenerations(appId, filter);
-  const { tasks, fault, reload } = generations;
   return (
-    <Loaded data={{ value: tasks, fault, reload }} what="generations">
+    <Loaded data={generations} what="generations">
       {(shown) =>
         shown.length === 0 && !generations.hasMore ? (
           <p class="card empty">
@@ -182,16 +181,12 @@ const PAGE = 24;
  */
 const MAX_EMPTY_PAGES = 5;
 
-export interface Generations {
-  /** Newest first; undefined until the first page is here. */
-  readonly tasks: readonly Task[] | undefined;
-  readonly fault: string | undefined;
+/** The tasks of a list, newest first. */
+interface Generations extends Data<readonly Task[]> {
   readonly hasMore: boolean;
   readonly isBusy: boolean;
   /** Reads the next page. Returns its first task. */
   readonly more: () => Promise<Task | undefined>;
-  /** Begins again with the first page. */
-  readonly reload: () => Promise<void>;
 }
 
 interface Listed {
@@ -242,7 +237,7 @@ function useGenerations(appId: string, filter: Filter): Generations {
   }, [load, wanted]);
 
   return {
-    tasks: listed?.tasks,
+    value: listed?.tasks,
     fault,
     hasMore: listed?.cursor !== undefined,
     isBusy,

@@ -127,7 +127,7 @@ interface ResultCardProps {
 /** The state of the generation that was created last. */
 function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
   const followed = useFollowedTask(appId, created.generation_id, created);
-  const { task = created, isCancelling, fault, reload, take } = followed;
+  const { value: task = created, isCancelling, fault, reload, take } = followed;
   const { status } = task;
   useEffect(() => {
     if (isOpen({ status })) return;

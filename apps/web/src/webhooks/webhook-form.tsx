@@ -186,7 +186,7 @@ interface WebhookSettingsCardProps {
 
 /** One webhook: what it is, and everything that can be changed about it. */
 export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSettingsCardProps) {
-  const [secret, setSecret] = useShownOnce<WebhookSecret>();
+  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('webhook');
   const [isEditing, setEditing] = useState(false);
   const isEnabled = webhook.status === 'enabled';
   const path = inApp(appId, `/webhooks/${webhook.webhook_id}`);
@@ -201,15 +201,7 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
   return (
     <Card id="webhook" title={webhook.url} note={webhook.description}>
       {disabled === undefined ? null : <p class="fault">{disabled}</p>}
-      {secret === undefined ? null : (
-        <ShownSecret
-          secret={secret}
-          onDone={() => {
-            setSecret(undefined);
-            focusOn('webhook');
-          }}
-        />
-      )}
+      {secret === undefined ? null : <ShownSecret secret={secret} onDone={close} />}
       <Facts
         class="spaced"
         facts={[

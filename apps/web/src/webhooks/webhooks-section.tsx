@@ -102,17 +102,13 @@ function KnownWebhook({ appId, app, id }: SingleProps) {
 
 /** Makes a webhook, and shows its secret until the person has it. */
 function NewWebhookCard({ appId, changed }: { readonly appId: string; readonly changed: () => Promise<void> }) {
-  const [secret, setSecret] = useShownOnce<WebhookSecret>();
+  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('new-webhook');
   const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
     const asked = { url, events, ...(description === '' ? {} : { description }) };
     setSecret(await change<Webhook & WebhookSecret>(inApp(appId, '/webhooks'), asked));
     announce('The webhook was made. Copy its secret now.');
     focusOn('new-webhook');
     await changed();
-  };
-  const close = (): void => {
-    setSecret(undefined);
-    focusOn('new-webhook');
   };
   return (
     <Card
@@ -135,11 +131,7 @@ function NewWebhookCard({ appId, changed }: { readonly appId: string; readonly c
 
 /** The App's own secret, which signs what is sent to addresses of single generations. */
 function SingleAddressesCard({ appId, app }: { readonly appId: string; readonly app: string | undefined }) {
-  const [secret, setSecret] = useShownOnce<WebhookSecret>();
-  const close = (): void => {
-    setSecret(undefined);
-    focusOn('single-addresses');
-  };
+  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('single-addresses');
   return (
     <Card
       id="single-addresses"

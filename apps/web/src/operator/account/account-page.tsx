@@ -153,7 +153,7 @@ type Done = (sentence: string, made?: WithLink) => Promise<void>;
 /** The people who sign in for the account. A link is shown once, and is stored only in this component. */
 function PeopleCard({ path, self }: { readonly path: string; readonly self: string }) {
   const people = usePages<'people', Person>(`${path}/people`, 'people');
-  const [link, setLink] = useShownOnce<WithLink>();
+  const [link, setLink] = useShownOnce<WithLink>('people');
   const said = afterChange(people.reload, 'people');
   const done: Done = async (sentence, made) => {
     setLink(made?.sign_in_link === undefined ? undefined : made);
