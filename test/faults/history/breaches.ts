@@ -1,5 +1,5 @@
 import { IDS, POOR, RICH } from './clean-cases.js';
-import { CAPPED, QUIET_AT } from './clean-history.js';
+import { balance, CAPPED, QUIET_AT } from './clean-history.js';
 import {
   account,
   ask,
@@ -31,27 +31,12 @@ export const MONEY: Breaches = {
     },
     'an entry of a generation names no key': (draft) => delete entry(draft, IDS.succeeded, 'charge').attribution,
     'a client is shown a balance that never was': (draft) => {
-      for (const name of ['balance_credits', 'available_credits', 'remaining_credits'])
-        dataOf(the(draft.exchanges.find(({ request }) => request.operation === 'credits') as ReturnType<typeof asked>))[
-          name
-        ] = 55;
+      the(draft.exchanges.find(({ request }) => request.operation === 'credits')?.answered).answer = balance(55);
     },
     'a client is shown a balance of long ago': (draft) =>
-      ask(
-        draft,
-        'rich',
-        QUIET_AT,
-        { operation: 'credits' },
-        { status: 200, code: 'OK', data: { balance_credits: 100, available_credits: 100, remaining_credits: 100 } },
-      ),
+      ask(draft, 'rich', QUIET_AT, { operation: 'credits' }, balance(100)),
     'a client is shown a balance before it is had': (draft) =>
-      ask(
-        draft,
-        'rich',
-        3_500,
-        { operation: 'credits' },
-        { status: 200, code: 'OK', data: { balance_credits: 96, available_credits: 96, remaining_credits: 96 } },
-      ),
+      ask(draft, 'rich', 3_500, { operation: 'credits' }, balance(96)),
     'verify finds something': (draft) => draft.atRest.verifyFindings.push('Something.'),
   },
   24: {
@@ -299,11 +284,8 @@ export const ACCESS: Breaches = {
   },
   18: {
     'a revoked key is answered after 5 seconds': (draft) =>
-      (the(draft.exchanges.find(({ by, sentAt }) => by === 'leaver' && sentAt === 18_000)?.answered).answer = {
-        status: 200,
-        code: 'OK',
-        data: { balance_credits: 99, available_credits: 99, remaining_credits: 99 },
-      }),
+      (the(draft.exchanges.find(({ by, sentAt }) => by === 'leaver' && sentAt === 18_000)?.answered).answer =
+        balance(99)),
     'a good key is refused': (draft) =>
       (asked(draft, 'get', IDS.failed).answered.answer = { status: 401, code: 'DEVELOPER_TOKEN_INVALID' }),
     'a key is refused before it was revoked': (draft) => (the(draft.facts.revocations[0]).askedAt = 50_000),

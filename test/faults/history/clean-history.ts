@@ -209,6 +209,9 @@ function taskOf(testCase: GenerationCase, shown: 'queued' | 'running' | 'ended',
 }
 
 const ok = (status: number, data: JsonObject): Answer => ({ status, code: 'OK', message: 'OK', data });
+/** The answer to a client that asks for its credits. */
+export const balance = (credits: number): Answer =>
+  ok(200, { balance_credits: credits, available_credits: credits, remaining_credits: credits });
 const refused = (status: number, code: string, message = code): Answer => ({ status, code, message });
 
 function exchange(by: string, sentAt: number, request: Request, answer?: Answer, through = 'rest-1'): Exchange {
@@ -318,18 +321,8 @@ function otherExchanges(): Exchange[] {
     exchange('poor', 10_000, { operation: 'get', generationId: IDS.succeeded }, refused(404, 'TASK_NOT_FOUND')),
     exchange('poor', 10_100, { operation: 'get', generationId: IDS.random }, refused(404, 'TASK_NOT_FOUND')),
     exchange('poor', 10_200, { operation: 'cancel', generationId: IDS.succeeded }, refused(404, 'TASK_NOT_FOUND')),
-    exchange(
-      'leaver',
-      11_000,
-      { operation: 'credits' },
-      ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 }),
-    ),
-    exchange(
-      'leaver',
-      13_000,
-      { operation: 'credits' },
-      ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 }),
-    ),
+    exchange('leaver', 11_000, { operation: 'credits' }, balance(99)),
+    exchange('leaver', 13_000, { operation: 'credits' }, balance(99)),
     exchange('leaver', 18_000, { operation: 'credits' }, refused(401, 'DEVELOPER_TOKEN_REVOKED'), 'rest-2'),
     exchange('poor', 20_150, poor('poor-2'), refused(402, 'CREDITS_INSUFFICIENT')),
     exchange('poor', 20_150, poor('poor-3'), refused(402, 'CREDITS_INSUFFICIENT'), 'rest-2'),

@@ -7,8 +7,7 @@
 import { expect } from 'chai';
 import { RUN_SIZES, sizeOf } from '../../harness/run-sizes.js';
 import { type Bounds, CASES } from './cases.js';
-import { explore } from './explore.js';
-import { reportOf } from './report.js';
+import { explore, reportOf } from './explore.js';
 
 const WHOLE = 99;
 

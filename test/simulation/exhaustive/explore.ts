@@ -2,7 +2,7 @@ import { Misused } from '../command-line.js';
 import { Violation, violation } from '../observed.js';
 import { checkAftermath } from './aftermath.js';
 import type { Bounds, Case } from './cases.js';
-import { Interned } from './interned.js';
+import { Interned } from './small-process.js';
 import { SmallRun } from './small-run.js';
 import { checkState } from './state-checks.js';
 import { digestOf, restDigestOf } from './state-digest.js';
@@ -194,4 +194,22 @@ class Exploration {
 
 function isExhausted(junction: Junction | undefined): boolean {
   return junction !== undefined && junction.tried >= junction.choices.length;
+}
+
+/** One line about the search, and how to reproduce a violation. */
+export function reportOf(findings: Findings, bounds: Bounds): string {
+  const { setting, states, runs, steps, aftermaths, deepest, isWhole, violation } = findings;
+  const extent = isWhole ? 'all there is within the bounds' : `cut at ${bounds.depth} choices`;
+  const line = `${setting}: ${states} states, ${runs} runs, ${steps} steps, ${aftermaths} ends, deepest ${deepest}; ${violation ? 'stopped at a violation' : extent}`;
+  if (!violation) return line;
+  const { depth, ...budgets } = bounds;
+  const options = Object.entries({ depth, ...budgets })
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(' ');
+  return [
+    line,
+    violation.message,
+    ...violation.choices.map((choice, index) => `  ${index + 1}. ${choice}`),
+    `Replay with: node dist/test/simulation/exhaustive/main.js --case "${setting}" ${options} --replay "${violation.choices.join('; ')}"`,
+  ].join('\n');
 }

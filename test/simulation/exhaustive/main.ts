@@ -1,8 +1,7 @@
 import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
 import { Violation } from '../observed.js';
 import { type Bounds, type Case, CASES, DEFAULT_BOUNDS } from './cases.js';
-import { explore, replay } from './explore.js';
-import { reportOf } from './report.js';
+import { explore, replay, reportOf } from './explore.js';
 
 const USAGE = `Visits every state of a small service that can be reached within bounds, and checks each.
 

@@ -95,3 +95,20 @@ export class SmallProcess {
     this.timers.length = 0;
   }
 }
+
+/** Distinct numbers for texts: the observations of a process so far are one number instead of a growing list. */
+export class Interned {
+  private readonly numbers = new Map<string, number>();
+
+  numberOf(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.numbers.set(text, this.numbers.size + 1);
+    return this.numbers.size;
+  }
+}
+
+/** JSON of any store's answer. Fields keep the order they were written in, which is the same in every run. */
+export function stableJson(value: unknown): string {
+  return JSON.stringify(value, (_name, field: unknown) => (field instanceof Map ? [...field.values()] : field));
+}

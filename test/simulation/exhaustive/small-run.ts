@@ -4,11 +4,9 @@ import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { settled } from '../../fixtures/clocks.js';
 import { type Bounds, type Case, nothingSpent, type Request, type Spent } from './cases.js';
-import type { Interned } from './interned.js';
 import { type Answer, serve } from './serve.js';
-import { type PendingCall, SmallProcess, type Timer } from './small-process.js';
+import { type Interned, type PendingCall, SmallProcess, stableJson, type Timer } from './small-process.js';
 import { CALLER, LEAP_MS, SmallService } from './small-service.js';
-import { stableJson } from './stable-json.js';
 
 /** A possible next event. Its name describes it, and identifies it in a replay. */
 export interface Choice {

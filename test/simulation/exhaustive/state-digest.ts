@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { stableJson } from './small-process.js';
 import type { SmallRun } from './small-run.js';
 import type { Snapshot } from './state-checks.js';
-import { stableJson } from './stable-json.js';
 
 /**
  * Identifies a state by everything its future depends on: all stored data, the time, what may still fail, and for each
