@@ -88,6 +88,16 @@ const PLANTED: Readonly<Record<string, Planted>> = {
       await checked.finished(await checked.created('one', { count: 2 }));
     },
   },
+  '4: finds a hold that is not among the open ones': {
+    says: 'with 0 holds; by its entries it has 1',
+    tamper: changing<AccountChange>('accounts.apply', () => ({ holdsOpened: [] })),
+  },
+  '4: finds an open hold of another amount': {
+    says: 'is stored with a hold of 11',
+    tamper: changing<AccountChange>('accounts.apply', ({ holdsOpened }) => ({
+      holdsOpened: holdsOpened.map((hold) => ({ ...hold, credits: hold.credits + 1 })),
+    })),
+  },
   '11: finds a generation under an id that was not claimed': {
     says: 'no claim of it ever named it',
     tamper: changing<Generation>('generations.insert', ({ generationId }) => ({
