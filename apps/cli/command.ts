@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { usageFailure } from './exit.js';
 import type { CliIo } from './io.js';
 import { type ContextNeeds, type Operator, type OperatorOptions, withOperator } from './operator/with-operator.js';
 import { show, type Shown } from './terminal.js';
@@ -116,6 +117,14 @@ export function readCount(most: number): (text: string) => number {
       throw new InvalidArgumentError(`It must be an integer from 1 to ${most}.`);
     return count;
   };
+}
+
+/** A whole number of credits from 0 that an option was given. Fails with one sentence that names the option. */
+export function readCredits(option: string, text: string): number {
+  const credits = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(credits))
+    throw usageFailure(`${option} must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${text}.`);
+  return credits;
 }
 
 /** Adds the value of an option that may be given more than once. */

@@ -87,6 +87,14 @@ export function facts(values: Readonly<Record<string, Cell>>): string {
     .join('\n');
 }
 
+/**
+ * An amount as a person reads it: `8 credits`, `1 credit`. Another currency is the operator's own word and stays as it
+ * is.
+ */
+export function amountText(count: number | bigint, currency = 'credits'): string {
+  return `${count} ${Number(count) === 1 && currency === 'credits' ? 'credit' : currency}`;
+}
+
 /** `1 object`, `2 objects`, `2 entries`. */
 export function counted(count: number | bigint, one: string, many = `${one}s`): string {
   return `${count} ${Number(count) === 1 ? one : many}`;

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
-import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { failureOf, OutcomeUnknown } from '../client/failures.js';
 import { clientCommand, type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
 import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import { type Operator, type OperatorOptions, present, withOperator } from '../operator/with-operator.js';
-import { isoTime, show, type Shown } from '../terminal.js';
+import { amountText, isoTime, show, type Shown } from '../terminal.js';
 
 /** `darkroom credits`: the balance of the key's account. */
 export function addCredits(program: CliCommand): void {

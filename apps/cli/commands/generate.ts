@@ -7,7 +7,6 @@ import {
   type GenerationTask,
 } from '../../../clients/typescript/src/index.js';
 import { printable } from '../../logging/logged-fields.js';
-import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { type Cancelling, createFailure, cutShort, unheard, whereToFind } from '../client/failures.js';
 import { followGeneration, Interruption } from '../client/follow-generation.js';
@@ -23,7 +22,7 @@ import { checkEnding, checkOutput, downloadOutputs, formatsOf, type OutputOption
 import { clientCommand, type CliCommand } from '../command.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { say, show } from '../terminal.js';
+import { amountText, say, show } from '../terminal.js';
 
 interface Options extends GenerationOptions, OutputOptions, ConnectionOptions {
   readonly idempotencyKey?: string;

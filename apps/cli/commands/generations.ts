@@ -4,7 +4,6 @@ import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 import { type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
 import { printable } from '../../logging/logged-fields.js';
 import type { GenerationRecord, InspectGenerationResponse, ProviderCost } from '../../operator/operator.js';
-import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { taskText } from '../client/follow-generation.js';
 import {
@@ -18,7 +17,7 @@ import { clientCommand, type CliCommand, EXAMPLE_ID, listCommand, operatorComman
 import { EXIT, Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { type Operator, present } from '../operator/with-operator.js';
-import { facts, type Shown } from '../terminal.js';
+import { amountText, facts, type Shown } from '../terminal.js';
 
 interface ListOptions {
   readonly account?: string;

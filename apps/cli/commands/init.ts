@@ -2,8 +2,7 @@ import { createAccount, createApp, createKey } from '../../../core/access/manage
 import { grantCredits } from '../../../core/credits/operate.js';
 import { configDrivers } from '../../config/load-config.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
-import { readCredits } from '../amount.js';
-import { type CliCommand, collect, storeCommand } from '../command.js';
+import { type CliCommand, collect, readCredits, storeCommand } from '../command.js';
 import { usageFailure } from '../exit.js';
 import type { InitFlags } from '../init/init-provider.js';
 import type { CliIo } from '../io.js';

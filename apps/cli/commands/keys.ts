@@ -1,10 +1,9 @@
 import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
 import type { ApiKey } from '../../operator/operator.js';
-import { amountText, readCredits } from '../amount.js';
-import { type CliCommand, collect, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
+import { type CliCommand, collect, EXAMPLE_ID, listCommand, operatorCommand, readCredits } from '../command.js';
 import { usageFailure } from '../exit.js';
 import { type Operator, present } from '../operator/with-operator.js';
-import { facts, isoDate, isoTime, msOf, type Shown } from '../terminal.js';
+import { amountText, facts, isoDate, isoTime, msOf, type Shown } from '../terminal.js';
 
 interface CreateOptions {
   readonly name: string;

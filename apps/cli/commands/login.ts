@@ -1,5 +1,4 @@
 import { ApiError, type Balance, Darkroom } from '../../../clients/typescript/src/index.js';
-import { amountText } from '../amount.js';
 import {
   type ConnectionOptions,
   profilePath,
@@ -10,6 +9,7 @@ import {
   serverUrl,
 } from '../client/connection.js';
 import { clientCommand, type CliCommand } from '../command.js';
+import { amountText } from '../terminal.js';
 
 const ABOUT = 'The key is asked for, or read from a pipe; it is never an argument, where others could see it.';
 
