@@ -103,20 +103,17 @@ function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>)
       `The module ${module} has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.`,
     );
   }
+  const refuse = (fault: string): never => {
+    throw new ModuleRefused(`The driver ${name} of the module ${module} ${fault}.`);
+  };
   if (typeof kind !== 'string' || !Object.hasOwn(METHODS, kind))
-    throw new ModuleRefused(
-      `The driver ${name} of the module ${module} must have a kind, one of ${Object.keys(METHODS).join(', ')}.`,
-    );
+    return refuse(`must have a kind, one of ${Object.keys(METHODS).join(', ')}`);
   const methods: readonly string[] = METHODS[kind as Driver['kind']];
   const missing = methods.filter((method) => typeof driver[method] !== 'function');
-  if (missing.length > 0)
-    throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
-  if (kind === 'database' && !isListOfText(driver['lends']))
-    throw new ModuleRefused(`The driver ${name} of the module ${module} must have lends, a list of names.`);
+  if (missing.length > 0) refuse(`has no ${missing.join(', no ')}`);
+  if (kind === 'database' && !isListOfText(driver['lends'])) refuse('must have lends, a list of names');
   if (kind === 'objects' && Boolean(driver['isInDataFolder']) && !isBackup(driver['backup']))
-    throw new ModuleRefused(
-      `The driver ${name} of the module ${module} keeps its objects in the data folder, so it must have a backup.`,
-    );
+    refuse('keeps its objects in the data folder, so it must have a backup');
   const fault =
     optionsFault(options) ?? (kind === 'provider' ? takenOptionFault(options as JsonObject, INSTANCE_KEYS) : undefined);
   if (fault !== undefined)

@@ -34,15 +34,24 @@ export function openSecrets(path: string, needs: SecretNeeds): Secrets {
 
 /** The same without creating anything: a missing secret is refused with one sentence. */
 export function readSecrets(path: string, needs: SecretNeeds): Secrets {
-  return lookForSecrets(path, needs) ?? refuseUnmade(path);
+  const secrets = lookForSecrets(path, needs);
+  if (secrets === undefined)
+    throw new Error(`${path} does not exist yet; run darkroom migrate or start the server to create it.`);
+  return secrets;
 }
 
 /** The same before anything is made: undefined for a secret that may be made here yet. */
 export function lookForSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets | undefined {
   const secret = readSecret(path);
   if (secret !== undefined) return derivedFrom(secret);
-  if (inUse) refuseLoss(path);
-  if (isShared) refuseOwn(path);
+  if (inUse)
+    throw new Error(
+      `${path} is missing, and no API key is valid without it; restore it from a backup, or start with a new one as docs/operating.md describes.`,
+    );
+  if (isShared)
+    throw new Error(
+      `${path} is missing, and every process of an installation needs the same secret; create it once with openssl rand -hex ${SECRET_BYTES}, and name it in secret_file everywhere.`,
+    );
   return undefined;
 }
 
@@ -78,22 +87,6 @@ function readSecret(path: string): Buffer | undefined {
   if (secret.length !== SECRET_BYTES)
     throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
   return secret;
-}
-
-function refuseLoss(path: string): never {
-  throw new Error(
-    `${path} is missing, and no API key is valid without it; restore it from a backup, or start with a new one as docs/operating.md describes.`,
-  );
-}
-
-function refuseOwn(path: string): never {
-  throw new Error(
-    `${path} is missing, and every process of an installation needs the same secret; create it once with openssl rand -hex ${SECRET_BYTES}, and name it in secret_file everywhere.`,
-  );
-}
-
-function refuseUnmade(path: string): never {
-  throw new Error(`${path} does not exist yet; run darkroom migrate or start the server to create it.`);
 }
 
 function openNew(path: string): number {
