@@ -56,12 +56,12 @@ export class Outage {
     if (logger.isLevelEnabled('debug')) logger.debug({ store: this.store, call, err: error }, 'store call failed');
   }
 
-  answered(): void {
+  readonly answered = (): void => {
     if (this.away === undefined || this.away.backAt !== undefined) return;
     const { clock } = this.parts;
     this.away.backAt = clock.now();
     this.cancelEnd = clock.after(QUIET_MS, () => this.end());
-  }
+  };
 
   /** Counts a warning that only says that the store is unavailable. */
   warned(): void {
@@ -122,7 +122,7 @@ export class Outages {
       const outage = this.outages[store];
       const call = `${port}.${method}`;
       return {
-        ...(WITHOUT_STORE.has(call) ? {} : { answered: () => outage.answered() }),
+        ...(WITHOUT_STORE.has(call) ? {} : { answered: outage.answered }),
         failed: (error) => {
           if (!(error instanceof StoreUnavailable)) return;
           outage.failed(call, error);

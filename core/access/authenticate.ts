@@ -174,17 +174,15 @@ function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void 
   credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);
 }
 
-export function scopeRefusal({ scopes }: Caller, scope: Scope): ServiceError | undefined {
-  if (scopes.includes(scope)) return undefined;
+export function lacksScope(scope: Scope): ServiceError {
   return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
     scope,
   });
 }
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
-export function requireScope(caller: Caller, scope: Scope): void {
-  const refusal = scopeRefusal(caller, scope);
-  if (refusal !== undefined) throw refusal;
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (!scopes.includes(scope)) throw lacksScope(scope);
 }
 
 /**

@@ -116,7 +116,6 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
 }
 
 function decide(account: AccountView, command: AccountCommand, now: number): AccountDecision {
-  const { name, suspendedAt } = account;
   switch (command.kind) {
     case 'grant':
     case 'adjust':
@@ -126,13 +125,15 @@ function decide(account: AccountView, command: AccountCommand, now: number): Acc
     case 'settle':
       return settle(account, command);
     case 'suspend':
-      if (suspendedAt !== undefined) return { done: true };
-      return { moves: [], profile: { name, suspendedAt: now } };
+      if (account.suspendedAt !== undefined) return { done: true };
+      return { moves: [], profile: { name: account.name, suspendedAt: now } };
     case 'resume':
-      return suspendedAt === undefined ? { done: true } : { moves: [], profile: { name } };
-    case 'rename':
+      return account.suspendedAt === undefined ? { done: true } : { moves: [], profile: { name: account.name } };
+    case 'rename': {
+      const { suspendedAt, name } = account;
       if (name === command.name) return { done: true };
       return { moves: [], profile: { ...(suspendedAt === undefined ? {} : { suspendedAt }), name: command.name } };
+    }
   }
 }
 

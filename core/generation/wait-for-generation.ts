@@ -27,8 +27,8 @@ export async function waitForGeneration(
   generationId: string,
   waiting: Waiting,
 ): Promise<Generation> {
+  if (!isToWait(context, waiting)) return getGeneration(context, caller, generationId);
   const read = () => getGeneration(context, caller, generationId);
-  if (!isToWait(context, waiting)) return read();
   const leave = context.lastingCalls.tryWait(caller);
   // If too many calls are waiting already, this one returns the current state.
   if (leave === undefined) return read();

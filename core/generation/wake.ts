@@ -5,23 +5,21 @@ import type { Generation } from './generation.js';
 /** Takes a generation, or answers undefined. Rejects when somebody should be woken for it after all. */
 export type TakeHere = (generation: Generation) => Promise<void> | undefined;
 
+const NOBODY: TakeHere = () => undefined;
+
 /**
  * The worker of this process, where there is one: a generation that it takes at once needs no stored wake-up, as recovery
  * finds those of a process that has died.
  */
 export class LocalRuns {
-  private takeHere: TakeHere = () => undefined;
+  take: TakeHere = NOBODY;
 
   /** From now on, until the function is called that it answers. */
   serve(takeHere: TakeHere): () => void {
-    this.takeHere = takeHere;
+    this.take = takeHere;
     return () => {
-      this.takeHere = () => undefined;
+      this.take = NOBODY;
     };
-  }
-
-  take(generation: Generation): Promise<void> | undefined {
-    return this.takeHere(generation);
   }
 }
 

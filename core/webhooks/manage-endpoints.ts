@@ -1,4 +1,4 @@
-import { scopeRefusal } from '../access/authenticate.js';
+import { lacksScope } from '../access/authenticate.js';
 import type { Caller } from '../access/credential.js';
 import type { Call, Machine, Webhooks } from '../context.js';
 import { busy, ServiceError } from '../errors.js';
@@ -179,8 +179,7 @@ export async function webhookUrlRefusal(
   caller: Caller,
   url: string,
 ): Promise<ServiceError | undefined> {
-  const lacksScope = scopeRefusal(caller, 'webhooks:manage');
-  if (lacksScope !== undefined) return lacksScope;
+  if (!caller.scopes.includes('webhooks:manage')) return lacksScope('webhooks:manage');
   const fault = webhookSender.addressFault(url);
   if (fault !== undefined) return fieldInvalid('/webhook_url', `The webhook URL of a generation ${fault}.`);
   if ((await webhookEndpoints.read(caller.appId, call))?.defaultSecret !== undefined) return undefined;

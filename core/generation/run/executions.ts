@@ -48,18 +48,13 @@ export function executionsOf({ catalog, providers }: Models, g: Generation): rea
  * generation's id, the others follow in the catalog's order. The same id gives the same order everywhere.
  */
 export function routeOf({ route }: Pick<Model, 'route'>, generationId: string): readonly RouteEntry[] {
-  const first = drawn(route, generationId);
-  return first === undefined ? route : [first, ...route.filter((entry) => entry !== first)];
-}
-
-function drawn(route: readonly RouteEntry[], generationId: string): RouteEntry | undefined {
   const total = route.reduce((sum, { weight }) => sum + weight, 0);
   let left = total === 0 ? 0 : hashOf(generationId) % total;
-  for (const entry of route) {
-    if (left < entry.weight) return entry;
-    left -= entry.weight;
+  for (const first of route) {
+    if (left < first.weight) return [first, ...route.filter((entry) => entry !== first)];
+    left -= first.weight;
   }
-  return undefined;
+  return route;
 }
 
 /** FNV-1a with a final mix: ids that differ in one digit begin at unrelated places. An integer of 32 bits. */

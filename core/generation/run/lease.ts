@@ -253,7 +253,8 @@ export async function takeLease(
   const execution = executions.find(({ providerName }) => providerName === provider) ?? executions[0];
   if (execution === undefined) return leaveToOthers(context, record);
   const isLate = context.clock.now() > deadlineOf(record);
-  if (!isLate && needsOther(context, record, provider)) return { needsRoom: record };
+  const needed = isLate ? [] : providersNeeded(context, record);
+  if (needed.length > 0 && (provider === undefined || !needed.includes(provider))) return { needsRoom: record };
   const { leaseMs } = context.settings;
   const leasedAt = context.clock.monotonic();
 
@@ -281,11 +282,6 @@ export async function takeLease(
 }
 
 const TOO_LATE = taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.');
-
-function needsOther(context: Models, g: Generation, provider: string | undefined): boolean {
-  const needed = providersNeeded(context, g);
-  return needed.length > 0 && (provider === undefined || !needed.includes(provider));
-}
 
 async function obstacleTo(context: Files, g: Generation): Promise<TaskError | undefined> {
   for (const reference of g.references) {

@@ -102,7 +102,7 @@ export class ModelSlots {
     const full = new Set<string>();
     const isEligible = ({ route, until }: Waiter) => !full.has(route) || until < now;
     for (;;) {
-      const next = this.nextTakeOver(isEligible) ?? this.nextStart(isEligible);
+      const next = this.next(isEligible);
       if (next === undefined) break;
       const { queue, waiter } = next;
       const entry = full.has(waiter.route) ? undefined : this.context.providerGates.enter(waiter.providers);
@@ -112,18 +112,18 @@ export class ModelSlots {
     this.waitForProviders([...this.queues.values()].flatMap((queue) => queue.heldUp()));
   }
 
-  private nextTakeOver(isEligible: (waiter: Waiter) => boolean): Next | undefined {
+  /**
+   * The take-over with the earliest run deadline; if there is none, the next start, from the queue whose turn it is.
+   * Admitting it moves that queue to the end.
+   */
+  private next(isEligible: Eligible<Waiter>): Next | undefined {
     let next: Next | undefined;
     for (const queue of this.queues.values()) {
       const waiter = queue.nextTakeOver(isEligible);
       if (waiter !== undefined && (next === undefined || runDeadlineOf(waiter) < runDeadlineOf(next.waiter)))
         next = { queue, waiter };
     }
-    return next;
-  }
-
-  /** Selects the next start, from the queue whose turn it is. Admitting it moves that queue to the end. */
-  private nextStart(isEligible: (waiter: Waiter) => boolean): Next | undefined {
+    if (next !== undefined) return next;
     for (const queue of this.queues.values()) {
       const waiter = queue.nextStart(isEligible);
       if (waiter !== undefined) return { queue, waiter };
@@ -295,7 +295,11 @@ export class SlotQueue<W extends SlotRequest> {
    */
   admit(waiter: W): () => void {
     const { accountId } = waiter;
-    takeTurn(this.lineOf(waiter), accountId);
+    const line = this.lineOf(waiter);
+    const waiting = line.get(accountId) ?? [];
+    waiting.shift();
+    line.delete(accountId);
+    if (waiting.length > 0) line.set(accountId, waiting);
     this.running += 1;
     this.count(accountId, 1);
     let isHeld = true;
@@ -356,14 +360,6 @@ export class SlotQueue<W extends SlotRequest> {
     if (next === 0) this.runningByAccount.delete(accountId);
     else this.runningByAccount.set(accountId, next);
   }
-}
-
-/** Removes the account's first from the line; the account moves to its end. */
-function takeTurn<W>(line: Line<W>, accountId: string): void {
-  const waiting = line.get(accountId) ?? [];
-  waiting.shift();
-  line.delete(accountId);
-  if (waiting.length > 0) line.set(accountId, waiting);
 }
 
 function runDeadlineOf({ runDeadlineAt = Infinity }: Pick<SlotRequest, 'runDeadlineAt'>): number {
