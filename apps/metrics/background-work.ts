@@ -34,8 +34,7 @@ export function recoveryPasses({ counter, gauge, histogram }: Instruments) {
       artefact: { removed: artefactsRemoved },
     };
     for (const [kind, outcomes] of Object.entries(kinds)) {
-      for (const [outcome, times] of Object.entries(outcomes) as [string, number][])
-        found.inc({ kind, outcome }, times);
+      for (const [outcome, times] of Object.entries(outcomes)) found.inc({ kind, outcome }, times);
     }
   };
   // Shows every kind from the first scrape on, so that the first one found is a change.

@@ -2,7 +2,7 @@ import type { Context } from '../../core/context.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import { GENERATION } from '../../core/generation/wake.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { OrphanedTasks } from '../../core/recovery/orphaned-tasks.js';
+import { EarlierTasks } from '../../core/recovery/earlier-tasks.js';
 import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
 import { type CatchUpBounds, UsageCatchUp } from '../../core/usage/project-usage.js';
 import { Repetition } from '../../core/waiting.js';
@@ -33,7 +33,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly deliveries: DeliveryQueue;
   private readonly recovery: Recovery;
-  private readonly orphanedTasks: OrphanedTasks;
+  private readonly earlierTasks: EarlierTasks;
   private readonly usage: UsageCatchUp;
   private recovering: Promise<void> | undefined;
   private catchingUp: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export class Worker {
     this.deliveries = new DeliveryQueue(context);
     this.usage = new UsageCatchUp(context, options.usage);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
-    this.orphanedTasks = new OrphanedTasks(context, (generation, provider) =>
+    this.earlierTasks = new EarlierTasks(context, (generation, provider) =>
       this.dispatcher.countOrphaned(generation, provider),
     );
   }
@@ -66,7 +66,7 @@ export class Worker {
    */
   async start(): Promise<void> {
     const { clock, wakeUps, log } = this.context;
-    this.orphanedTasks.start();
+    this.earlierTasks.start();
     await this.recovery.resume().catch((error: unknown) => log.warn('interrupted runs not resumed', { error }));
     if (this.isStopping) return;
     this.leave = this.context.localRuns.serve((generation) => this.dispatcher.takeAccepted(generation));
@@ -92,7 +92,7 @@ export class Worker {
     this.isStopping = true;
     this.leave();
     this.recovery.stop();
-    this.orphanedTasks.stop();
+    this.earlierTasks.stop();
     this.usage.stop();
     const ended = this.within(
       stopGraceMs,

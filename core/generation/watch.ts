@@ -100,26 +100,28 @@ export class GenerationWatch {
     this.cancelTimer = undefined;
     this.isLooking = true;
     const { told } = this.elsewhere;
-    const ids = [...this.followers.keys()].values();
-    const found = await Promise.all(Array.from({ length: READS_AT_ONCE }, () => this.readAll(ids)));
-    this.lookedIn = found.every(Boolean) ? told : undefined;
-    this.isLooking = false;
-    this.schedule();
-  }
-
-  /** One of several that take ids from the same list. Whether all could be read. */
-  private async readAll(ids: Iterator<string, undefined>): Promise<boolean> {
     let isComplete = true;
-    for (let next = ids.next(); next.done !== true; next = ids.next()) {
+    await forEach(this.followers.keys(), async (id) => {
       try {
-        this.tell(next.value, await this.ports.generations.read(next.value));
+        this.tell(id, await this.ports.generations.read(id));
       } catch {
         // An outage has its own lines in the log.
         isComplete = false;
       }
-    }
-    return isComplete;
+    });
+    this.lookedIn = isComplete ? told : undefined;
+    this.isLooking = false;
+    this.schedule();
   }
+}
+
+/** Does the work for each id, a bounded number of them at a time. */
+async function forEach(ids: Iterable<string>, work: (id: string) => Promise<void>): Promise<void> {
+  const left = [...ids].values();
+  const takeTurns = async (): Promise<void> => {
+    for (const id of left) await work(id);
+  };
+  await Promise.all(Array.from({ length: READS_AT_ONCE }, takeTurns));
 }
 
 const PAGE = 1_000;
@@ -285,8 +287,13 @@ export class AppWatch {
       // A generation that was created and has ended between two looks was in neither.
       const createdFrom = Math.max(0, app.lookedAt - (app.looks % WIDE_EVERY === 0 ? WIDE_MS : NARROW_MS));
       for await (const generation of this.listed({ of: 'app', appId, createdFrom })) seen(generation);
-      const gone = [...app.open].filter((id) => !now.has(id)).values();
-      await Promise.all(Array.from({ length: READS_AT_ONCE }, () => this.readAll(app, gone, now)));
+      const gone = [...app.open].filter((id) => !now.has(id));
+      await forEach(gone, async (id) => {
+        const record = await this.ports.generations.read(id);
+        if (record === null) return;
+        tellAll(app, record);
+        if (record.kind === 'generation' && !isTerminal(record.status)) now.add(id);
+      });
       app.open = now;
       app.lookedAt = lookedAt;
       app.lookedIn = told;
@@ -295,16 +302,6 @@ export class AppWatch {
       // An outage has its own lines in the log.
     }
     this.schedule(appId, app);
-  }
-
-  /** One of several that take ids from the same list. */
-  private async readAll(app: Followed, ids: Iterator<string, undefined>, open: Set<string>): Promise<void> {
-    for (let next = ids.next(); next.done !== true; next = ids.next()) {
-      const record = await this.ports.generations.read(next.value);
-      if (record === null) continue;
-      tellAll(app, record);
-      if (record.kind === 'generation' && !isTerminal(record.status)) open.add(record.generationId);
-    }
   }
 }
 

@@ -11,13 +11,7 @@ import type {
 import type { ProviderLimits } from '../providers/provider-use.js';
 
 export type { ProviderCost } from '../generation/generation.js';
-export type {
-  ProviderFailure,
-  ProviderOutput,
-  ProviderReport,
-  RecoverAnswer,
-  RefusedBecause,
-} from '../providers/provider-report.js';
+export type * from '../providers/provider-report.js';
 
 export interface ProviderReference {
   readonly role: ReferenceRole;

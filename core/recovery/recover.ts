@@ -21,28 +21,39 @@ import { decideDelivery } from '../webhooks/decide.js';
 import { wakeDelivery } from '../webhooks/deliveries.js';
 import { type Delivery, isOpen } from '../webhooks/delivery.js';
 
-export interface Recovered {
-  readonly generations: GenerationsRecovered;
-  readonly holds: HoldsRecovered;
-  readonly uploads: UploadsRecovered;
-  readonly deliveries: DeliveriesRecovered;
-  readonly claimsRemoved: number;
-  /** Sessions, sign-in links, codes and tokens past their time. */
-  readonly artefactsRemoved: number;
-}
-
 /** If the clock advances further than this between two passes of one process, one pass is skipped. */
 const MAX_STEP_MS = 3_600_000;
 
 /** Every kind of finding, and none of any. */
-export const NOTHING: Recovered = {
-  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
+export const NOTHING = {
+  generations: {
+    woken: 0,
+    ended: 0,
+    settled: 0,
+    retired: 0,
+    failed: 0,
+    /** Another process changed them since the list was read, and set the next time to examine them. */
+    overtaken: 0,
+  },
   holds: { released: 0, settled: 0, failed: 0 },
+  /** `swept`: bytes at targets that have expired. */
   uploads: { swept: 0, removed: 0, failed: 0 },
   deliveries: { woken: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
+  /** Sessions, sign-in links, codes and tokens past their time. */
   artefactsRemoved: 0,
 };
+
+export interface Recovered extends Readonly<typeof NOTHING> {
+  readonly holds: HoldsRecovered;
+}
+
+export interface HoldsRecovered extends Readonly<typeof NOTHING.holds> {
+  /** The cursor at which the next pass continues; absent if this one saw the last hold. */
+  readonly nextCursor?: string;
+}
+
+type GenerationsRecovered = Recovered['generations'];
 
 /**
  * Whether there may be more to do: one part of the pass reached its limit. Holds that belong to open generations do not
@@ -123,7 +134,10 @@ export class Recovery {
       () => recoverGenerations(context, now, shouldContinue),
       NOTHING.generations,
     );
-    const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, shouldContinue), NOTHING.holds);
+    const holds = await evenIfOthersFail<HoldsRecovered>(
+      () => recoverHolds(context, this.holdsCursor, shouldContinue),
+      NOTHING.holds,
+    );
     this.holdsCursor = holds.nextCursor;
     const uploads = await evenIfOthersFail(() => recoverUploads(context, now, shouldContinue), NOTHING.uploads);
     const deliveries = await evenIfOthersFail(
@@ -212,16 +226,6 @@ const FAILED_AGAIN_MS = 30_000;
  */
 const MAX_OVERTAKEN_IN_A_ROW = 10;
 
-export interface GenerationsRecovered {
-  woken: number;
-  ended: number;
-  settled: number;
-  retired: number;
-  failed: number;
-  /** Another process changed them since the list was read, and set the next time to examine them. */
-  overtaken: number;
-}
-
 /**
  * Examines every generation that is due and completes its unfinished work: wakes those that no worker took or whose
  * holder is gone, ends those past their deadline, settles those that have ended, retires those past retention. One pass
@@ -235,7 +239,7 @@ export async function recoverGenerations(
   now: number,
   shouldContinue: () => boolean,
 ): Promise<GenerationsRecovered> {
-  const done: GenerationsRecovered = { ...NOTHING.generations };
+  const done = { ...NOTHING.generations };
   let overtakenInARow = 0;
   let retires = true;
   const due = await context.generations.due(now, context.settings.recoveryBatch);
@@ -334,14 +338,6 @@ function lookAgainAt(g: Generation, now: number, byMs: number): number {
   return Math.max(now + 1_000, Math.min(now + byMs, isTerminal(g.status) ? Infinity : deadlineOf(g) + 1));
 }
 
-export interface HoldsRecovered {
-  released: number;
-  settled: number;
-  failed: number;
-  /** The cursor at which the next pass continues; absent if this one saw the last hold. */
-  nextCursor?: string;
-}
-
 /**
  * Examines holds older than any request may take. A hold without a generation belongs to an interrupted create: its id
  * is precluded, then the hold released, in that order, so that the create has no effect if it continues after all. One
@@ -353,7 +349,7 @@ export async function recoverHolds(
   shouldContinue: () => boolean,
 ): Promise<HoldsRecovered> {
   const { accounts, clock, settings } = context;
-  const done: HoldsRecovered = { ...NOTHING.holds };
+  const done = { ...NOTHING.holds };
   const heldBefore = clock.now() - settings.claimLeaseMs - settings.recoveryGraceMs;
   const page = await accounts.holdsBefore(heldBefore, {
     limit: settings.recoveryBatch,
@@ -446,12 +442,6 @@ async function resumeRuns(context: Work & Machine, takeOver: TakeOver, shouldCon
   if (shouldContinue()) for (const record of queued) resume(record);
 }
 
-export interface DeliveriesRecovered {
-  woken: number;
-  removed: number;
-  failed: number;
-}
-
 /** When one that was woken is looked at again, in milliseconds: it may wait in a worker's queue. */
 const DELIVERY_AGAIN_MS = 10 * 60_000;
 
@@ -463,8 +453,8 @@ async function recoverDeliveries(
   context: Work & Webhooks & Machine,
   now: number,
   shouldContinue: () => boolean,
-): Promise<DeliveriesRecovered> {
-  const done: DeliveriesRecovered = { ...NOTHING.deliveries };
+): Promise<Recovered['deliveries']> {
+  const done = { ...NOTHING.deliveries };
   for (const delivery of await context.deliveries.due(now, context.settings.recoveryBatch)) {
     if (!shouldContinue()) break;
     try {
@@ -493,13 +483,6 @@ async function remove({ deliveries }: Webhooks, { deliveryId, version }: Deliver
   return (await deliveries.remove(deliveryId, version)) === 'applied' ? 'removed' : null;
 }
 
-export interface UploadsRecovered {
-  /** Bytes at targets that have expired. */
-  swept: number;
-  removed: number;
-  failed: number;
-}
-
 /**
  * Removes the bytes sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
  * most `recoveryBatch`. It ends at the first upload that an outage prevents from being removed, as the others would
@@ -510,8 +493,8 @@ async function recoverUploads(
   context: Files & Machine,
   now: number,
   shouldContinue: () => boolean,
-): Promise<UploadsRecovered> {
-  const done: UploadsRecovered = { ...NOTHING.uploads };
+): Promise<Recovered['uploads']> {
+  const done = { ...NOTHING.uploads };
   for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
     if (!shouldContinue()) break;
     try {

@@ -178,11 +178,6 @@ function readDay(name: string, text: string | undefined): number | undefined {
   return at;
 }
 
-export interface TraceGroup extends UsageSums {
-  /** The trace id; empty for entries without one. */
-  readonly group: string;
-}
-
 export interface Traces {
   readonly accountId: string;
   readonly days: readonly string[];
@@ -199,7 +194,7 @@ const AT_ONCE = 8;
  * The sums of each trace id, in text order. Merges the days, each of which has its rows in that order: its reads and
  * its memory do not grow with the number of trace ids before or after those that its caller takes.
  */
-export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<TraceGroup> {
+export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<UsageGroup> {
   const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
   for (let at = 0; at < days.length; at += AT_ONCE)
     await Promise.all(days.slice(at, at + AT_ONCE).map((day) => day.fill()));
@@ -265,15 +260,9 @@ export interface ModelCosts {
   readonly money: readonly { readonly currency: string; readonly micros: number }[];
 }
 
-interface Sums {
-  generations: number;
-  chargedCredits: number;
-  withoutMoney: number;
-  inputTokens: number;
-  outputTokens: number;
-  computeMs: number;
+type Sums = { -readonly [N in keyof Omit<ModelCosts, 'modelKey' | 'money'>]: number } & {
   readonly money: Map<string, number>;
-}
+};
 
 const PAGE = 500;
 

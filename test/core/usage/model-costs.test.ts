@@ -6,7 +6,7 @@ import {
   marginOf,
   type ModelCosts,
   totalCosts,
-  type TraceGroup,
+  type UsageGroup,
   traceGroups,
 } from '../../../core/usage/read-usage.js';
 import { NO_USAGE, type TraceRow } from '../../../core/usage/usage.js';
@@ -175,8 +175,8 @@ async function storeOf(rows: readonly TraceRow[]): Promise<MemoryUsageStore> {
   return store;
 }
 
-async function taken(groups: AsyncIterable<TraceGroup>, count = Infinity): Promise<TraceGroup[]> {
-  const found: TraceGroup[] = [];
+async function taken(groups: AsyncIterable<UsageGroup>, count = Infinity): Promise<UsageGroup[]> {
+  const found: UsageGroup[] = [];
   for await (const group of groups) if (found.push(group) >= count) break;
   return found;
 }

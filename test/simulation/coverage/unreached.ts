@@ -22,11 +22,11 @@ core/cancellation.ts
     throw new CallOver()
 core/credits/account-writer.ts
   needs ten thousand accounts in one process
-    this.forgetIdleQueue() | forgetIdleQueue()
+    { for (const [idle, queue] of this.queues)
   needs twelve lost races in a row
-    return new ServiceError('SERVICE_UNAVAILABLE' | ? reject(outcome)
+    return busy('The account is being changed | ? reject(outcome)
   an assertion failed: the checker ends the run there
-    catch (error) { return { failed | return decision; | pending.reject(outcome.failed)
+    catch (error) { return { failed | outcomes.push(decision); | pending.reject(outcome.failed)
 core/credits/account.ts
   needs an account that has spent with more keys than its record remembers
     function isPast(
@@ -36,8 +36,8 @@ core/credits/decide.ts
   needs an account that has spent with more keys than its record remembers
     const dropsCapUses = [ | : { capUse, dropsCapUses }
   needs an account that has spent with more keys than its record remembers
-    this.changedUses.set(credentialId, undefined) | && this.base.capUses?.has(id) | : { capUsesDropped: dropped.map(
-    capUses.delete(credentialId) | *values()
+    this.capUses.set(credentialId, undefined) | && this.base.capUses?.has(id) | : { capUsesDropped: dropped.map(
+    *values()
 core/credits/operate.ts
   accounts are never removed
     throw new ServiceError('DEVELOPER_TOKEN_INVALID')
@@ -80,8 +80,8 @@ core/generation/end-generation.ts
   needs a record that another process wrote back, or ten lost races in a row
     throw new ServiceError('CONFLICT', 'The generation is not settled yet; | throw changedTooOften()
 core/generation/events.ts
-  needs 500 generations of an App, or a line that breaks while the past is told (at most 4)
-    return; | await pause( | : { cursor }
+  needs 500 generations of an App, or a line that breaks while the past is told (at most 3)
+    return; | await pause(
   needs ten thousand changes, or a line that is cut for ten minutes
     && !this.waiting.has(generationId) | this.isOverrun = true | ?? 0 | ?? updatedAt | get remembered()
     const before = completeTo - REMEMBERED_MS | this.known.delete(generationId)
@@ -148,7 +148,7 @@ core/generation/watch.ts
   the stores of a run tell of no writes: that is tested with a store that does
     (change) => this.writtenElsewhere(change) | () => this.hurry() | writtenElsewhere(change) | hurry() {
   asked by tests alone, or needs a thousand generations of an App, or one that opens or is removed while it is looked at
-    get followed() | ?? 0 | : { cursor } | continue; | open.add(
+    get followed() | ?? 0 | return; | now.add(id)
 core/idempotency/claims.ts
   needs four lost races in a row
     return inProgress(1_000)
@@ -173,7 +173,7 @@ core/providers/provider-use.ts
 core/providers/provider-shares.ts
   needs five lost races in a row
     return undefined;
-core/recovery/orphaned-tasks.ts
+core/recovery/earlier-tasks.ts
   every simulated provider bounds its tasks, and no record is damaged
     return; | log.warn('task of an earlier process not counted'
 core/recovery/recover.ts
@@ -201,9 +201,9 @@ core/uploads/manage-uploads.ts
   an upload removed while it is marked
     return undefined;
   needs many lost races in a row
-    throw new ServiceError('SERVICE_UNAVAILABLE'
+    return busy('An upload is being changed
   an id that is none, which fronts check, or many lost races in a row
-    : undefined | ? null | throw new ServiceError('SERVICE_UNAVAILABLE'
+    : undefined | ? null | throw busy('The upload is being changed
 core/uploads/prepare-upload.ts
   uploads are kept for longer than answers are replayed
     throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
@@ -230,14 +230,14 @@ core/webhooks/deliveries.ts
   what has ended says when
     ?? g.updatedAt
   needs a delivery removed after its thirty days, or ten lost races in a row
-    return null; | throw new ServiceError('SERVICE_UNAVAILABLE'
+    return null; | throw busy(
 core/webhooks/endpoint.ts
   no client of a run has a default secret, or rotates one
     const secret = webhooks?.defaultSecret | && { endpointId, url | ?.number | && now < until | ? until
     return [newest, signingKey(
 core/webhooks/manage-endpoints.ts
   needs ten lost races in a row
-    throw new ServiceError('SERVICE_UNAVAILABLE'
+    throw busy(
 core/webhooks/send-delivery.ts
   needs more deliveries at once than a run has, or one removed between two reads (at most 10)
     get counts() | refuse(new Stopping()) | return; | return wakeDelivery( | return this.endpointPaces.nextAt(

@@ -120,7 +120,7 @@ A delivery whose process died waits for a wake-up that nobody sends.
 export const READER_MUTANTS: readonly Mutant[] = mutantsIn(`
 end-between-two-looks-not-told: 23, core/generation/watch.js, seed 36
 What was open at one look and is not at the next has ended, and nobody reads how.
-- const gone = [...app.open].filter((id) => !now.has(id)).values();
+- const gone = [...app.open].filter((id) => !now.has(id));
 + const gone = [].values();
 
 told-before-it-is-durable: 23, core/generation/watch.js, seed 31

@@ -295,7 +295,7 @@ A worker uses slots that another one was given meanwhile.
 - if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
 + await providerUses.replace(given.next, stored?.version ?? 0);
 
-tasks-of-earlier-processes-not-counted: 25, core/recovery/orphaned-tasks.js, seed 265
+tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 265
 With exclusive stores the shares of a process that was killed are void, and its tasks take no place.
 - this.count(record, provider);
 + ;

@@ -14,7 +14,7 @@ const RETRY_CAP_MS = 30_000;
  * The tasks that earlier processes left at providers with `max_concurrent`, in a process with exclusive stores. Until they are
  * counted nothing is submitted to these providers; then each takes a place there until its run has it or its attempt is over.
  */
-export class OrphanedTasks {
+export class EarlierTasks {
   private isStopped = false;
   private cancelTimer: (() => void) | undefined;
 
