@@ -63,7 +63,8 @@ export function checkBody<T>(
     const message = first.kind === 'invalid' ? worded[first.pointer] : undefined;
     return faultRefusal({ ...first, message: message ?? first.message });
   }
-  return badValueRefusal(body) ?? (body as T & JsonObject);
+  const bad = firstBadValue(body);
+  return bad === undefined ? (body as T & JsonObject) : badValueRefusal(bad);
 }
 
 /**
@@ -72,9 +73,9 @@ export function checkBody<T>(
  */
 function withoutNullFields({ properties }: BodySchema, body: Json): Json {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
-  const isAbsent = (name: string) => body[name] === null && Object.hasOwn(properties, name);
-  if (!Object.keys(body).some(isAbsent)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !isAbsent(name)));
+  const absent = Object.keys(body).filter((name) => body[name] === null && Object.hasOwn(properties, name));
+  if (absent.length === 0) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !absent.includes(name)));
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -85,11 +86,9 @@ interface BadValue {
   readonly must: string;
 }
 
-function badValueRefusal(body: Json): ServiceError | undefined {
-  const bad = firstBadValue(body);
-  if (bad === undefined) return undefined;
-  const [pointer, field] = [pointerOf(bad.tokens), pathOf(bad.tokens)];
-  return fieldInvalid(pointer, `${field || 'The value'} must ${bad.must}.`, field);
+function badValueRefusal({ tokens, must }: BadValue): ServiceError {
+  const field = pathOf(tokens);
+  return fieldInvalid(pointerOf(tokens), `${field || 'The value'} must ${must}.`, field);
 }
 
 /**

@@ -299,14 +299,13 @@ const MAX_BATCH = 250;
 function nextBatch(waiting: Pending[]): Pending[] {
   const batch = waiting.splice(0, MAX_BATCH);
   const names = new Set<string>();
-  const isTwin = ({ acceptance }: Pending): boolean => {
+  const twins = batch.filter(({ acceptance }) => {
     if (acceptance === undefined) return false;
     const name = nameOf(acceptance.claim);
     if (names.has(name)) return true;
     names.add(name);
     return false;
-  };
-  const twins = batch.filter(isTwin);
+  });
   if (twins.length === 0) return batch;
   waiting.unshift(...twins);
   return batch.filter((pending) => !twins.includes(pending));

@@ -239,37 +239,6 @@ function assertBalanced({ postings: [from, to] }: Move): void {
   );
 }
 
-/**
- * A move as the ledger records it: unsigned, from one book to the other. Written without spreads: two of them cost as
- * much as the rest of a decision, and every generation has three entries.
- */
-function entryOf(
-  { kind, postings: [from, to], attribution, reason }: Move,
-  command: AccountCommand,
-  { accountId, sequence, at, availableAfter }: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,
-): Entry {
-  const entry: Mutable<Entry> = {
-    accountId,
-    sequence,
-    kind,
-    from: from.book,
-    to: to.book,
-    credits: to.credits,
-    at,
-    availableAfter,
-  };
-  if (attribution !== undefined) entry.attribution = attribution;
-  if ('generationId' in command) {
-    entry.generationId = command.generationId;
-    if (reason !== undefined) entry.reason = reason;
-    return entry;
-  }
-  assert('operationId' in command, 'only commands that move credits have entries');
-  entry.operationId = command.operationId;
-  entry.reason = command.reason;
-  return entry;
-}
-
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The operation that an entry records. */
@@ -378,17 +347,34 @@ export class AccountDraft implements AccountView {
     return { ...after, capUses };
   }
 
-  private record(move: Move, command: AccountCommand, now: number): void {
+  /**
+   * Adds a move as the ledger records it: unsigned, from one book to the other. Written without spreads: two of them cost
+   * as much as the rest of a decision, and every generation has three entries.
+   */
+  private record({ kind, postings, attribution, reason }: Move, command: AccountCommand, now: number): void {
     // The total of issued credits counts what was given out, so it grows when credits leave that book.
-    for (const { book, credits } of move.postings) this.books[book] += book === 'issued' ? -credits : credits;
-    this.entries.push(
-      entryOf(move, command, {
-        accountId: this.base.accountId,
-        sequence: this.lastSequence + 1,
-        at: now,
-        availableAfter: this.books.available,
-      }),
-    );
+    for (const { book, credits } of postings) this.books[book] += book === 'issued' ? -credits : credits;
+    const [from, to] = postings;
+    const entry: Mutable<Entry> = {
+      accountId: this.base.accountId,
+      sequence: this.lastSequence + 1,
+      kind,
+      from: from.book,
+      to: to.book,
+      credits: to.credits,
+      at: now,
+      availableAfter: this.books.available,
+    };
+    if (attribution !== undefined) entry.attribution = attribution;
+    if ('generationId' in command) {
+      entry.generationId = command.generationId;
+      if (reason !== undefined) entry.reason = reason;
+    } else {
+      assert('operationId' in command, 'only commands that move credits have entries');
+      entry.operationId = command.operationId;
+      entry.reason = command.reason;
+    }
+    this.entries.push(entry);
   }
 }
 

@@ -43,8 +43,8 @@ export class ProviderGates {
   enter(providers: readonly string[]): Entry | undefined {
     for (const provider of providers) {
       const gate = this.gate(provider);
-      const holder = {};
-      if (gate.take(holder)) return this.entryOf(provider, gate, holder);
+      const entry = gate.enter();
+      if (entry !== undefined) return entry;
       if (gate.mayHaveRoom) return undefined;
     }
     return undefined;
@@ -52,10 +52,7 @@ export class ProviderGates {
 
   /** For a run whose task is at the provider already, or that submits nothing. */
   adopt(provider: string): Entry {
-    const gate = this.gate(provider);
-    const holder = {};
-    gate.adopt(holder);
-    return this.entryOf(provider, gate, holder);
+    return this.gate(provider).adopt();
   }
 
   /**
@@ -91,7 +88,6 @@ export class ProviderGates {
         worker: this.ports.boot.id,
         isExclusive: this.ports.boot.isExclusive,
         hasCounted: () => this.hasCounted,
-        limits: () => this.ports.providers.limits(provider),
         longestCallMs: () => this.longestCallMs(provider),
         onChange: () => this.listeners.forEach((listener) => listener()),
       });
@@ -111,23 +107,6 @@ export class ProviderGates {
         : [];
     });
     return Math.max(settings.providerCallMs, ...submits);
-  }
-
-  private entryOf(provider: string, gate: InstanceGate, holder: object): Entry {
-    let isReleased = false;
-    return {
-      provider,
-      maySubmit: () => gate.maySubmit(holder),
-      submitting: () => gate.submitting(holder),
-      answered: (submitMs) => gate.answered(holder, submitMs),
-      failed: (error) => gate.failed(holder, error),
-      full: (failure) => gate.full(holder, failure),
-      release: () => {
-        if (isReleased) return;
-        isReleased = true;
-        gate.release(holder);
-      },
-    };
   }
 }
 
@@ -159,13 +138,9 @@ export interface SeenProvider extends ProviderHealth {
   readonly slots: number | undefined;
 }
 
-/** The dependencies of a gate. */
-export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
+interface Needs extends Pick<Ports, 'providerUses' | 'clock' | 'providers' | 'catalog'> {
   readonly settings: Settings;
   readonly log: Log;
-}
-
-interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
   readonly boot: Boot;
 }
 
@@ -193,7 +168,7 @@ class InstanceGate {
   private cancelLook: (() => void) | undefined;
 
   constructor(
-    private readonly ports: GateNeeds,
+    private readonly ports: Needs,
     private readonly options: InstanceGateOptions,
   ) {
     this.renewals = new ShareRenewals(ports, options);
@@ -214,22 +189,21 @@ class InstanceGate {
 
   /** Tasks that this process may have at the provider now; undefined without a limit. */
   get slots(): number | undefined {
-    if (this.options.limits().maxConcurrent === undefined) return undefined;
+    if (this.limits.maxConcurrent === undefined) return undefined;
     return this.isCurrent() ? this.share.slots : 0;
   }
 
-  /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
-  take(holder: object): boolean {
-    if (!this.isOpen()) return false;
+  /** An entry with a slot and a submission, if there is one and the provider seems to work. */
+  enter(): Entry | undefined {
+    const holder = {};
+    if (!this.isOpen()) return undefined;
     if (this.isLimited() && !this.share.take(holder, this.inUse, this.moment)) {
       // A share may have lapsed while the provider was paused.
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
-      return false;
+      return undefined;
     }
     if (this.circuit.isDoubtful) this.trying = { holder, until: this.moment.monotonic + TRY_MS };
-    this.inUse += 1;
-    this.beatLater();
-    return true;
+    return this.entryOf(holder);
   }
 
   /** Whether it may have room, once this process has requested more than it has: then the next provider has to wait. */
@@ -238,30 +212,44 @@ class InstanceGate {
     return this.share.mayGrow(this.inUse, this.moment);
   }
 
-  /** Counts the holder's task, which is at the provider already, though the limit may be exceeded. */
-  adopt(holder: object): void {
-    this.inUse += 1;
+  /** An entry for a task that is at the provider already, though the limit may be exceeded. */
+  adopt(): Entry {
+    const holder = {};
     // If processes share the provider, the slot of a task that was taken over is in the share of its previous worker.
     if (this.options.isExclusive) this.share.occupy(holder);
-    this.beatLater();
+    return this.entryOf(holder);
+  }
+
+  private entryOf(holder: object): Entry {
+    this.inUse += 1;
+    if (this.isLimited()) this.renewAfter(RENEW_MS);
+    let isReleased = false;
+    return {
+      provider: this.options.provider,
+      maySubmit: () => this.maySubmit(holder),
+      submitting: () => this.share.submitting(holder),
+      answered: (submitMs) => this.answered(holder, submitMs),
+      failed: (error) => this.failed(holder, error),
+      full: (failure) => this.full(holder, failure),
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        this.release(holder);
+      },
+    };
   }
 
   /**
    * Whether the holder, which was let in or adopted, may submit now; requests what it lacks. A slot or submission from
    * when it was let in may have lapsed since.
    */
-  maySubmit(holder: object): boolean {
+  private maySubmit(holder: object): boolean {
     if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
     this.renew();
     return false;
   }
 
-  /** Called when a submission of the holder starts. */
-  submitting(holder: object): void {
-    this.share.submitting(holder);
-  }
-
-  release(holder: object): void {
+  private release(holder: object): void {
     this.inUse -= 1;
     this.share.release(holder);
     this.tried(holder);
@@ -276,19 +264,19 @@ class InstanceGate {
   }
 
   /** A call of the holder was not answered. */
-  failed(holder: object, error: unknown): void {
+  private failed(holder: object, error: unknown): void {
     this.circuit.failed(this.moment, error);
     this.tried(holder);
   }
 
   /** The holder's task was refused for lack of capacity. */
-  full(holder: object, { message, retryAfterMs }: ProviderFailure): void {
+  private full(holder: object, { message, retryAfterMs }: ProviderFailure): void {
     this.circuit.full(this.moment, { message, retryAfterMs, capMs: this.ports.settings.retryAfterCapMs });
     this.tried(holder);
   }
 
   /** A call of the holder was answered; `submitMs` of a submission that was taken. */
-  answered(holder: object, submitMs?: number): void {
+  private answered(holder: object, submitMs?: number): void {
     this.circuit.answered(submitMs);
     if (submitMs === undefined) return;
     this.tried(holder);
@@ -324,6 +312,10 @@ class InstanceGate {
     if (this.isLimited()) await this.report();
   }
 
+  private get limits(): ProviderLimits {
+    return this.ports.providers.limits(this.options.provider);
+  }
+
   private get moment(): Moment {
     const { clock } = this.ports;
     return { wall: clock.now(), monotonic: clock.monotonic() };
@@ -348,16 +340,12 @@ class InstanceGate {
   }
 
   private isLimited(): boolean {
-    const { maxConcurrent, maxSubmissionsPerMinute } = this.options.limits();
+    const { maxConcurrent, maxSubmissionsPerMinute } = this.limits;
     return (maxConcurrent ?? maxSubmissionsPerMinute) !== undefined;
   }
 
   private isCurrent(): boolean {
     return this.share.isCurrent(this.moment);
-  }
-
-  private beatLater(): void {
-    if (this.isLimited()) this.renewAfter(RENEW_MS);
   }
 
   private renewAfter(ms: number): void {
@@ -370,7 +358,7 @@ class InstanceGate {
 
   /** Without a bound on tasks at once nothing depends on those of earlier processes. */
   private hasToCount(): boolean {
-    return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();
+    return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
   }
 
   /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
@@ -402,7 +390,7 @@ class InstanceGate {
 
   private async write(): Promise<boolean> {
     const renewed = await this.renewals.renew(
-      this.options.limits(),
+      this.limits,
       (at) => this.request(at),
       (slots) => this.share.lowerTo(slots),
     );
@@ -429,10 +417,9 @@ class InstanceGate {
   }
 }
 
-export interface InstanceGateOptions extends RenewalOptions {
+interface InstanceGateOptions extends RenewalOptions {
   /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
   readonly hasCounted: () => boolean;
-  readonly limits: () => ProviderLimits;
   /** Called when there may be room for somebody who waits. */
   readonly onChange: () => void;
 }

@@ -302,7 +302,7 @@ With exclusive stores the shares of a process that was killed are void, and its 
 
 submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 273
 A process with exclusive stores submits while the list of what is at the provider is still read.
-- return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();
+- return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
 + return false;
 `);
 
