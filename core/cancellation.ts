@@ -37,22 +37,14 @@ export interface AbortSignalLike {
 }
 
 /** Creates a signal and aborts it, as `AbortController` does where the platform has one. */
-export class AbortSource {
-  private readonly own = new OwnSignal();
-
-  get signal(): AbortSignalLike {
-    return this.own;
-  }
-
-  /** Aborting again does nothing. */
-  abort(reason: Error): void {
-    this.own.abort(reason);
-  }
-}
-
-class OwnSignal implements AbortSignalLike {
+export class AbortSource implements AbortSignalLike {
   private readonly listeners = new Set<() => void>();
   private why: Error | undefined;
+
+  /** For those who may not abort it. */
+  get signal(): AbortSignalLike {
+    return this;
+  }
 
   get aborted(): boolean {
     return this.why !== undefined;
@@ -71,6 +63,7 @@ class OwnSignal implements AbortSignalLike {
     this.listeners.delete(listener);
   }
 
+  /** Aborting again does nothing. */
   abort(reason: Error): void {
     if (this.aborted) return;
     this.why = reason;

@@ -136,16 +136,10 @@ async function lookOnce(look: Look): Promise<AccountResult> {
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
 }
 
-function seen(generation: Generation): Seen {
-  const { generationId, status, estimatedCredits, reservedCredits, chargedCredits, settledAt } = generation;
-  return {
-    generationId,
-    status,
-    estimatedCredits,
-    reservedCredits,
-    chargedCredits,
-    isSettled: settledAt !== undefined,
-  };
+function seen({ settledAt, ...g }: Generation): Seen {
+  const { generationId, status, estimatedCredits, reservedCredits, chargedCredits } = g;
+  const isSettled = settledAt !== undefined;
+  return { generationId, status, estimatedCredits, reservedCredits, chargedCredits, isSettled };
 }
 
 function entriesOf({ context, accountId, pages }: Look, behind = 0): AsyncGenerator<Entry> {

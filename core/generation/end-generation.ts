@@ -187,7 +187,9 @@ export async function completeDeletion(context: Work & Files & Webhooks & Machin
   }
   let current = marked;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    if ((await context.generations.replace(tombstoneOf(context, current), current.version)) === 'applied') return;
+    const gone = tombstoneOf(current, context.clock.now() + SWEPT_AGAIN_MS);
+    const tombstone = current.fence === 0 ? gone : { ...gone, written: writtenBy(current) };
+    if ((await context.generations.replace(tombstone, current.version)) === 'applied') return;
     const newest = await context.generations.read(current.generationId);
     if (newest?.kind !== 'generation') return;
     current = newest;
@@ -195,16 +197,8 @@ export async function completeDeletion(context: Work & Files & Webhooks & Machin
   throw changedTooOften();
 }
 
-function tombstoneOf({ clock }: Machine, g: Generation): Tombstone {
-  const { generationId, accountId, appId, version, createdAt, fence } = g;
-  return {
-    kind: 'expired',
-    generationId,
-    accountId,
-    appId,
-    version: version + 1,
-    createdAt,
-    ...(fence === 0 ? {} : { written: writtenBy(g) }),
-    dueAt: clock.now() + SWEPT_AGAIN_MS,
-  };
+/** The record in place of a generation that is gone. */
+export function tombstoneOf(g: Generation, dueAt: number): Tombstone {
+  const { generationId, accountId, appId, version, createdAt } = g;
+  return { kind: 'expired', generationId, accountId, appId, version: version + 1, createdAt, dueAt };
 }

@@ -62,32 +62,12 @@ export async function settleNowOrSoon(
  * Called by the process that settled the generation, so that each end is logged once, after the credits have moved. Logs
  * nothing of the generation's content.
  */
-function logEnd(
-  { log }: Machine,
-  {
-    generationId,
-    accountId,
-    modelKey,
-    status,
-    chargedCredits,
-    attemptsMade,
-    error,
-    createdAt,
-    updatedAt,
-    completedAt = updatedAt,
-  }: Generation,
-): void {
+function logEnd({ log }: Machine, generation: Generation): void {
+  const { generationId, accountId, modelKey, status, chargedCredits, attemptsMade: attempts, error } = generation;
   const code = error === undefined ? {} : { code: error.code };
-  log.info('generation ended', {
-    generationId,
-    accountId,
-    modelKey,
-    status,
-    ...code,
-    chargedCredits,
-    attempts: attemptsMade,
-    durationMs: completedAt - createdAt,
-  });
+  const durationMs = (generation.completedAt ?? generation.updatedAt) - generation.createdAt;
+  const about = { generationId, accountId, modelKey, status, ...code, chargedCredits, attempts, durationMs };
+  log.info('generation ended', about);
 }
 
 const MAX_TRIES = 10;

@@ -9,7 +9,7 @@ import {
   nextRemovalAt,
   retentionOf,
 } from '../generation/decide.js';
-import { completeDeletion, removeOutputs, writtenBy } from '../generation/end-generation.js';
+import { completeDeletion, removeOutputs, tombstoneOf, writtenBy } from '../generation/end-generation.js';
 import { type Generation, type GenerationRecord, isTerminal, type Tombstone } from '../generation/generation.js';
 import { deadlineOf, endOverdue, lateError } from '../generation/run/executions.js';
 import { changeGeneration, changeOnce, settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
@@ -185,17 +185,7 @@ async function retireGeneration(context: Work & Files & Webhooks & Machine, g: G
     await changeGeneration(context, g, { event: 'postpone', until: nextRemovalAt(g, retention) });
     return;
   }
-  const { generationId, accountId, appId, version, createdAt } = g;
-  const tombstone: Tombstone = {
-    kind: 'expired',
-    generationId,
-    accountId,
-    appId,
-    version: version + 1,
-    createdAt,
-    dueAt: now + settings.tombstoneRetentionMs,
-  };
-  await context.generations.replace(tombstone, version);
+  await context.generations.replace(tombstoneOf(g, now + settings.tombstoneRetentionMs), g.version);
 }
 
 /**

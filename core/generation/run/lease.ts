@@ -160,12 +160,9 @@ export class LeaseHolder {
   private watchLapse(): void {
     this.cancelLapse?.();
     if (this.ended) return;
-    const {
-      clock,
-      settings: { leaseMs },
-    } = this.context;
+    const { clock, settings } = this.context;
     const leftMs = (this.current.lease?.expiresAt ?? 0) - clock.now();
-    this.cancelLapse = clock.after(Math.min(leaseMs, Math.max(0, leftMs)), () => this.onNews('lease lapsed'));
+    this.cancelLapse = clock.after(Math.min(settings.leaseMs, Math.max(0, leftMs)), () => this.onNews('lease lapsed'));
   }
 
   private async beat(): Promise<void> {
