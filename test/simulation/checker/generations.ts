@@ -314,10 +314,8 @@ export class Outputs implements GenerationListener {
   async stepped({ before, next, event, by }: Step): Promise<void> {
     const { generationId, outputs, modelKey, parameters, completedAt = 0 } = next;
     const goesAt = completedAt + this.settings.outputRetentionMs;
-    if (event === 'outputs-removed') {
-      if (!canBeDue(goesAt, by.at))
-        throw violation`16: the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`;
-    }
+    if (event === 'outputs-removed' && !canBeDue(goesAt, by.at))
+      throw violation`16: the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`;
     if (!hasEnded(next) || hasEnded(before)) return;
     const { modality, price, onOtherSize } = this.prices.model(modelKey);
     const parameter = (name: string | undefined) => (name === undefined ? undefined : parameters[name]);

@@ -80,9 +80,8 @@ export class Leases implements GenerationListener {
     const isNobodys = this.isOfTheDead(old, by) && before.attempt?.phase !== 'submitting';
     if (!hasLapsed && !isNobodys && event !== 're-lease')
       throw violation`14: generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`;
-    if (event === 'start')
-      if (lease.renewedAt > before.terms.queueDeadlineAt)
-        throw violation`7: generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`;
+    if (event === 'start' && lease.renewedAt > before.terms.queueDeadlineAt)
+      throw violation`7: generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`;
   }
 
   private byHolder({ before, next, event, by }: Step): void {

@@ -124,19 +124,13 @@ export class ProviderCalls implements GenerationListener {
       this.maySubmit.add(`${by.process} ${attempt.token}`);
     }
     const ended = before.attempt;
-    if (event === 'yield' && ended && !attempt) {
-      if (this.handedOver.has(ended.token) && !this.refused.has(ended.token))
-        throw violation`5: generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`;
-    }
-    if (event === 'attempt-failed' && ended) {
-      if (this.undone.has(ended.token))
-        throw violation`5: generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`;
-    }
+    if (event === 'yield' && ended && !attempt && this.handedOver.has(ended.token) && !this.refused.has(ended.token))
+      throw violation`5: generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`;
+    if (event === 'attempt-failed' && ended && this.undone.has(ended.token))
+      throw violation`5: generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`;
     if (event === 'yield' && ended && !attempt) this.requireCost(next, ended);
-    if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
-      if (!this.isKnownToHaveEnded(ended))
-        throw violation`5: generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`;
-    }
+    if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token) && !this.isKnownToHaveEnded(ended))
+      throw violation`5: generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`;
     if (event === 'fail' && next.error?.code === 'OUTPUT_INVALID') {
       const usable = (this.stored.get(generationId) ?? []).filter(
         (reference) => this.usable.has(reference) && this.tasks.get(reference)?.states.has('succeeded') === true,
