@@ -7,9 +7,9 @@ export interface GrpcAnswer extends FrontAnswer {
   readonly status: number;
 }
 
-/** Makes one call, and returns its answer in the form of REST. */
+/** Makes one call, and returns its answer in the form of REST: all of it, one member, or as it is given. */
 export type Calling = <I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   init: MessageInitShape<I>,
-  shown: (response: MessageShape<O>) => JsonObject,
+  shown?: string | ((response: MessageShape<O>) => JsonObject),
 ) => Promise<GrpcAnswer>;

@@ -16,7 +16,6 @@ import { DETAILS_KEY, GRPC_STATUSES } from '../../../apps/grpc/error-status.js';
 import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { type Generation, Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
@@ -24,17 +23,18 @@ import { methodDefinition } from '../../../apps/grpc/definitions.js';
 import { createGrpcServer } from '../../../apps/grpc/server.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
+import type { JsonObject } from '../../../core/json.js';
 import type { FrontClient, FrontRequest } from '../vectors/play.js';
 import type { Calling, GrpcAnswer } from './calling.js';
 import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 import {
+  completedOf,
   completeOf,
   inputOf,
   listOf,
-  modality,
   modelOf,
-  preparedOf,
   prepareOf,
+  shownAs,
   statementOf,
   taskOf,
   uploadOf,
@@ -104,7 +104,7 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
         status: 0,
         code: 'OK',
         message: '',
-        data: shown(response),
+        data: typeof shown === 'function' ? shown(response) : memberOf(shownAs(desc.output, response), shown),
         replayed: 'replayed' in response && response.replayed === true,
       }),
       refusal,
@@ -130,51 +130,33 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
     case 'getUsage':
       return call(Credits.method.getUsage, usageRequestOf(query), (usage) => usageOf(usage, query['by']));
     case 'estimateGeneration':
-      return call(method.estimateGeneration, { input: inputOf(body) }, (estimate) => ({
-        model_key: estimate.modelKey,
-        operation: Operation[estimate.operation].toLowerCase(),
-        estimated_credits: Number(estimate.estimatedCredits),
-        currency: estimate.currency,
-      }));
+      return call(method.estimateGeneration, { input: inputOf(body) });
     case 'createGeneration':
       return call(
         method.createGeneration,
         { input: inputOf(body), ...keyed, ...(webhookUrl === undefined ? {} : { webhookUrl }) },
-        ({ generation }) => taskOf(present(generation)),
+        'generation',
       );
     case 'getGeneration':
-      return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+      return call(method.getGeneration, { generationId: id }, 'generation');
     case 'watchGeneration':
       return firstOf(client, Generations.method.watchGeneration, { generationId: id }, metadata);
     case 'watchEvents':
       return firstOf(client, Generations.method.watchEvents, { afterEventId: request.lastEventId ?? '' }, metadata);
     case 'listGenerations':
-      return call(method.listGenerations, listOf(query), ({ generations, nextPageToken }) => ({
-        generations: generations.map(taskOf),
-        ...(nextPageToken === '' ? {} : { next_cursor: nextPageToken }),
-      }));
+      return call(method.listGenerations, listOf(query));
     case 'cancelGeneration':
-      return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+      return call(method.cancelGeneration, { generationId: id }, 'generation');
     case 'deleteGeneration':
       return call(method.deleteGeneration, { generationId: id }, () => ({ generation_id: id.toLowerCase() }));
     case 'prepareUpload':
-      return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
+      return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed });
     case 'getUpload':
       return call(Uploads.method.getUpload, { uploadId: id }, uploadOf);
     case 'deleteUpload':
-      return call(Uploads.method.deleteUpload, { uploadId: id }, ({ uploadId }) => ({ upload_id: uploadId }));
+      return call(Uploads.method.deleteUpload, { uploadId: id });
     case 'completeUpload':
-      return call(
-        Uploads.method.completeUpload,
-        { uploadId: id, ...completeOf(body), ...keyed },
-        ({ uploadId, mediaId, modality: kind, byteSize }) => ({
-          upload_id: uploadId,
-          media_id: mediaId,
-          status: 'ready',
-          media_type: modality(kind) ?? '',
-          byte_size: Number(byteSize),
-        }),
-      );
+      return call(Uploads.method.completeUpload, { uploadId: id, ...completeOf(body), ...keyed }, completedOf);
     case 'createWebhook':
     case 'listWebhooks':
     case 'getWebhook':
@@ -242,6 +224,10 @@ export function refusal(error: ServiceError): GrpcAnswer {
     .find((detail) => detail !== undefined);
   if (!info) throw error;
   return { status: error.code, code: info.reason, message: error.details, replayed: false };
+}
+
+function memberOf(shown: JsonObject, name: string | undefined): JsonObject {
+  return name === undefined ? shown : (present(shown[name]) as JsonObject);
 }
 
 function present<T>(value: T | undefined): T {

@@ -1,27 +1,43 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type Duration, type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type Model, PriceUnit } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import {
-  EntryKind,
+  type DescField,
+  type DescMessage,
+  isFieldSet,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import {
+  type Duration,
+  DurationSchema,
+  type Timestamp,
+  timestampDate,
+  timestampFromDate,
+  TimestampSchema,
+} from '@bufbuild/protobuf/wkt';
+import { type Model, ModelSchema } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import {
   type GetUsageRequest,
   type GetUsageResponse,
+  GetUsageResponseSchema,
   type ListOwnEntriesResponse,
+  ListOwnEntriesResponseSchema,
   UsageBy,
-  type UsageSums,
 } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import {
   type Generation,
   type GenerationInputSchema,
+  GenerationSchema,
   GenerationStatus,
   type ListGenerationsRequest,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import { Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import {
+  type CompleteUploadResponse,
+  CompleteUploadResponseSchema,
   type GetUploadResponse,
+  GetUploadResponseSchema,
   type PrepareUploadRequestSchema,
-  type PrepareUploadResponse,
-  UploadState,
 } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import { type Webhook, WebhookSchema } from '../../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { LeftOut, type Reason } from '../vectors/left-out.js';
 
@@ -110,143 +126,105 @@ export function no(reason: Reason): never {
   throw new LeftOut(reason);
 }
 
-/** The generation as REST shows it, so that one vector has the expectation for both fronts. */
-export function taskOf(g: Generation): JsonObject {
-  return defined({
-    generation_id: g.generationId,
-    status: GenerationStatus[g.status]?.toLowerCase(),
-    model_key: g.modelKey,
-    modality: modality(g.modality),
-    operation: Operation[g.operation]?.toLowerCase(),
-    created_at: time(g.createTime),
-    updated_at: time(g.updateTime),
-    completed_at: time(g.completeTime),
-    poll_after_ms: ms(g.pollAfter),
-    estimated_credits: Number(g.estimatedCredits),
-    reserved_credits: Number(g.reservedCredits),
-    charged_credits: Number(g.chargedCredits),
-    outputs: g.outputs.map((output) =>
-      defined({
-        media_id: output.mediaId,
-        media_type: modality(output.modality),
-        url: output.url,
-        width: output.width,
-        height: output.height,
-        duration_ms: ms(output.duration),
-      }),
-    ),
-    error: g.error && { code: g.error.code, message: g.error.message, retryable: g.error.retryable },
-    client_trace_id: g.clientTraceId,
+/** The names over REST of fields that the messages name otherwise. */
+const RENAMED: Readonly<Record<string, string>> = {
+  complete_time: 'completed_at',
+  create_time: 'created_at',
+  disable_time: 'disabled_at',
+  disabled_reason: 'disabled_because',
+  duration: 'duration_ms',
+  event_time: 'occurred_at',
+  expire_time: 'expires_at',
+  failing_since_time: 'failing_since',
+  http_status: 'status',
+  next_attempt_time: 'next_attempt_at',
+  next_page_token: 'next_cursor',
+  poll_after: 'poll_after_ms',
+  previous_secret_expire_time: 'previous_secret_expires_at',
+  start_time: 'started_at',
+  update_time: 'updated_at',
+};
+const FLAT: Readonly<Record<string, string>> = { modality: 'media_type' };
+
+/**
+ * A message as REST shows the same: words in lower case, times of ISO 8601, durations in milliseconds, plain numbers. A
+ * text that is empty and a word that is unspecified are left out, as a field that is not set is. Whether an answer is
+ * replayed is no part of it, but a header over REST.
+ */
+export function shownAs<D extends DescMessage>(desc: D, message: MessageShape<D>, renamed = RENAMED): JsonObject {
+  const members = desc.fields.flatMap((field): [string, Json][] => {
+    const value = (message as unknown as Record<string, unknown>)[field.localName];
+    if (field.name === 'replayed' && typeof value === 'boolean') return [];
+    const isShown =
+      field.fieldKind === 'list' || typeof value === 'number' || typeof value === 'bigint' || value === false;
+    if (!isFieldSet(message, field) && (!isShown || field.fieldKind === 'enum' || value === undefined)) return [];
+    return [[renamed[field.name] ?? field.name, shownValue(field, value)]];
   });
+  return Object.fromEntries(members);
 }
 
-export function preparedOf(prepared: PrepareUploadResponse): JsonObject {
-  return defined({
-    upload_id: prepared.uploadId,
-    upload_url: prepared.uploadUrl,
-    method: prepared.method,
-    required_headers: { ...prepared.requiredHeaders },
-    expires_at: time(prepared.expireTime),
-    media_type: prepared.mediaType,
-    byte_size: Number(prepared.byteSize),
-    role: ReferenceRole[prepared.role]?.toLowerCase(),
-  });
+function shownValue(field: DescField, value: unknown): Json {
+  if (field.fieldKind === 'list') return (value as unknown[]).map((item) => shownItem(field, item));
+  return field.fieldKind === 'map' ? { ...(value as JsonObject) } : shownItem(field, value);
 }
+
+function shownItem({ enum: words, message: desc }: DescField, value: unknown): Json {
+  if (words !== undefined) {
+    const shown = words.value[value as number]?.localName.toLowerCase() ?? '';
+    return words.name === 'WebhookEvent' ? shown.replace('_', '.') : shown;
+  }
+  if (desc === undefined) return typeof value === 'bigint' ? Number(value) : (value as Json);
+  if (desc.typeName === TimestampSchema.typeName) return timestampDate(value as Timestamp).toISOString();
+  if (desc.typeName === DurationSchema.typeName) return durationMs(value as Duration);
+  // A struct is JSON already.
+  if (desc.typeName.startsWith('google.protobuf.')) return value as Json;
+  return shownAs(desc, value as never, desc.name === 'Output' ? { ...RENAMED, ...FLAT } : RENAMED);
+}
+
+export const taskOf = (g: Generation): JsonObject => shownAs(GenerationSchema, g);
 
 export function uploadOf(upload: GetUploadResponse): JsonObject {
-  const { media } = upload;
-  return defined({
-    upload_id: upload.uploadId,
-    status: UploadState[upload.state]?.toLowerCase(),
-    filename: upload.filename,
-    media_type: upload.mediaType,
-    byte_size: Number(upload.byteSize),
-    role: ReferenceRole[upload.role]?.toLowerCase(),
-    created_at: time(upload.createTime),
-    expires_at: time(upload.expireTime),
-    media_id: media?.mediaId,
-    sha256: media?.sha256,
-    width: media?.width,
-    height: media?.height,
-  });
+  const { state, media, ...own } = shownAs(GetUploadResponseSchema, upload);
+  return { status: state as Json, ...own, ...(media as JsonObject | undefined) };
+}
+
+/** What a completion shows beside what the message has. */
+export function completedOf(completed: CompleteUploadResponse): JsonObject {
+  return { status: 'ready', ...shownAs(CompleteUploadResponseSchema, completed, FLAT) };
 }
 
 export function statementOf(statement: ListOwnEntriesResponse): JsonObject {
-  return defined({
-    entries: statement.entries.map(({ entry, ...own }) =>
-      defined({
-        sequence: Number(entry?.sequence),
-        kind: entry && EntryKind[entry.kind]?.toLowerCase(),
-        credits: Number(entry?.credits),
-        available_change: Number(own.availableChange),
-        available_after: Number(entry?.availableAfter),
-        created_at: time(entry?.createTime),
-        generation_id: entry?.generationId,
-        model_key: own.modelKey,
-        client_trace_id: own.clientTraceId,
-        credential_id: own.credentialId,
-        credential_name: own.credentialName,
-        reason: entry?.reason,
-      }),
-    ),
-    opening_credits: Number(statement.openingCredits),
-    closing_credits: Number(statement.closingCredits),
-    next_cursor: statement.nextPageToken === '' ? undefined : statement.nextPageToken,
-  });
+  const { entries, ...own } = shownAs(ListOwnEntriesResponseSchema, statement);
+  return {
+    ...own,
+    entries: (entries as JsonObject[]).map(({ entry, ...more }) => ({ ...(entry as JsonObject), ...more })),
+  };
 }
 
 export function modelOf(model: Model): JsonObject {
-  const { limits, price } = model;
-  return defined({
-    model_key: model.modelKey,
-    display_name: model.displayName,
-    modality: modality(model.modality),
-    operations: model.operations.map((operation) => Operation[operation]?.toLowerCase() ?? ''),
-    input_schema: model.inputSchema ?? {},
-    description: model.description,
-    limits: limits && {
-      max_reference_uploads: limits.maxReferenceUploads,
-      reference_roles: limits.referenceRoles.map((role) => ReferenceRole[role]?.toLowerCase() ?? ''),
-      upload_media_types: limits.uploadMediaTypes,
-      max_upload_bytes: Number(limits.maxUploadBytes),
-      max_outputs: limits.maxOutputs,
-      negative_prompt: limits.negativePrompt,
-    },
-    price_unit: price && PriceUnit[price.unit]?.toLowerCase(),
-    price: price?.credits,
-  });
+  const { price, ...own } = shownAs(ModelSchema, model);
+  if (price === undefined) return own;
+  const { unit, credits } = price as JsonObject;
+  return { ...own, price_unit: unit as Json, price: credits as Json };
 }
 
-export const modality = (value: Modality): string | undefined => Modality[value]?.toLowerCase();
-
-export const time = (at: Timestamp | undefined): string | undefined => at && timestampDate(at).toISOString();
-const ms = (length: Duration | undefined): number | undefined =>
-  length && Number(length.seconds) * 1_000 + length.nanos / 1_000_000;
-
-export function defined(members: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
-  );
+export function webhookOf(webhook: Webhook | undefined): JsonObject {
+  if (webhook === undefined) throw new Error('The answer lacks its webhook.');
+  return { status: webhook.disableTime === undefined ? 'enabled' : 'disabled', ...shownAs(WebhookSchema, webhook) };
 }
 
-export function usageOf({ rows, total, from, to, nextPageToken }: GetUsageResponse, by: Json = 'day'): JsonObject {
-  const name = by === 'model' ? 'model_key' : by === 'key' ? 'credential_id' : by === 'day' ? by : 'client_trace_id';
-  return defined({
+export function usageOf(usage: GetUsageResponse, by: Json = 'day'): JsonObject {
+  const name = by === 'model' ? 'model_key' : by === 'key' ? 'credential_id' : (by as string);
+  const { rows, ...own } = shownAs(GetUsageResponseSchema, usage);
+  return {
     by,
-    from,
-    to,
-    usage: rows.map(({ group, credentialName, sums }) =>
-      defined({ [name]: group === '' ? undefined : group, credential_name: credentialName, ...sumsOf(sums) }),
-    ),
-    total: sumsOf(total),
-    next_cursor: nextPageToken === '' ? undefined : nextPageToken,
-  });
+    ...own,
+    usage: (rows as JsonObject[]).map(({ group, sums, ...more }) => ({
+      ...(group === undefined ? {} : { [name]: group }),
+      ...more,
+      ...(sums as JsonObject),
+    })),
+  };
 }
 
-const sumsOf = (sums: UsageSums | undefined) => ({
-  generations: Number(sums?.generations),
-  failed: Number(sums?.failed),
-  reserved_credits: Number(sums?.reservedCredits),
-  charged_credits: Number(sums?.chargedCredits),
-  released_credits: Number(sums?.releasedCredits),
-});
+const durationMs = ({ seconds, nanos }: Duration): number => Number(seconds) * 1_000 + nanos / 1_000_000;
