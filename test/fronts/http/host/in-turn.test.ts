@@ -6,12 +6,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { inTurn } from '../../../../apps/http/host/connections.js';
 import type { AnsweredRequest } from '../../../../apps/http/host/http-context.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { exchange } from './raw-socket.js';
+import { exchange, RawConnections, receivedOn } from './raw-socket.js';
 import { BASE, RestHarness } from './rest-client.js';
 import { forAll } from '../../../harness/for-all.js';
 
@@ -26,7 +26,7 @@ describe('REST serves the requests of one connection in turn', () => {
   let rest: RestHarness;
   let answered: AnsweredRequest[];
   let started: number;
-  const sockets: Socket[] = [];
+  const connections = new RawConnections();
 
   beforeEach(async () => {
     answered = [];
@@ -44,13 +44,12 @@ describe('REST serves the requests of one connection in turn', () => {
     });
   });
   afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
+    connections.close();
     await rest.close();
   });
 
   async function connected(): Promise<Socket> {
-    const socket = connect(rest.port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
+    const socket = connections.open(rest.port);
     await once(socket, 'connect');
     return socket;
   }
@@ -202,8 +201,7 @@ describe('REST serves the requests of one connection in turn', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const send = (requests: number) => {
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-      sockets.push(socket);
+      const socket = connections.open(port);
       socket.write(request('/').repeat(requests));
       return socket;
     };
@@ -218,30 +216,25 @@ describe('REST serves the requests of one connection in turn', () => {
       ),
     );
     const modest = send(10);
-    let text = '';
-    for (const socket of [patient, modest])
-      socket.on('data', (chunk) => {
-        text += chunk.toString('latin1');
-      });
-    while (statusesIn(text).length < 410) {
+    const received = [patient, modest].map(receivedOn);
+    while (received.flatMap((text) => statusesIn(text())).length < 410) {
       for (const res of taken.splice(0)) res.end('.');
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
     }
     expect([patient.destroyed, modest.destroyed]).to.deep.equal([false, false]);
-    for (const socket of sockets.splice(0)) socket.destroy();
+    connections.close();
     server.close();
   });
 
   it('stops when asked to, after the answers of what had arrived', async () => {
     const burst = await connected();
-    const chunks: Buffer[] = [];
-    burst.on('data', (chunk) => chunks.push(chunk));
+    const received = receivedOn(burst);
     burst.write(request('/healthz').repeat(100));
     await once(burst, 'data');
     await Promise.all([rest.server.close(60_000), once(burst, 'close')]);
-    const text = Buffer.concat(chunks).toString('utf8');
+    const text = received();
     expect(statusesIn(text).length).to.equal(answered.length);
     const bodies = text
       .split('\r\n\r\n')

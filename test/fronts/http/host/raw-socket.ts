@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
@@ -13,15 +13,35 @@ export interface RawAnswer {
  */
 export function exchange(port: number, bytes: string | Uint8Array, { hangUp = false } = {}): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk) => chunks.push(chunk));
-    socket.on('error', () => undefined);
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    const received = receivedOn(socket);
+    socket.on('close', () => resolve(received()));
     socket.write(bytes, () => {
       if (hangUp) socket.destroy();
     });
   });
+}
+
+/** The connections of a test, which closes them all at its end. */
+export class RawConnections {
+  private readonly sockets: Socket[] = [];
+
+  open(port: number, options: Partial<TcpNetConnectOpts> = {}): Socket {
+    const socket = connect({ ...options, port, host: '127.0.0.1' }).on('error', () => undefined);
+    this.sockets.push(socket);
+    return socket;
+  }
+
+  close(): void {
+    for (const socket of this.sockets.splice(0)) socket.destroy();
+  }
+}
+
+/** The text that has arrived on the connection by the time of the call. */
+export function receivedOn(socket: Socket): () => string {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString('utf8');
 }
 
 /** The first answer in the received text. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Listening } from '../../../../apps/http/host/server.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { GenerationStore } from '../../../../core/ports/stores.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { exchange, parseAnswer } from './raw-socket.js';
+import { exchange, parseAnswer, RawConnections } from './raw-socket.js';
 import { BASE, RestHarness, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
 import { keptLog } from '../../../harness/kept-log.js';
 
@@ -336,7 +336,7 @@ describe('a listener that stops', () => {
   let listening: Listening;
   let port: number;
   let asked: ServerResponse[];
-  const sockets: Socket[] = [];
+  const connections = new RawConnections();
   let told: () => void;
   let accepted: number;
 
@@ -355,7 +355,7 @@ describe('a listener that stops', () => {
     ({ port } = await listening.listen('127.0.0.1', 0));
   });
   afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
+    connections.close();
     await listening.close(0);
   });
 
@@ -368,8 +368,7 @@ describe('a listener that stops', () => {
 
   /** A connection that the server has accepted, with the text to send on it. */
   async function connected(sent = ''): Promise<Socket> {
-    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
+    const socket = connections.open(port);
     const taken = accepted + 1;
     if (sent !== '') socket.write(sent);
     await until(() => accepted >= taken);
@@ -444,19 +443,20 @@ describe('REST keeps connections', () => {
   let harness: ServiceHarness;
   let running: RunningServer;
   let socket: Socket;
+  const connections = new RawConnections();
 
   beforeEach(async () => {
     harness = await openServiceHarness();
   });
   afterEach(async () => {
-    socket.destroy();
+    connections.close();
     await running.server.close(100);
     await harness.close();
   });
 
   async function open(limits: { readonly keepAliveTimeoutMs: number; readonly idleTimeoutMs: number }): Promise<void> {
     running = await serve(harness, { limits });
-    socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+    socket = connections.open(running.port);
     await once(socket, 'connect');
   }
 

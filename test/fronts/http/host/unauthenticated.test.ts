@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { ClientAddresses } from '../../../../apps/http/host/client-addresses.js';
 import { type ConnectionRefusal, MAX_BODY_BYTES } from '../../../../apps/http/host/http-context.js';
@@ -13,7 +13,7 @@ import { collectGarbage } from '../../../fixtures/resident-memory.js';
 import { createRequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { exchange, parseAnswer } from './raw-socket.js';
+import { exchange, parseAnswer, RawConnections, receivedOn } from './raw-socket.js';
 import { BASE, RestHarness, type RunningServer, serve } from './rest-client.js';
 import { type KeptLog, keptLog } from '../../../harness/kept-log.js';
 import { forAllSync } from '../../../harness/for-all.js';
@@ -285,14 +285,14 @@ describe('REST bounds the resources of an unauthenticated client', () => {
   let harness: ServiceHarness;
   let running: RunningServer;
   let refused: ConnectionRefusal[];
-  const sockets: Socket[] = [];
+  const connections = new RawConnections();
 
   beforeEach(async () => {
     refused = [];
     harness = await openServiceHarness();
   });
   afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
+    connections.close();
     await running.server.close(100);
     await harness.close();
   });
@@ -312,8 +312,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
 
   /** A connection on which a request was sent, and whether it was answered or closed. */
   async function asked(): Promise<{ readonly socket: Socket; readonly isAnswered: boolean }> {
-    const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
+    const socket = connections.open(running.port);
     socket.write(HEALTH);
     const isAnswered = await new Promise<boolean>((resolve) => {
       socket.once('data', () => resolve(true)).once('close', () => resolve(false));
@@ -359,13 +358,9 @@ describe('REST bounds the resources of an unauthenticated client', () => {
         },
       });
       const declared = 1_000_000;
-      const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
-      sockets.push(socket);
-      let text = '';
+      const socket = connections.open(running.port);
+      const received = receivedOn(socket);
       let dripped = 0;
-      socket.on('data', (chunk) => {
-        text += chunk.toString('utf8');
-      });
       socket.write(
         `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`,
       );
@@ -381,7 +376,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
       };
       drip();
       await closed;
-      expect(parseAnswer(text).status).to.equal(status);
+      expect(parseAnswer(received()).status).to.equal(status);
       expect(dripped, 'bytes that were sent before the end').to.be.below(declared);
     });
   }
@@ -394,12 +389,8 @@ describe('REST bounds the resources of an unauthenticated client', () => {
   ] as const) {
     it(`closes the connection of a body that comes in chunks of one byte: ${line}`, async () => {
       await open({ lingerMs: 2_000_000_000 });
-      const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
-      sockets.push(socket);
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk.toString('utf8');
-      });
+      const socket = connections.open(running.port);
+      const received = receivedOn(socket);
       socket.write(
         `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
       );
@@ -412,7 +403,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
         });
       }
       // A client that continues sending may miss its answer.
-      if (text !== '') expect(parseAnswer(text).status).to.equal(status);
+      if (received() !== '') expect(parseAnswer(received()).status).to.equal(status);
       expect(sent, 'chunks that were sent before the end').to.be.below(20_000);
     });
   }
@@ -421,8 +412,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
     await open({ limits: { bodyTimeoutMs: 600_000 } });
     const fixture = await createRequestFixture(harness.context);
     const body = JSON.stringify(PICTURE).padEnd(MAX_BODY_BYTES);
-    const socket = connect({ port: running.port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
-    sockets.push(socket);
+    const socket = connections.open(running.port, { noDelay: true });
     const answered = once(socket, 'data') as Promise<[Buffer]>;
     const headers = [
       'Host: x',
@@ -442,31 +432,23 @@ describe('REST bounds the resources of an unauthenticated client', () => {
 
   it('keeps the connection of a client that sends the rest of its body in time', async () => {
     await open({ lingerMs: 2_000_000_000 });
-    const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk.toString('utf8');
-    });
+    const socket = connections.open(running.port);
+    const received = receivedOn(socket);
     socket.write(`POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n`);
     await once(socket, 'data');
     socket.write(`12345${HEALTH.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')}`);
     await once(socket, 'close');
-    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
+    expect([...received().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
   });
 
   it('answers requests that arrive in parts, and half-closed connections', async () => {
     await open({ limits: { headersTimeoutMs: 40, requestTimeoutMs: 60_000 } });
     const half = parseAnswer(await exchange(running.port, 'GET /healthz HTTP/1.1\r\nHo'));
     expect([half.status, (JSON.parse(half.body) as JsonObject)['code']]).to.deep.equal([408, 'REQUEST_TIMEOUT']);
-    const socket = connect({ port: running.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
-    sockets.push(socket);
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk.toString('utf8');
-    });
+    const socket = connections.open(running.port, { allowHalfOpen: true });
+    const received = receivedOn(socket);
     socket.end(HEALTH + HEALTH);
     await once(socket, 'close');
-    expect(text === '' || parseAnswer(text).status === 200).to.equal(true);
+    expect(received() === '' || parseAnswer(received()).status === 200).to.equal(true);
   });
 });
