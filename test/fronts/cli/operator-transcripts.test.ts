@@ -2,6 +2,7 @@
 // Method: one sequence of commands run twice, each time against a new service; the two transcripts are compared exactly
 // after ids, times and secrets are replaced in order of appearance.
 import { expect } from 'chai';
+import { until } from '../../fixtures/clocks.js';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
 import { freePort } from '../../servers/free-port.js';
@@ -120,8 +121,7 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
 async function runWorkCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
   const { transcript, record, made } = recorder(run, account);
-  for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J'])
-    expect((await service.run(['generate', prompt, '-m', 'sandbox-test'])).code).to.equal(0);
+  for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J']) await generate(service, prompt);
   await record('generations', 'list');
   const {
     generations: [newest],
@@ -144,8 +144,7 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   for (const by of ['day', 'model', 'key', 'client_trace_id']) await record('usage', '--account', account, '--by', by);
   await record('usage', '--account', account.toUpperCase(), '--json');
   await record('usage', '--account', account, '--from', '2001-01-01', '--to', '2001-01-31', '--json');
-  for (const prompt of ['one', 'two'])
-    expect((await service.run(['generate', prompt, '-m', 'sandbox-test', '--trace-id', prompt])).code).to.equal(0);
+  for (const prompt of ['one', 'two']) await generate(service, prompt, '--trace-id', prompt);
   const traces = ['usage', '--account', account, '--by', 'client_trace_id', '--limit', '1'] as const;
   const { next_cursor: next } = await made<{ next_cursor: string }>(...traces);
   await record(...traces, '--cursor', next);
@@ -168,6 +167,16 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('accounts', 'resume', account);
   await record('accounts', 'resume', account, '--json');
   return transcript;
+}
+
+/** Generates, and waits until usage shows what it cost: that is booked shortly after the generation has ended. */
+async function generate(service: CliService, prompt: string, ...options: readonly string[]): Promise<void> {
+  expect((await service.run(['generate', prompt, '-m', 'sandbox-test', ...options])).code).to.equal(0);
+  await until(async () => {
+    const { stdout } = await service.run(['usage', '--account', service.accountId, '--json']);
+    const { total } = JSON.parse(stdout) as { readonly total: Readonly<Record<string, number>> };
+    return total['reserved_credits'] === total['charged_credits']! + total['released_credits']!;
+  });
 }
 
 /** Arguments that `usage` always refuses, whatever is stored. */
