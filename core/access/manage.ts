@@ -245,6 +245,6 @@ async function accountOf(
   return thing?.accountId;
 }
 
-async function accountOfEmail({ people }: Money & Work & Identity & Call, text: string): Promise<string | undefined> {
+async function accountOfEmail({ people }: Identity, text: string): Promise<string | undefined> {
   return text.includes('@') ? (await people.findByEmail(readSignInEmail(text)))?.accountId : undefined;
 }

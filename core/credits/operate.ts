@@ -136,7 +136,7 @@ function changeOf({ from, to, credits }: Entry): number {
   return from === 'available' ? 0 - credits : 0;
 }
 
-async function namesOf(ports: Money & Identity & Machine & Call, accountId: string, entries: readonly Entry[]) {
+async function namesOf(ports: Identity & Machine & Call, accountId: string, entries: readonly Entry[]) {
   const ids = new Set(entries.flatMap(({ attribution }) => attribution?.credentialId ?? []));
   const found = await Promise.all(
     [...ids].map(async (id) => [id, await nameOfCredential(ports, accountId, id)] as const),

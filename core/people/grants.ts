@@ -87,7 +87,7 @@ function shownName(text: string): string {
 }
 
 /** The grant with this id, also when it has ended. */
-export async function findGrant({ artefacts }: Identity & Machine, grantId: string): Promise<Grant | undefined> {
+export async function findGrant({ artefacts }: Identity, grantId: string): Promise<Grant | undefined> {
   const artefact = await artefacts.find({ kind: GRANT_KIND, id: grantId });
   return artefact ? grantOf(artefact) : undefined;
 }
@@ -103,7 +103,7 @@ export async function listGrants(
 }
 
 /** The Apps of the programs that a person has connected, also of those that are disconnected, while they are known. */
-export async function connectedApps({ artefacts }: Identity & Machine, personId: string): Promise<ReadonlySet<string>> {
+export async function connectedApps({ artefacts }: Identity, personId: string): Promise<ReadonlySet<string>> {
   const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
   return new Set(found.map((artefact) => grantOf(artefact).appId));
 }

@@ -43,7 +43,7 @@ export async function createPerson(
 }
 
 /** They may not sign in any more, and every session of theirs ends. Again, it changes nothing. */
-export function disablePerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
+export function disablePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) =>
     person.disabledAt === undefined
       ? { ...person, disabledAt: ports.clock.now(), sessionEpoch: ports.ids.uuid() }
@@ -52,7 +52,7 @@ export function disablePerson(ports: Money & Identity & Machine & Call, personId
 }
 
 /** They may sign in again, as they could before. Again, it changes nothing. */
-export function enablePerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
+export function enablePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
     const { disabledAt, ...enabled } = person;
     return disabledAt === undefined ? person : enabled;
@@ -64,7 +64,7 @@ export function enablePerson(ports: Money & Identity & Machine & Call, personId:
  * that they have connected stay connected. An operator loses that role: the link must not let in whoever has got hold
  * of it.
  */
-export async function resetPerson(ports: Money & Identity & Machine & Call, personId: string): Promise<Person> {
+export async function resetPerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   const reset = await changePerson(ports, personId, ({ password: _password, operatorSince: _since, ...person }) => ({
     ...person,
     passkeys: [],
@@ -81,7 +81,7 @@ export async function resetPerson(ports: Money & Identity & Machine & Call, pers
  * SESSION_REQUIRED if it has ended meanwhile.
  */
 export async function setPassword(
-  ports: Money & Identity & Machine & Call,
+  ports: Identity & Machine & Call,
   personId: string,
   password: string,
   sessionEpoch?: string,
@@ -101,7 +101,7 @@ export function requireEpoch(person: Person, sessionEpoch: string): void {
 
 /** Throws NOT_FOUND, and CONFLICT for a person whom others change all the time. */
 export async function changePerson(
-  { people, call }: Pick<Money & Identity & Machine & Call, 'people' | 'call'>,
+  { people, call }: Identity & Call,
   personId: string,
   edit: (person: Person) => Person,
 ): Promise<Person> {
@@ -130,10 +130,7 @@ export function readEmail(email: string): string {
   return address;
 }
 
-async function hashed(
-  { passwords, clock }: Pick<Money & Identity & Machine & Call, 'passwords' | 'clock'>,
-  password: string,
-): Promise<PasswordHash> {
+async function hashed({ passwords, clock }: Identity & Machine, password: string): Promise<PasswordHash> {
   const length = [...password].length;
   if (length < MIN_PASSWORD || length > MAX_PASSWORD || password.trim() === '')
     throw fieldInvalid('/password', `A password must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`);

@@ -1,4 +1,4 @@
-import type { Call, Identity, Machine, Money } from '../context.js';
+import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside.js';
@@ -17,7 +17,7 @@ const KEPT_MS = 86_400_000;
  * is disabled or has no password. All of these take the same work, so that they cannot be distinguished.
  */
 export async function personByPassword(
-  { people, passwords }: Identity & Machine & Call,
+  { people, passwords }: Identity,
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<Person | undefined> {
   const person = await people.findByEmail(readSignInEmail(email));
@@ -77,7 +77,7 @@ export async function noteSignIn(
  * SESSION_REQUIRED for a session that has ended meanwhile.
  */
 export async function changePassword(
-  ports: Money & Identity & Machine & Call,
+  ports: Identity & Machine & Call,
   signedIn: SignedIn,
   { current, next }: { readonly current: string | undefined; readonly next: string },
 ): Promise<Person> {

@@ -83,7 +83,7 @@ export async function readAllUsage(
 }
 
 async function* namedGroups(
-  ports: Money & Identity & Machine & Call,
+  ports: Identity & Machine & Call,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   groups: AsyncIterable<UsageGroup>,
@@ -92,11 +92,7 @@ async function* namedGroups(
 }
 
 /** Takes in what the ledger has, and sums up what does not grow with the number of generations. */
-async function currentUsage(
-  ports: Money & Identity & Machine & Call,
-  { accountId }: Pick<Caller, 'accountId'>,
-  request: UsageRequest,
-) {
+async function currentUsage(ports: Money & Call, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
   const account = await ports.accounts.read(accountId, ports.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
@@ -124,7 +120,7 @@ async function* sortedAfter(
 }
 
 /** Reads trace ids by day, too: traces are read only from the days with usage. */
-async function sumUp(ports: Money & Identity & Machine & Call, accountId: string, request: UsageRequest) {
+async function sumUp(ports: Money & Call, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
   for await (const row of itemsOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS)) {
@@ -141,7 +137,7 @@ function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest):
 }
 
 async function withName(
-  ports: Money & Identity & Machine & Call,
+  ports: Identity & Machine & Call,
   { accountId }: Pick<Caller, 'accountId'>,
   { by }: UsageRequest,
   group: UsageGroup,
