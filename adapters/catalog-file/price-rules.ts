@@ -97,7 +97,7 @@ const NARROWING = [
   'allOf',
   'dependentSchemas',
 ];
-/** Of these, the keywords that have their schemas by name. */
+/** The keywords whose value maps names to schemas. */
 const BY_NAME = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
 function* subschemas(schema: Json, pointer: string, defines: boolean): Generator<Subschema> {

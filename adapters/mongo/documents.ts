@@ -47,7 +47,7 @@ export class Documents<D extends Document> {
     return this.connection.ask((limits) => this.collection.aggregate<T>(stages, { ...limits, hint }).toArray(), call);
   }
 
-  /** What an account has, in the order of its ids, and one more where there is a next page. */
+  /** The account's documents, ordered by id, and one more if there is a next page. */
   async ofAccount(hint: string, accountId: string, page: PageRequest, call?: Cancellation): Promise<D[]> {
     const limit = checkedLimit(page.limit) + 1;
     const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];

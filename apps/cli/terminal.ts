@@ -34,7 +34,7 @@ export interface Shown {
   readonly text: string;
   /** Sentences for a person, on stderr after the text. */
   readonly notes?: readonly string[];
-  /** What the command ends with after it has printed its result; its details are `shown`. */
+  /** The failure with which the command ends after it has printed its result; its details are `shown`. */
   readonly failure?: Failure | undefined;
 }
 

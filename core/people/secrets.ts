@@ -29,7 +29,7 @@ export function secretText(bytes: Uint8Array): string {
 
 const SECRET_BYTES = 32;
 
-/** What a new secret is for, and how long it is valid, in milliseconds. */
+/** The purpose of a new secret and its lifetime in milliseconds. */
 export interface NewSecret extends Pick<Artefact, 'kind'>, Partial<Pick<Artefact, 'owner' | 'data'>> {
   readonly lifeMs: number;
   /** How long it stays distinguishable from one that never was, after its life. */
@@ -63,8 +63,8 @@ export function secretKey(ports: Machine, kind: string, secret: string): Artefac
 }
 
 /**
- * An open artefact and the person who owns it. Undefined where it is used, ended or too old, and for a person who is
- * disabled or has begun a new epoch since.
+ * An open artefact and the person who owns it. Undefined if it was used, has ended or expired, and for a person who is
+ * disabled or has started a new epoch since.
  */
 export async function findOwned(
   { artefacts, people, clock }: Identity & Machine,

@@ -116,7 +116,7 @@ export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
 export interface GenerationStore extends VersionedRecords<GenerationRecord> {
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
 
-  /** By id where `dueAt` is the same. With `after`, those behind it in that order; that record itself may have been removed. */
+  /** Ordered by id if `dueAt` is the same. With `after`, those behind it in that order; that record itself may have been removed. */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
   /** Generations, newest first: those of one App by creation and then id, those of more than one App by id. */

@@ -41,7 +41,7 @@ export function throughStores(interceptor: Interceptor): (ports: Ports) => Ports
   return (ports) => ({ ...ports, ...interceptedStores(ports, interceptor) });
 }
 
-/** What a worker runs: the generations and the deliveries that wake-ups name. */
+/** The work of a worker: the generations and the deliveries that wake-ups name. */
 export class Work {
   readonly dispatcher: Dispatcher;
   readonly deliveries: DeliveryQueue;

@@ -114,7 +114,7 @@ interface Knowledge extends Shown {
 export class KnownViews {
   private readonly known: Knowledge[] = [];
 
-  /** `askedAt`: when the request was sent. Of two that overlap, either answer may be the newer. */
+  /** `askedAt`: when the request was sent. Either answer of two that overlap may be the newer. */
   *check(told: string, view: Shown, askedAt: number): Iterable<Finding> {
     const before = this.known.findLast(({ since }) => since < askedAt);
     const invariant = before && brokenBy(before, view);

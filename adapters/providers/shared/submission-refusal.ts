@@ -4,7 +4,7 @@ import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import { policyRefusalIn, type SentTexts } from './policy-codes.js';
 import { type FailureName, refusal } from './sentences.js';
 
-/** What a refusal with a status is about, at an API whose answers say no more. */
+/** The reason that a status stands for, at an API whose responses give no other. */
 const BY_STATUS: Readonly<Record<number, FailureName>> = {
   401: 'account refused',
   402: 'account refused',

@@ -85,7 +85,7 @@ async function create({ access, json }: Operator, appId: string, options: Create
   return { json: { ...json(key), secret }, text, notes: [SECRET_NOTE] };
 }
 
-/** What is said below a new secret. */
+/** The text below a new secret. */
 export const SECRET_NOTE = 'The secret is kept nowhere else and cannot be shown again.';
 
 function stateOf({ revokeTime, expireTime }: ApiKey, now: number): string {

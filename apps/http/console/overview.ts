@@ -7,7 +7,7 @@ import { consoleApp } from '../../../core/people/own-keys.js';
 import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
 import { type ConsoleOperation, get } from './console-operation.js';
 
-/** What the page needs to know of the person and of single generations. */
+/** Data of the person and of single generations that the page needs. */
 export const OVERVIEW_OPERATIONS: readonly ConsoleOperation[] = [
   /** The signed-in person, their account, and the features of this service. */
   get('/overview', async ({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) => {

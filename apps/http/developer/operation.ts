@@ -154,7 +154,7 @@ type PathParameter = 'model_key' | 'generation_id' | 'upload_id' | 'webhook_id' 
 type PathParameters = { readonly params: Readonly<Record<PathParameter, string>> };
 
 export type ApiContext = HttpContext & PathParameters & { readonly state: ApiState };
-/** Of a request that has no sender. */
+/** The context of a request without a credential. */
 export type PublicContext = HttpContext & PathParameters & { readonly state: HttpState & Pick<ApiState, 'context'> };
 
 /** The checks of a protected route, in the order in which their errors take precedence, and then its use case. */

@@ -66,7 +66,7 @@ const REPLAY_REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
-/** Webhooks of an App, and what they were told. */
+/** Webhooks of an App and their deliveries. */
 export const WEBHOOK_ROUTES: readonly Route[] = [
   write('POST', '/webhooks', 'webhooks:manage', {
     operationId: 'createWebhook',

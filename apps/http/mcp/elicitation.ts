@@ -52,7 +52,7 @@ export function canShowForms(capabilities: unknown): boolean {
 
 const REPETITION_WITHIN_MS = 600_000;
 
-/** What a client sends with a call that it repeats. */
+/** The state that a client sends with a call that it repeats. */
 interface Repeated {
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: unknown;

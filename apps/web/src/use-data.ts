@@ -76,8 +76,8 @@ export function afterChange(reload: () => Promise<void>, headingId: string): (se
 }
 
 /**
- * What is shown once. It is kept in this part of the page and nowhere else, until the person has it or leaves. Returns
- * it, how it is set, and how it is closed, which moves the focus to a heading.
+ * The value that is shown once. It is kept in this part of the page and nowhere else, until the person has it or leaves.
+ * Returns it, the function that sets it, and the one that closes it, which moves the focus to a heading.
  */
 export function useShownOnce<T>(headingId: string) {
   const [shown, setShown] = useState<T>();
@@ -119,8 +119,8 @@ interface Behind<T, A> {
 const MAX_EMPTY_PAGES = 5;
 
 /**
- * Loads the first page when the component is first shown, and the others on request. Where a page may be empty although
- * there are more, empty pages are skipped if so wanted.
+ * Loads the first page when the component is first shown, and the others on request. Skips empty pages on request, where
+ * a page may be empty although more follow.
  */
 export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
   path: string,

@@ -33,7 +33,7 @@ const nothing = () => undefined;
 const HTTP_OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = 'transfer-encoding: chunked\r\n\r\n';
 
-/** What a server does once a request is on its way. */
+/** The behaviour of a server once a request is on its way. */
 type Behaviours = Readonly<Record<string, (connection: Connection) => void>>;
 
 /** Ways in which a server can break a connection. */
@@ -342,7 +342,7 @@ describe('the outcome of a submission', () => {
       [' 0 ', undefined, 0],
       ['1.25', undefined, 1_250],
       ['Mon, 23 Nov 2026 12:01:00 GMT', undefined, 60_000],
-      // By the clock of the server.
+      // Measured by the server's clock.
       ['Mon, 23 Nov 2026 15:01:00 GMT', 'Mon, 23 Nov 2026 15:00:00 GMT', 60_000],
       ['Mon, 23 Nov 2026 12:01:00 GMT', 'yesterday', 60_000],
     ] as const)

@@ -44,11 +44,11 @@ export interface Vendor<Fake extends VendorFake> {
   readonly key?: string;
   /** The key in its form with another word; the word itself when absent. */
   readonly keyOf?: (word: string) => string;
-  /** What distinguishes a task that does not end; the prompt "endless" when absent. */
+  /** The input of a task that does not end; the prompt "endless" when absent. */
   readonly endless?: Partial<Submission>;
-  /** What distinguishes a task that waits until it is cancelled; absent if the vendor has no such tasks. */
+  /** The input of a task that waits until it is cancelled; absent if the vendor has no such tasks. */
   readonly queued?: (fake: Fake) => Partial<Submission>;
-  /** What distinguishes a task with a reference, if it is more than the reference itself. */
+  /** The further input of a task with a reference, if it needs any. */
   readonly withReference?: (reference: ProviderReference) => Partial<Submission>;
 }
 

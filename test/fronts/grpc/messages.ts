@@ -148,8 +148,8 @@ const FLAT: Readonly<Record<string, string>> = { modality: 'media_type' };
 
 /**
  * A message as REST shows the same: words in lower case, times of ISO 8601, durations in milliseconds, plain numbers. A
- * text that is empty and a word that is unspecified are left out, as a field that is not set is. Whether an answer is
- * replayed is no part of it, but a header over REST.
+ * text that is empty and a word that is unspecified are left out, as a field that is not set is. REST reports a replayed
+ * answer in a header, so it is left out here.
  */
 export function shownAs<D extends DescMessage>(desc: D, message: MessageShape<D>, renamed = RENAMED): JsonObject {
   const members = desc.fields.flatMap((field): [string, Json][] => {
@@ -188,7 +188,7 @@ export function uploadOf(upload: GetUploadResponse): JsonObject {
   return { status: state as Json, ...own, ...(media as JsonObject | undefined) };
 }
 
-/** What a completion shows beside what the message has. */
+/** Fields of a completion that the message does not have. */
 export function completedOf(completed: CompleteUploadResponse): JsonObject {
   return { status: 'ready', ...shownAs(CompleteUploadResponseSchema, completed, FLAT) };
 }

@@ -23,7 +23,7 @@ export type EffectOf<K extends CallName> =
 /** The calls that a part of the checker observes, and what it does after each. */
 export type Handlers = { readonly [K in CallName]?: (effect: EffectOf<K>) => Promise<void> | void };
 
-/** What a part of the checker observes. Every method throws a violation when something is wrong. */
+/** The observations of a part of the checker. Every method throws a violation when something is wrong. */
 export interface Part {
   readonly handlers?: Handlers;
   calling?(call: Omit<Effect, 'result'>): void;

@@ -28,7 +28,7 @@ interface Planted {
   readonly says: string;
   readonly tamper?: CheckedService['tamper'];
   readonly twist?: (answer: Answer) => Answer;
-  /** What is done; a create when absent. */
+  /** The request; a create when absent. */
   readonly act?: (checked: CheckedService) => Promise<unknown>;
 }
 
@@ -141,7 +141,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
   '13: finds a refusal for a queue that was not full': { says: 'full queue', twist: () => refused('QUEUE_FULL') },
 };
 
-/** A write that no process made, of a generation that has not begun or has ended. */
+/** A write by no process, of a generation that has not started or has ended. */
 const REWRITTEN: Readonly<Record<string, { readonly says: string; readonly isOver?: true } & Partial<Generation>>> = {
   '7: finds an ended generation that changes': { says: 'postpone changed outputs', isOver: true, outputs: [] },
   '7: finds a step that is in no table': { says: 'from queued to succeeded', status: 'succeeded' },

@@ -32,7 +32,7 @@ const GONE: Shown = { rank: ENDED_RANK + 1, charged: 0, updatedAt: 0, end: 'gone
 
 /** Invariants 8, 9 and 15: the views that clients get of a generation, which never go back. */
 export class Views {
-  /** What clients know, by generation. */
+  /** The knowledge of clients, by generation. */
   private readonly known = new Map<string, KnownViews>();
 
   constructor(

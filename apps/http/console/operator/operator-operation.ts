@@ -18,7 +18,7 @@ import type { ConsoleCall, ConsoleOperation, ConsoleParts } from '../console-ope
 /** A request of an operator that passed all checks. */
 export interface OperatorCall<Body = JsonObject> extends Omit<ConsoleCall, 'body'> {
   readonly parts: ConsoleParts;
-  /** That of the parts, for work that is bounded and always completed. */
+  /** The context of the process, for work that is bounded and always completed. */
   readonly context: Context;
   readonly body: Body;
   /** The id in the path; empty if it has none. */

@@ -6,7 +6,7 @@ const GENERATION = '/generations/:generation_id';
 
 /** Generations of any account, and the providers. */
 export const WORK_OPERATIONS: readonly OperatorOperation[] = [
-  // As the workers see them, in the order of the configuration.
+  // Lists the providers as the workers see them, in the order of the configuration.
   read('/providers', 'list providers', async ({ context, operator, json }) => {
     const listed = await operator.operations.listProviders({});
     return { now: new Date(context.clock.now()).toISOString(), ...json.messageJson(listed) };
@@ -28,7 +28,7 @@ export const WORK_OPERATIONS: readonly OperatorOperation[] = [
     },
     { readsContent: true },
   ),
-  // As its client could.
+  // Cancels a generation as its client could.
   change(`${GENERATION}/cancel`, 'cancel a generation', async ({ id, operator, act, json }) => {
     const { generation } = await operator.operations.stopGeneration({ generationId: id });
     const shown = json.messageJson(generation);

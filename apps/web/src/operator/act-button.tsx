@@ -58,7 +58,7 @@ function needsSignIn(error: unknown): boolean {
 /** Called after a refusal that another sign-in would lift. */
 export const Refused = createContext<() => void>(() => undefined);
 
-/** What an operator has the page do. Refusals that another sign-in would lift are reported to the area. */
+/** An action of an operator. Refusals that another sign-in would lift are reported to the area. */
 export function useAct(): Action {
   const refused = useContext(Refused);
   const action = useAction();

@@ -3,7 +3,7 @@ import { goTo, hrefOf, type SectionName, type Within } from '../router.js';
 import type { Overview } from '../server-types.js';
 import type { Data } from '../use-data.js';
 
-/** What every section of the page gets. */
+/** The properties of every section of the page. */
 export interface SectionProps {
   readonly overview: Overview;
   /** Reads the overview again. */
@@ -120,12 +120,12 @@ export function Rows<T>({ items, empty, isDense = false, children }: RowsProps<T
 
 interface RowProps {
   readonly title: ComponentChildren;
-  /** What is said of it behind its title. */
+  /** The note beside its title. */
   readonly badge?: string | undefined;
   readonly isWarning?: boolean;
   /** Whether it no longer counts. */
   readonly isOver?: boolean;
-  /** What can be done with it, beside its title. */
+  /** The buttons beside its title. */
   readonly actions?: ComponentChildren;
   /** Between its title and its facts. */
   readonly note?: string | undefined;

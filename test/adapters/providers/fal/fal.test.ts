@@ -143,7 +143,7 @@ describe('settings of a model at fal', () => {
 });
 
 describe('the driver for fal', () => {
-  it('refuses a host that cannot be one, with the key of its option', () => {
+  it('refuses an invalid host, with the key of its option', () => {
     expect(() => falAt('https://queue.fal.run', { output_hosts: ['https://fal.media'] })).to.throw(
       /^providers\.fal\.output_hosts: https:\/\/fal\.media is no host/,
     );

@@ -36,13 +36,13 @@ interface Api<Fake extends VendorFake> {
   readonly tasksOf: (fake: Fake) => number;
   readonly auth: string;
   readonly settings: JsonObject;
-  /** Where they differ from those of most mappings. */
+  /** Set if they differ from those of most mappings. */
   readonly capabilities?: Partial<ProviderCapabilities>;
   readonly refusals: readonly RefusalRow[];
   readonly failures: readonly (readonly [prompt: string, code: TaskErrorCode, name: string])[];
   /** Whether it makes videos: the reference is a first frame then, there is one output, and none can be partial. */
   readonly isVideo?: boolean;
-  /** Where they differ from those of most mappings. */
+  /** Set if they differ from those of most mappings. */
   readonly supports?: Partial<RemoteProviderSupports>;
 }
 

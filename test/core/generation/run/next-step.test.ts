@@ -108,7 +108,7 @@ describe('the next step of a run', () => {
       notFetched({ ...asked, failedCollections: 5 }),
       rest(1_501),
     ));
-  it('says that the result could not be fetched when the period after the deadline is over', () =>
+  it('reports that the result could not be fetched once the period after the deadline has passed', () =>
     goes(
       running({ ...LATE, lastPollBy: NOW - 1, attempt: SUBMITTED }),
       { ...asked, failedCollections: 5 },
@@ -157,7 +157,7 @@ describe('the next step of a run', () => {
     goes(running(CANCELLED), recovered({ found: 'not-yet', retryAfterMs: 5_000 }), rest(5_000)));
   it('waits no longer than the deadline', () =>
     goes(running({ runDeadlineAt: NOW + 3_000 }), recovered({ found: 'not-yet', retryAfterMs: 500_000 }), rest(3_001)));
-  it('goes on with what the provider has', () =>
+  it('continues with the outputs that the provider has', () =>
     goes(running(CANCELLED), recovered({ found: true, reference: 'r9' }), { do: 'accept', reference: 'r9' }));
   it('stops when the provider has nothing and a cancel is asked for', () =>
     goes(running(CANCELLED), recovered({ found: false }), STOP));
@@ -216,7 +216,7 @@ describe('the next step of a run', () => {
       recovered({ found: false }, { ...asked, begunAt: NOW - 50_000 }),
       rest(5_000),
     ));
-  it('counts no answer that came too early', () =>
+  it('ignores an answer that came too early', () =>
     goes(
       running({ attempt: { ...SUBMITTING, endedAt: NOW - 9_000 } }),
       recovered(
@@ -225,7 +225,7 @@ describe('the next step of a run', () => {
       ),
       rest(5_000),
     ));
-  it('counts no two answers that are too close', () =>
+  it('counts one of two answers that are too close', () =>
     goes(
       running({ attempt: ENDED_LONG_AGO }),
       recovered(
@@ -286,7 +286,7 @@ describe('the next step of a run', () => {
       polled({ state: 'unknown' }, { ...asked, forgotten: [{ askedAt: NOW - 5_002, at: NOW - 5_001 }] }),
       FORGOTTEN,
     ));
-  it('counts no statement from before the provider knew the task again', () =>
+  it('ignores a statement from before the provider knew the task again', () =>
     goes(
       running(),
       polled(
@@ -395,7 +395,7 @@ describe('the next step of a run', () => {
       retryAt: NOW + 70_000,
       isNotHere: false,
     }));
-  it('goes on to another provider immediately', () =>
+  it('continues at another provider immediately', () =>
     goes(
       running(),
       on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 70_000 }, because: 'capacity' }),
@@ -408,7 +408,7 @@ describe('the next step of a run', () => {
       on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 70_000 }, because: 'capacity' }),
       failing('It is full.'),
     ));
-  it('goes on to another provider when this one cannot make it', () =>
+  it('continues at another provider when this one cannot make it', () =>
     goes(
       running(),
       on({ of: 'ended-attempt', failure: { ...FAILURE, mayRetry: false }, because: 'not-here' }),
