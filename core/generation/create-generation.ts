@@ -158,7 +158,8 @@ async function accept(
   const generation = newGeneration(mine.subjectId, planned, clock.now(), settings.recoveryGraceMs);
   const acceptance: Acceptance = { claim: mine, generation, claimStands };
   const refuse = (refusal: ServiceError) => (acceptance.claimStands ? refusedUnder(context, mine, refusal) : refusal);
-  const unusable = await markUsed(context, planned.quote.uploads);
+  const { uploads } = planned.quote;
+  const unusable = uploads.length === 0 ? undefined : await markUsed(context, uploads);
   if (unusable !== undefined) return refuse(unusable);
   const outcome = await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);
   if (outcome instanceof ServiceError) return refuse(outcome);
