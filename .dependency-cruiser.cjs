@@ -108,7 +108,7 @@ module.exports = {
         'A checker that runs code of the program repeats its mistakes. That it imports types only is for test/history/imports.test.ts: types are not told apart here.',
       severity: 'error',
       from: {
-        path: '^test/(history|faults/history|simulation/checker)/',
+        path: '^test/(history|simulation/checker)/',
         pathNot: ['\\.test\\.ts$', '/checked-service\\.ts$'],
       },
       to: { path: '^(adapters|apps|test/adapters)/' },
@@ -117,7 +117,7 @@ module.exports = {
       name: 'rules-of-histories-are-shared',
       comment: 'The simulation and the fault runs use these rules: they know neither of the two.',
       severity: 'error',
-      from: { path: '^test/history/' },
+      from: { path: '^test/history/', pathNot: '\\.test\\.ts$' },
       to: { path: '^(test/(?!history/)|adapters/|apps/)' },
     },
     {

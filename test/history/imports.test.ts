@@ -35,7 +35,7 @@ function isTest(file: string): boolean {
 }
 
 describe('the checkers of histories', () => {
-  for (const folder of ['history', 'faults/history', 'simulation/checker']) {
+  for (const folder of ['history', 'simulation/checker']) {
     it(`import nothing of the program but types, in test/${folder}`, async () => {
       const modules = await modulesIn(folder);
       expect(modules).to.have.lengthOf.above(5);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
 import { textOf } from '../../history/values.js';
-import type { Answer, Exchange, Fetched, Party, Request } from '../history/history.js';
+import type { Answer, Exchange, Fetched, Party, Request } from '../../history/recorded/history.js';
 import type { RestName } from '../rounds/schedule.js';
 
 type Open = { -readonly [M in keyof Exchange]: Exchange[M] };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { Draw } from '../draws.js';
 import type { Installation } from '../harness/installation.js';
-import type { History } from '../history/history.js';
+import type { History } from '../../history/recorded/history.js';
 import type { ApiClient } from './api-client.js';
 import type { ClientPool } from './client-pool.js';
 import { OrdinaryClient } from './ordinary-client.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
 import { asObject, textOf } from '../../history/values.js';
 import { between, type Draw, oneOf } from '../draws.js';
-import type { Answer, SeenStream, StreamedEvent } from '../history/history.js';
+import type { Answer, SeenStream, StreamedEvent } from '../../history/recorded/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import { type ApiClient, insist } from './api-client.js';
 import { drawWish } from './wishes.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { image } from '../../fixtures/images.js';
 import { textOf } from '../../history/values.js';
 import { between, type Draw, oneOf } from '../draws.js';
-import type { Answer } from '../history/history.js';
+import type { Answer } from '../../history/recorded/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import { type ApiClient, insist, sha256Of } from './api-client.js';
 import { wishWith } from './wishes.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import { asObject, textOf } from '../../history/values.js';
-import type { Conduct, KnownEndpoint, LoggedDelivery } from '../history/history.js';
+import type { Conduct, KnownEndpoint, LoggedDelivery } from '../../history/recorded/history.js';
 import type { ReceiverName, Receivers } from '../receivers/receivers.js';
 import type { ClientPool } from './client-pool.js';
 

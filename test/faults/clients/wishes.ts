@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
+import { type Expected, parametersOf, type Wish } from '../../history/recorded/known.js';
+import { textOf } from '../../history/values.js';
 import { between, type Draw, oneOf } from '../draws.js';
 import { PLAIN_VENDOR_MODEL_KEYS, VENDOR_MODELS, type VendorModel, vendorPrompt } from '../vendors/vendor-models.js';
 
@@ -97,3 +99,37 @@ export function slowWish(credits: number, delayMs: number, key: string): JsonObj
     client_trace_id: key,
   };
 }
+
+/** The expected result of a request, from the documentation of the sandbox's models. */
+export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
+  const parameters = parametersOf(models, body);
+  const parameter = (name: string) => parameters[name];
+  const all = { outputs: Number(parameter('n') ?? 1) };
+  if (body['model_key'] !== 'sandbox-test') return all;
+  const error = textOf(parameter('error_code'));
+  switch (textOf(parameter('behaviour'))) {
+    case 'partial': {
+      const outputs = Math.min(Number(parameter('deliver')), all.outputs);
+      return outputs === 0 ? { error: 'OUTPUT_INVALID' } : { outputs };
+    }
+    // Each worker's sandbox counts attempts separately: three attempts on different workers all fail.
+    case 'fail':
+      return Number(parameter('retryable_attempts') ?? 0) > 0 ? { ...all, error } : { error };
+    case 'refuse':
+      return { error };
+    case 'bad_output':
+      return { error: 'OUTPUT_INVALID' };
+    case 'hang':
+      return { error: 'TASK_TIMEOUT' };
+    default:
+      return all;
+  }
+}
+
+/** Whether success is the only expected result. */
+export function mustSucceed({ outputs, error }: Wish): boolean {
+  return outputs !== undefined && error === undefined;
+}
+
+/** What the checker of histories needs to know about the requests of fault runs. */
+export const EXPECTED: Expected = { wishOf, vendorPrompt };

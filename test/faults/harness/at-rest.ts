@@ -5,7 +5,7 @@ import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { allPages } from '../../contracts/versioned-records.js';
 import { s3Client } from '../../servers/readiness.js';
-import type { AtRest } from '../history/history.js';
+import type { AtRest } from '../../history/recorded/history.js';
 import { booksIn } from './books-at-rest.js';
 import type { Installation } from './installation.js';
 

@@ -1,7 +1,7 @@
 import type { Collection, Db, UUID } from 'mongodb';
 import type { Account, CapUse, Entry } from '../../../core/credits/account.js';
 import { canonical } from '../../history/values.js';
-import type { AtRest } from '../history/history.js';
+import type { AtRest } from '../../history/recorded/history.js';
 
 /** Documents as the program writes them; the driver gives 64-bit integers as numbers. */
 interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operationId' | 'attribution'> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import type { Span } from '../history/history.js';
+import type { Span } from '../../history/recorded/history.js';
 
 /**
  * Forwards everything between its own port and another, and counts the incoming data: what a process sends while its

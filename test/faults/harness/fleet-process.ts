@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Started, supervision } from '../../servers/supervision.js';
-import type { Span } from '../history/history.js';
+import type { Span } from '../../history/recorded/history.js';
 import { storeTroubles } from './troubled-s3.js';
 
 /** This build's compiled program. */

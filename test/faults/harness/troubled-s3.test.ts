@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Outage } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { ManualClock } from '../../fixtures/clocks.js';
-import type { Exchange } from '../history/history.js';
+import type { Exchange } from '../../history/recorded/history.js';
 import { SLOW_ANSWER_MS, slowAnswers, storeTroubles, type Trouble, TroubledS3 } from './troubled-s3.js';
 
 /**

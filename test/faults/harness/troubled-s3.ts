@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Exchange, Span } from '../history/history.js';
+import type { Exchange, Span } from '../../history/recorded/history.js';
 import { LEASE_MS } from './settings.js';
 
 /**

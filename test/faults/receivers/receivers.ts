@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import type { JsonObject } from '../../../core/json.js';
 import { asObject, textOf } from '../../history/values.js';
 import type { Link, Toxiproxy } from '../harness/toxiproxy.js';
-import type { Conduct, Message } from '../history/history.js';
+import type { Conduct, Message } from '../../history/recorded/history.js';
 
 /** How a receiver treats messages. `endless` accepts a message and sends an endless response. */
 export type ReceiverTrouble = 'hang' | 'reset' | 'fail' | 'redirect' | 'slow' | 'busy' | 'endless';

@@ -4,8 +4,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { orSkip } from '../../servers/servers.js';
+import { EXPECTED } from '../clients/wishes.js';
 import { Installation, type InstallationOptions } from '../harness/installation.js';
-import { checkHistory } from '../history/check-history.js';
+import { checkHistory } from '../../history/recorded/check-history.js';
 import { Run } from './run.js';
 import type { Round } from './schedule.js';
 import type { Struck } from './struck.js';
@@ -73,7 +74,7 @@ export function describeRounds({
       );
       onStruck(run.struck);
       for (const line of run.figures(history)) console.log(`      ${line}`);
-      const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
+      const findings = checkHistory(history, EXPECTED).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
       const all = [...run.complaints(history), ...findings];
       // There may be more findings than an assertion message shows.
       if (all.length > 0) await writeFile(join(logs, 'findings.txt'), `${all.join('\n')}\n`);

@@ -1,7 +1,8 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/reach-bucket.js';
 import { SLOW_ANSWER_MS, slowAnswers } from '../harness/troubled-s3.js';
-import type { History, SeenVendors } from '../history/history.js';
-import { isSuccess } from '../history/known.js';
+import type { History, SeenVendors } from '../../history/recorded/history.js';
+import { isSuccess, Known, taskHasEnded } from '../../history/recorded/known.js';
+import { EXPECTED, mustSucceed, wishOf } from '../clients/wishes.js';
 import { vendorPrompt } from '../vendors/vendor-models.js';
 import { describeStruck, type Struck } from './struck.js';
 
@@ -99,4 +100,56 @@ function counted(names: readonly string[]): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => `${count} ${name}`)
     .join(', ');
+}
+
+/** Minimum activity that this many rounds must show: far below the usual, and far above what proves nothing. */
+const SUCCEEDED_A_ROUND = 10;
+const FETCHED_A_ROUND = 10;
+const UNSURE_A_ROUND = 0.5;
+/** In a few rounds, no client may happen to notice a fault. */
+const ROUNDS_THAT_ARE_NOTICED = 5;
+/**
+ * The minimum share of successes among generations that must succeed, were not cancelled and did not run out of time:
+ * on a slow machine most can run out of time, and a separate rule checks when one had time enough.
+ */
+const SUCCEEDED_SHARE = 0.7;
+
+/**
+ * Returns one sentence for everything too rare in a history to prove anything: a run in which nothing happened breaks
+ * no guarantee either.
+ */
+export function whatIsMissing(history: History, rounds: number): string[] {
+  const known = new Known(history, EXPECTED);
+  const generations = known.generations().filter(({ status }) => taskHasEnded(status));
+  const succeeded = generations.filter(({ status }) => status === 'succeeded').length;
+  const meant = generations.filter((generation) => {
+    const body = known.bodyOf(generation);
+    return (
+      generation.status !== 'cancelled' &&
+      generation.error?.code !== 'TASK_TIMEOUT' &&
+      body !== undefined &&
+      mustSucceed(wishOf(history.facts.models, body))
+    );
+  });
+  const granted = meant.filter(({ status }) => status === 'succeeded').length;
+  const fetched = known
+    .answered('fetch')
+    .filter((exchange) => isSuccess(exchange) && exchange.answer.bytes !== undefined).length;
+  const unsure = history.exchanges.filter(({ answered }) => !answered || answered.answer.status === 503).length;
+  const [leastSucceeded, leastFetched] = [rounds * SUCCEEDED_A_ROUND, rounds * FETCHED_A_ROUND];
+  const leastUnsure = rounds < ROUNDS_THAT_ARE_NOTICED ? 0 : rounds * UNSURE_A_ROUND;
+  return [
+    ...(succeeded < leastSucceeded
+      ? [`Only ${succeeded} generations succeeded in ${rounds} rounds, and ${leastSucceeded} should at least.`]
+      : []),
+    ...(granted < SUCCEEDED_SHARE * meant.length
+      ? [`Of ${meant.length} generations that could only succeed ${granted} did.`]
+      : []),
+    ...(fetched < leastFetched
+      ? [`Only ${fetched} outputs were fetched in ${rounds} rounds, and ${leastFetched} should be at least.`]
+      : []),
+    ...(unsure < leastUnsure
+      ? [`Only ${unsure} requests got no answer, or a 503, in ${rounds} rounds, and ${leastUnsure} should at least.`]
+      : []),
+  ];
 }

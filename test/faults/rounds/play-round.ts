@@ -4,7 +4,7 @@ import type { ClientPool } from '../clients/client-pool.js';
 import { useUntil } from '../clients/ordinary-client.js';
 import { drawsFrom } from '../draws.js';
 import type { Installation } from '../harness/installation.js';
-import type { Span } from '../history/history.js';
+import type { Span } from '../../history/recorded/history.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 import type { Struck } from './struck.js';

@@ -3,8 +3,8 @@ import { textOf } from '../../history/values.js';
 import type { Recorder } from '../clients/api-client.js';
 import type { ClientPool } from '../clients/client-pool.js';
 import { fetchOutputs } from '../clients/ordinary-client.js';
-import type { Answer, Exchange } from '../history/history.js';
-import { isDefinite, isSuccess, type OperationOf, taskHasEnded } from '../history/known.js';
+import type { Answer, Exchange } from '../../history/recorded/history.js';
+import { isDefinite, isSuccess, type OperationOf, taskHasEnded } from '../../history/recorded/known.js';
 import { REST } from './schedule.js';
 
 const BETWEEN_TRIES_MS = 300;

@@ -3,7 +3,7 @@ import { COMPOSITE, TRAINED, withMark } from '../../fixtures/marked-media.js';
 import { asObject, textOf } from '../../history/values.js';
 import type { FakeAnswer, LoggedRequest } from '../../providers/fakes/fake-server.js';
 import { sha256Of } from '../clients/api-client.js';
-import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/history.js';
+import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../../history/recorded/history.js';
 import { vendorPicture } from './vendor-picture.js';
 
 type Requests = readonly LoggedRequest[];

@@ -1,5 +1,5 @@
 import { EDIT, STILL } from '../../adapters/providers/comfyui/workflows.js';
-import type { VendorTerms } from '../history/history.js';
+import type { VendorTerms } from '../../history/recorded/history.js';
 
 /** The kind of each connected provider of the fault runs. */
 export const VENDORS = {

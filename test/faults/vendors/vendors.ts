@@ -4,7 +4,7 @@ import type { FakeServer } from '../../providers/fakes/fake-server.js';
 import { OpenAiFake } from '../../providers/fakes/openai-fake.js';
 import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
 import type { Link, Toxiproxy } from '../harness/toxiproxy.js';
-import type { VendorHistory } from '../history/history.js';
+import type { VendorHistory } from '../../history/recorded/history.js';
 import { comfyUiLog, imagesLog, predictionsLog, promptOf } from './vendor-log.js';
 import { VENDOR_NAMES, type VendorName, type VendorPlace } from './vendor-models.js';
 import { vendorPicture } from './vendor-picture.js';

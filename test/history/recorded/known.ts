@@ -1,11 +1,11 @@
 import type { Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { Finding } from '../../history/finding.js';
-import { AccountLedger, CapUses, type CreditsAnswer, type GenerationMoney } from '../../history/ledger.js';
-import { type PricedModel, priceOf, wantedOutputs, withDefaults } from '../../history/prices.js';
-import type { AskedOutputs } from '../../history/task.js';
-import { asObject } from '../../history/values.js';
+import type { Finding } from '../finding.js';
+import { AccountLedger, CapUses, type CreditsAnswer, type GenerationMoney } from '../ledger.js';
+import { type PricedModel, priceOf, wantedOutputs, withDefaults } from '../prices.js';
+import type { AskedOutputs } from '../task.js';
+import { asObject } from '../values.js';
 import type { Answer, AtRest, Exchange, Facts, History, Party, Request, Span } from './history.js';
 
 /** Processes and the test share one clock, and round it. */
@@ -99,6 +99,22 @@ interface AddedUp {
   readonly findings: readonly Finding[];
 }
 
+/**
+ * The possible ends of a generation when nothing fails and no client cancels it: with this many outputs, with this
+ * error, or either.
+ */
+export interface Wish {
+  readonly outputs?: number;
+  readonly error?: string;
+}
+
+/** What those who recorded a history know of its requests beyond the public contract. */
+export interface Expected {
+  wishOf(models: readonly JsonObject[], body: JsonObject): Wish;
+  /** The prompt for a vendor in a request under this key. */
+  vendorPrompt(key: string): string;
+}
+
 /** A history with the lookups that the rules need. */
 export class Known {
   private readonly parties: ReadonlyMap<string, Party>;
@@ -111,7 +127,10 @@ export class Known {
   private readonly bodies = new Map<string, JsonObject>();
   private readonly available: ReadonlyMap<string, readonly Available[]>;
 
-  constructor(readonly history: History) {
+  constructor(
+    readonly history: History,
+    readonly expected: Expected,
+  ) {
     this.parties = new Map(history.facts.parties.map((party) => [party.name, party]));
     this.records = new Map(history.atRest.generations.map((record) => [record.generationId, record]));
     const money = new Map<string, GenerationMoney>();

@@ -1,6 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { checkDenial, checkSubject } from '../../../history/access.js';
-import { type Finding, finding } from '../../../history/finding.js';
+import { checkDenial, checkSubject } from '../../access.js';
+import { type Finding, finding } from '../../finding.js';
 import {
   checkOutputs,
   checkShown,
@@ -10,12 +10,11 @@ import {
   shownRecord,
   shownTask,
   taskFault,
-} from '../../../history/task.js';
-import { checkBytes, checkCompletion, checkReady, type ObservedBytes } from '../../../history/uploads.js';
-import { textOf } from '../../../history/values.js';
-import { type Wish, wishOf } from '../clean-history.js';
+} from '../../task.js';
+import { checkBytes, checkCompletion, checkReady, type ObservedBytes } from '../../uploads.js';
+import { textOf } from '../../values.js';
 import { longestGapMs, touches } from '../history.js';
-import { type Answered, isSuccess, type Known, told } from '../known.js';
+import { type Answered, isSuccess, type Known, told, type Wish } from '../known.js';
 
 /** Errors that trouble can cause: the deadline passes, or all attempts are spent while workers and stores fail. */
 const HINDRANCES: ReadonlySet<string> = new Set([
@@ -37,7 +36,7 @@ export function* checkEnds(known: Known): Iterable<Finding> {
     const { generationId, clientTraceId = '', status, outputs, error } = generation;
     const body = known.bodyOf(generation);
     if (!body || (status !== 'succeeded' && status !== 'failed')) continue;
-    const wish = wishOf(known.history.facts.models, body);
+    const wish = known.expected.wishOf(known.history.facts.models, body);
     if (isGranted(generation, wish)) continue;
     const isHindrance =
       status === 'failed'

@@ -1,16 +1,10 @@
 import type { Book } from '../../../../core/credits/account.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { type Finding, finding } from '../../../history/finding.js';
-import { type AccountLedger, attributionOf, checkAttribution, checkBalance } from '../../../history/ledger.js';
-import {
-  checkCharge,
-  checkEndedHold,
-  checkHeldAtRest,
-  checkLedgerCharge,
-  checkReserved,
-} from '../../../history/prices.js';
-import { canonical } from '../../../history/values.js';
+import { type Finding, finding } from '../../finding.js';
+import { type AccountLedger, attributionOf, checkAttribution, checkBalance } from '../../ledger.js';
+import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from '../../prices.js';
+import { canonical } from '../../values.js';
 import type { AtRest } from '../history.js';
 import { type Known, traceOf } from '../known.js';
 

@@ -1,7 +1,7 @@
-import { type Finding, finding } from '../../../history/finding.js';
-import { checkEventOrder, comesBefore, type EventTold } from '../../../history/notifications.js';
-import { checkShown, shownRecord, shownTask } from '../../../history/task.js';
-import { textOf } from '../../../history/values.js';
+import { type Finding, finding } from '../../finding.js';
+import { checkEventOrder, comesBefore, type EventTold } from '../../notifications.js';
+import { checkShown, shownRecord, shownTask } from '../../task.js';
+import { textOf } from '../../values.js';
 import type { SeenStream, StreamedEvent } from '../history.js';
 import { type Known, taskHasEnded } from '../known.js';
 

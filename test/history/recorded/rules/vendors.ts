@@ -1,6 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { type Finding, finding } from '../../../history/finding.js';
-import { vendorPrompt } from '../../vendors/vendor-models.js';
+import { type Finding, finding } from '../../finding.js';
 import { type SeenVendors, touches, type VendorSubmission, type VendorTask } from '../history.js';
 import type { Known } from '../known.js';
 
@@ -20,7 +19,7 @@ export function* checkVendors(known: Known): Iterable<Finding> {
   const endedAt = new Map<string, number>();
   for (const generation of known.generations()) {
     if (!(generation.modelKey in vendors.terms.policies)) continue;
-    const prompt = vendorPrompt(generation.clientTraceId ?? '');
+    const prompt = known.expected.vendorPrompt(generation.clientTraceId ?? '');
     const submissions = (byPrompt.get(prompt) ?? []).toSorted((a, b) => a.arrivedAt - b.arrivedAt);
     byPrompt.delete(prompt);
     endedAt.set(prompt, generation.completedAt ?? Infinity);

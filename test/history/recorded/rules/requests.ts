@@ -10,12 +10,12 @@ import {
   type KeyedOperation,
   type KeyVerdict,
   payloadOf,
-} from '../../../history/access.js';
-import { type Finding, finding } from '../../../history/finding.js';
-import { checkAccepted, checkShortage } from '../../../history/ledger.js';
-import { checkShape } from '../../../history/record-shape.js';
-import { checkEnd } from '../../../history/task.js';
-import { canonical, textOf } from '../../../history/values.js';
+} from '../../access.js';
+import { type Finding, finding } from '../../finding.js';
+import { checkAccepted, checkShortage } from '../../ledger.js';
+import { checkShape } from '../../record-shape.js';
+import { checkEnd } from '../../task.js';
+import { canonical, textOf } from '../../values.js';
 import { type Answer, type Burst, type Exchange, type Request, touches } from '../history.js';
 import { type Answered, isDefinite, isSuccess, type Known, type OperationOf, told, traceOf } from '../known.js';
 

@@ -2,10 +2,8 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { Generation, Output } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Upload } from '../../../core/uploads/upload.js';
-import { textOf } from '../../history/values.js';
 import { GENERATION_CASES, type GenerationCase, id, IDS, POOR, RICH } from './clean-cases.js';
 import type { Answer, Exchange, History, Request } from './history.js';
-import { parametersOf } from './known.js';
 
 /** A mutable history: a test changes any part to break one guarantee. */
 export type Draft<T> =
@@ -410,44 +408,4 @@ export function cleanHistory(): Draft<History> {
     },
   };
   return structuredClone(history) as Draft<History>;
-}
-
-/**
- * The possible ends of a generation when nothing fails and no client cancels it: with this many outputs, with this
- * error, or either.
- */
-export interface Wish {
-  readonly outputs?: number;
-  readonly error?: string;
-}
-
-/** The expected result of a request, from the documentation of the sandbox's models. */
-export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
-  const parameters = parametersOf(models, body);
-  const parameter = (name: string) => parameters[name];
-  const all = { outputs: Number(parameter('n') ?? 1) };
-  if (body['model_key'] !== 'sandbox-test') return all;
-  const error = textOf(parameter('error_code'));
-  switch (textOf(parameter('behaviour'))) {
-    case 'partial': {
-      const outputs = Math.min(Number(parameter('deliver')), all.outputs);
-      return outputs === 0 ? { error: 'OUTPUT_INVALID' } : { outputs };
-    }
-    // Each worker's sandbox counts attempts separately: three attempts on different workers all fail.
-    case 'fail':
-      return Number(parameter('retryable_attempts') ?? 0) > 0 ? { ...all, error } : { error };
-    case 'refuse':
-      return { error };
-    case 'bad_output':
-      return { error: 'OUTPUT_INVALID' };
-    case 'hang':
-      return { error: 'TASK_TIMEOUT' };
-    default:
-      return all;
-  }
-}
-
-/** Whether success is the only expected result. */
-export function mustSucceed({ outputs, error }: Wish): boolean {
-  return outputs !== undefined && error === undefined;
 }

@@ -4,7 +4,8 @@
  * and the same with one of them wrong.
  */
 import { expect } from 'chai';
-import { vendorPrompt } from '../vendors/vendor-models.js';
+import { EXPECTED } from '../../faults/clients/wishes.js';
+import { vendorPrompt } from '../../faults/vendors/vendor-models.js';
 import { checkHistory } from './check-history.js';
 import { IDS } from './clean-cases.js';
 import { cleanHistory, QUIET_AT } from './clean-history.js';
@@ -81,7 +82,7 @@ const notFoundAt = (at: number): NotFound => ({ maker: 'west', token: 'a token',
 function found(seen: Seen, change: (draft: HistoryDraft) => void = () => undefined): number[] {
   const draft = seenBy(seen);
   change(draft);
-  return [...new Set(checkHistory(draft).map(({ invariant }) => invariant))];
+  return [...new Set(checkHistory(draft, EXPECTED).map(({ invariant }) => invariant))];
 }
 
 describe('the history checker, of vendors', () => {
@@ -141,7 +142,7 @@ describe('the history checker, of vendors', () => {
       for (const id of [IDS.succeeded, IDS.poor]) record(draft, id).completedAt = EARLIER + 10_000;
     };
     const all = (change: (draft: HistoryDraft) => void) =>
-      checkHistory(((draft) => (change(draft), draft))(seenBy({ submissions }))).filter(({ sentence }) =>
+      checkHistory(((draft) => (change(draft), draft))(seenBy({ submissions })), EXPECTED).filter(({ sentence }) =>
         sentence.includes('is its limit'),
       );
     expect(all(stillRuns)).to.have.lengthOf(2);
@@ -162,7 +163,9 @@ describe('the history checker, of vendors', () => {
       draft.facts.bursts = [];
       draft.facts.troubles = [{ from: 20_000, until: 30_000 }];
       change(draft);
-      return checkHistory(draft).filter(({ sentence }) => sentence.includes(`generation ${IDS.poor} succeeded with`));
+      return checkHistory(draft, EXPECTED).filter(({ sentence }) =>
+        sentence.includes(`generation ${IDS.poor} succeeded with`),
+      );
     };
     const loseOne = (draft: HistoryDraft) => record(draft, IDS.poor).outputs.pop();
     expect(badEnds(loseOne)).to.deep.equal([]);

@@ -1,8 +1,8 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { type Finding, finding } from '../../../history/finding.js';
-import { MessageIds } from '../../../history/notifications.js';
-import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task.js';
-import { textOf } from '../../../history/values.js';
+import { type Finding, finding } from '../../finding.js';
+import { MessageIds } from '../../notifications.js';
+import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../task.js';
+import { textOf } from '../../values.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
 import { type Known, taskHasEnded } from '../known.js';
 

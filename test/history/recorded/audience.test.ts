@@ -4,8 +4,9 @@
  * everything, and a client that followed it, and the same with one of these wrong.
  */
 import { expect } from 'chai';
+import { EXPECTED } from '../../faults/clients/wishes.js';
 import type { JsonObject } from '../../../core/json.js';
-import { textOf } from '../../history/values.js';
+import { textOf } from '../values.js';
 import { checkHistory } from './check-history.js';
 import { GENERATION_CASES, IDS, RICH } from './clean-cases.js';
 import { cleanHistory, type Draft, QUIET_AT } from './clean-history.js';
@@ -111,7 +112,7 @@ function found(change: (told: Told, draft: HistoryDraft) => void = () => undefin
   draft.streams = streams;
   const [app, resumed, , one] = streams;
   change({ webhooks, app: the(app), resumed: the(resumed), one: the(one) }, draft);
-  return [...new Set(checkHistory(draft).map(({ invariant }) => invariant))];
+  return [...new Set(checkHistory(draft, EXPECTED).map(({ invariant }) => invariant))];
 }
 
 const messageOf = ({ webhooks }: Told, id: string, endpoint = 'all'): Draft<Message> =>
