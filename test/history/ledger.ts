@@ -1,4 +1,5 @@
-import type { Attribution, Book, CapUse, Entry, EntryKind } from '../../core/credits/account.js';
+import type { Account, Attribution, Book, CapUse, Entry, EntryKind } from '../../core/credits/account.js';
+import type { Generation } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
 import { type Finding, finding } from './finding.js';
 import { canonical, textOf } from './values.js';
@@ -10,6 +11,8 @@ const MOVES: Readonly<Record<EntryKind, readonly `${Book} ${Book}`[]>> = {
   charge: ['reserved spent'],
   release: ['reserved available'],
 };
+
+const BOOKS: readonly Book[] = ['issued', 'available', 'reserved', 'spent'];
 
 /** The credits of one generation. */
 export interface GenerationMoney {
@@ -39,6 +42,21 @@ export class AccountLedger {
   /** Adds the next entry. Returns its errors, in order of importance. */
   add(entry: Entry): Finding[] {
     return [...this.enter(entry)];
+  }
+
+  /** Compares the account as it is stored with the sums of its entries. */
+  *check(stored: Pick<Account, Book | 'lastSequence' | 'holds'>): Iterable<Finding> {
+    const name = `account ${this.accountId} is stored with`;
+    if (stored.lastSequence !== this.sequence)
+      yield finding`1: ${name} ${stored.lastSequence} as its last entry; it is ${this.sequence}`;
+    for (const book of BOOKS)
+      if (!isAmount(stored[book]) || BigInt(stored[book]) !== this.credits[book])
+        yield finding`1: ${name} ${stored[book]} credits ${book}; by its entries it has ${this.credits[book]}`;
+    if (stored.holds.size !== this.holds.size)
+      yield finding`4: ${name} ${stored.holds.size} holds; by its entries it has ${this.holds.size}`;
+    for (const { generationId, credits } of stored.holds.values())
+      if (!isAmount(credits) || this.holds.get(generationId) !== BigInt(credits))
+        yield finding`4: ${name} a hold of ${credits} for generation ${generationId}; its entries say ${this.holds.get(generationId)}`;
   }
 
   private *enter(entry: Entry): Iterable<Finding> {
@@ -103,7 +121,7 @@ export class AccountLedger {
   }
 }
 
-export function isAmount(value: number): boolean {
+function isAmount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
@@ -231,13 +249,24 @@ export function attributionOf(credentialId: string, body: JsonObject): JsonObjec
   };
 }
 
+type Named = { readonly [Member in keyof Attribution]?: Attribution[Member] | undefined };
+
+/** The attribution that the entries of a generation must have, apart from the period of a cap. */
+export function namedBy({
+  credentialId,
+  modelKey,
+  clientTraceId,
+}: Pick<Generation, 'credentialId' | 'modelKey' | 'clientTraceId'>): Named {
+  return { credentialId, modelKey, clientTraceId };
+}
+
 /** Invariant 1: credits are attributed to a request that was sent under the key they were reserved under. */
 export function* checkAttribution(
   what: string,
-  { credentialId, modelKey, clientTraceId }: Partial<Attribution> = {},
-  requests: readonly JsonObject[],
+  { capPeriod: _period, ...named }: Named = {},
+  requests: readonly Named[],
 ): Iterable<Finding> {
-  const attribution = canonical({ credentialId, modelKey, clientTraceId });
+  const attribution = canonical(named);
   if (requests.some((request) => canonical(request) === attribution)) return;
   yield finding`1: ${what} is attributed to ${attribution}, and its requests were ${requests.map(canonical).join(', ')}`;
 }

@@ -23,6 +23,18 @@ export function* checkEventOrder(told: string, before: EventTold | undefined, ne
     yield finding`23: ${told}, of ${next.changed}, after ${before.type}, of ${before.changed}`;
 }
 
+/** Invariant 27: an endpoint is told only what it wants, and no end but the one of the generation. */
+export function* checkWanted(
+  told: string,
+  event: string,
+  { events }: { readonly events: readonly string[] },
+  { status }: { readonly status: string },
+): Iterable<Finding> {
+  if (!events.includes(event)) yield finding`27: ${told}, and does not want that`;
+  if (event !== 'generation.running' && event !== `generation.${status}`)
+    yield finding`27: ${told}, which is ${status}`;
+}
+
 /** Invariant 27: a message id names one event of one generation at one endpoint, in all attempts. */
 export class MessageIds {
   private readonly idOf = new Map<string, string>();

@@ -1,5 +1,5 @@
 import type { PriceTerms } from '../../core/catalog/price.js';
-import type { Generation } from '../../core/generation/generation.js';
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
 import { type Finding, finding } from './finding.js';
 import type { GenerationMoney } from './ledger.js';
@@ -156,7 +156,8 @@ export function* checkLedgerCharge(
   yield finding`5: ${charged} were charged for ${generationId}, ${generation ? `whose record says ${generation.chargedCredits}` : 'where no generation stands'}`;
 }
 
-/** Invariant 6: at rest nothing is held. `standing` is the record at the id. */
-export function* checkHeldAtRest(generationId: string, standing: string): Iterable<Finding> {
+/** Invariant 6: at rest nothing is held, whatever record there is for the hold. */
+export function* checkHeldAtRest(generationId: string, record: GenerationRecord | undefined): Iterable<Finding> {
+  const standing = record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
   yield finding`6: at rest credits are still held for ${generationId} (${standing})`;
 }

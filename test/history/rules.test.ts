@@ -25,6 +25,7 @@ import {
   checkShortage,
   type GenerationMoney,
 } from './ledger.js';
+import { checkWanted } from './notifications.js';
 import {
   checkCharge,
   checkEndedHold,
@@ -151,6 +152,26 @@ describe('the ledger of an account', () => {
   });
 });
 
+describe('a stored account', () => {
+  const ledger = new AccountLedger('a', new Map());
+  for (const entry of LEDGER.slice(0, 2)) ledger.add(entry);
+  const hold = { generationId: 'g', credits: 4, heldAt: 1 };
+  const stored = { issued: 10, available: 6, reserved: 4, spent: 0, lastSequence: 2, holds: new Map([['g', hold]]) };
+  const found = (change: Partial<typeof stored>) => invariantsOf(ledger.check({ ...stored, ...change }));
+
+  it('is the sum of its entries', () => {
+    expect(found({})).to.deep.equal([]);
+  });
+
+  it('has no other credits, last entry or holds', () => {
+    for (const wrong of [{ issued: 11 }, { available: 5 }, { reserved: 4.5 }, { spent: 1 }, { lastSequence: 3 }])
+      expect(found(wrong), JSON.stringify(wrong)).to.deep.equal([1]);
+    expect(found({ holds: new Map() })).to.deep.equal([4]);
+    expect(found({ holds: new Map([['g', { ...hold, credits: 3 }]]) })).to.deep.equal([4]);
+    expect(found({ holds: new Map([['h', { ...hold, generationId: 'h' }]]) })).to.deep.equal([4]);
+  });
+});
+
 describe('what credits are attributed to', () => {
   const requests = [
     attributionOf('k1', { model_key: 'm', client_trace_id: 't' }),
@@ -172,9 +193,7 @@ describe('what credits are attributed to', () => {
       { clientTraceId: 'u' },
       { clientTraceId: undefined },
     ])
-      expect(
-        invariantsOf(checkAttribution('a hold', { ...attribution, ...wrong } as typeof attribution, requests)),
-      ).to.deep.equal([1]);
+      expect(invariantsOf(checkAttribution('a hold', { ...attribution, ...wrong }, requests))).to.deep.equal([1]);
     expect(invariantsOf(checkAttribution('a hold', undefined, requests))).to.deep.equal([1]);
   });
 });
@@ -476,6 +495,22 @@ describe('what a generation reserves and is charged', () => {
   });
 
   it('finds what is held at rest', () => {
-    expect(invariantsOf(checkHeldAtRest('g', 'queued'))).to.deep.equal([6]);
+    expect(invariantsOf(checkHeldAtRest('g', undefined))).to.deep.equal([6]);
+  });
+});
+
+describe('what an endpoint is told', () => {
+  const found = (event: string, status: string) =>
+    invariantsOf(checkWanted('w was told', event, { events: ['generation.running', 'generation.failed'] }, { status }));
+
+  it('is an event that it wants, and the end of the generation', () => {
+    expect(found('generation.running', 'succeeded')).to.deep.equal([]);
+    expect(found('generation.failed', 'failed')).to.deep.equal([]);
+  });
+
+  it('is no other event, and no other end', () => {
+    expect(found('generation.succeeded', 'succeeded')).to.deep.equal([27]);
+    expect(found('generation.failed', 'cancelled')).to.deep.equal([27]);
+    expect(found('generation.failed', 'running')).to.deep.equal([27]);
   });
 });

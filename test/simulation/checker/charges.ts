@@ -1,6 +1,6 @@
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
-import { checkAttribution, type GenerationMoney } from '../../history/ledger.js';
+import { checkAttribution, type GenerationMoney, namedBy } from '../../history/ledger.js';
 import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/prices.js';
 import { violation } from '../observed.js';
 import type { Books, BooksListener } from './books.js';
@@ -43,7 +43,7 @@ export class Charges implements GenerationListener, BooksListener {
       throw violation`4: generation ${generationId} was inserted after its hold had ended`;
     if (chargedCredits !== 0) throw violation`3: generation ${generationId} begins with ${chargedCredits} charged`;
     const key = claims.keyOf('create', generationId);
-    demandNone(checkAttribution(`generation ${generationId}`, g, key ? keys.attributions(key) : []));
+    demandNone(checkAttribution(`generation ${generationId}`, namedBy(g), key ? keys.attributions(key) : []));
     const model = prices.model(g.modelKey);
     const isFrozen =
       terms.maxAttempts === model.maxAttempts &&

@@ -158,7 +158,7 @@ export class Rest {
   async atRest(): Promise<void> {
     const { books, generations, objects, accepted } = this.known;
     await books.compareAll();
-    for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, this.standing(id)));
+    for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, generations.record(id)));
     for (const life of generations.lives.values()) await this.requireEnded(life);
     for (const id of accepted.acknowledged)
       if (!generations.lives.has(id)) throw violation`12: generation ${id} was accepted, and never was`;
@@ -201,11 +201,6 @@ export class Rest {
       const key = claims.keyOf('create', generationId);
       if (key) demandNone(checkOrigin(`generation ${generationId}`, key.key, keys.origins(key)));
     }
-  }
-
-  private standing(generationId: string): string {
-    const record = this.known.generations.record(generationId);
-    return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
   }
 }
 

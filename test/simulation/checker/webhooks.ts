@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
-import { MessageIds } from '../../history/notifications.js';
+import { checkWanted, MessageIds } from '../../history/notifications.js';
 import { type Told, violation } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demandNone } from './event-order.js';
@@ -65,15 +65,12 @@ export class Webhooks implements GenerationListener {
   told({ url, event, messageId, view }: WebhookMessage, { at, isTaken }: Told): void {
     const { generationId } = view.generation;
     const life = this.generations.lives.get(generationId);
-    const endpoint = [...this.endpoints.values()].flat().find((one) => one.url === url);
-    const isOwn = this.endpoints.get(life?.appId ?? '')?.some((one) => one.url === url) === true;
-    if (!isOwn) throw violation`27: ${url} was told of generation ${generationId}, which is of another App`;
-    if (endpoint?.events.includes(event) !== true)
-      throw violation`27: ${url} was told ${event} of ${generationId}, and does not want that`;
+    const endpoint = this.endpoints.get(life?.appId ?? '')?.find((one) => one.url === url);
+    if (life === undefined || endpoint === undefined)
+      throw violation`27: ${url} was told of generation ${generationId}, which is of another App`;
+    demandNone(checkWanted(`${url} was told ${event} of generation ${generationId}`, event, endpoint, life.newest));
     const isEnd = event !== 'generation.running';
-    if (isEnd && (life?.endedAt === undefined || event !== `generation.${life.newest.status}`))
-      throw violation`27: ${url} was told ${event} of generation ${generationId}, which is ${life?.newest.status}`;
-    const place = `${endpoint?.endpointId} ${generationId}`;
+    const place = `${endpoint.endpointId} ${generationId}`;
     const before = this.newest.get(place);
     if (!isEnd && before !== undefined && before !== event && this.clocks.areSteady(at))
       throw violation`27: ${url} was told ${event} of generation ${generationId} after ${before}`;

@@ -36,11 +36,7 @@ function checkBooks(account: Account, entries: readonly Entry[]): Map<string, Ge
   const all = new Map<string, GenerationMoney>();
   const ledger = new AccountLedger(account.accountId, all);
   for (const entry of entries) demandNone(ledger.add(entry));
-  for (const book of ['issued', 'available', 'reserved', 'spent'] as const)
-    need(account[book], Number(ledger.credits[book]), 1, `${book} credits, and the sum of their entries`);
-  const open = [...account.holds.values()].map(({ generationId, credits }) => `${generationId} ${credits}`);
-  const held = [...ledger.holds].map(([generationId, credits]) => `${generationId} ${credits}`);
-  need(open.sort(), held.sort(), 4, 'open holds, and those of the entries');
+  demandNone(ledger.check(account));
   for (const [generationId, money] of all)
     if (money.endedAt !== undefined) demandNone(checkEndedHold(generationId, money));
   return all;

@@ -1,14 +1,8 @@
-import type { Book } from '../../../../core/credits/account.js';
-import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { type Finding, finding } from '../../finding.js';
-import { type AccountLedger, attributionOf, checkAttribution, checkBalance } from '../../ledger.js';
+import { attributionOf, checkAttribution, checkBalance, namedBy } from '../../ledger.js';
 import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from '../../prices.js';
-import { canonical } from '../../values.js';
-import type { AtRest } from '../history.js';
 import { type Known, traceOf } from '../known.js';
-
-const BOOKS: readonly Book[] = ['issued', 'available', 'reserved', 'spent'];
 
 /**
  * Invariants 1, 2 and 6: every account equals the sum of its entries, starting from zero, and holds nothing at rest.
@@ -17,35 +11,19 @@ export function* checkBooks(known: Known): Iterable<Finding> {
   const { facts, atRest } = known.history;
   for (const { account, ledger, findings } of known.ledgers) {
     yield* findings;
-    yield* checkTotals(account, ledger);
+    yield* ledger.check(account);
     const { accountId, issued, holds } = account;
     const granted = facts.granted[accountId] ?? 0;
     if (issued !== granted)
       yield finding`1: account ${accountId} was granted ${granted} credits and has ${issued} issued`;
     const held = [...ledger.holds].flatMap(([id, credits]) => (credits > 0n ? [id] : []));
-    for (const id of new Set([...holds.keys(), ...held])) yield* checkHeldAtRest(id, standing(known, id));
+    for (const id of new Set([...holds.keys(), ...held])) yield* checkHeldAtRest(id, known.record(id));
   }
   for (const accountId of Object.keys(facts.granted)) {
     if (!atRest.accounts.some((account) => account.accountId === accountId))
       yield finding`12: account ${accountId} is gone`;
   }
   for (const sentence of atRest.verifyFindings) yield finding`1: verify says: ${sentence}`;
-}
-
-function standing(known: Known, generationId: string): string {
-  const record = known.record(generationId);
-  return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
-}
-
-function* checkTotals(account: AtRest['accounts'][number], ledger: AccountLedger): Iterable<Finding> {
-  const { accountId } = account;
-  for (const book of BOOKS) {
-    if (ledger.credits[book] !== BigInt(account[book]))
-      yield finding`1: account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries`;
-  }
-  const held = [...account.holds.values()].reduce((sum, { credits }) => sum + credits, 0);
-  if (held !== account.reserved)
-    yield finding`1: account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}`;
 }
 
 /** A balance that a client reads is one that the account had while the request was in flight. */
@@ -100,7 +78,7 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
   for (const generation of known.generations()) {
     const { generationId, credentialId, clientTraceId = '' } = generation;
     if (credentialId === undefined && facts.hasOlderProcesses) continue;
-    yield* checkAttribution(`generation ${generationId}`, generation, sent.get(clientTraceId) ?? []);
+    yield* checkAttribution(`generation ${generationId}`, namedBy(generation), sent.get(clientTraceId) ?? []);
   }
   const generations = new Map(known.generations().map((generation) => [generation.generationId, generation]));
   for (const { accountId, sequence, generationId, attribution } of atRest.accounts.flatMap(({ entries }) => entries)) {
@@ -108,13 +86,7 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
     // Only the entries of a generation that never came to be are known.
     if (generationId !== undefined && generation === undefined) continue;
     if (attribution === undefined && (generation === undefined || facts.hasOlderProcesses)) continue;
-    // The rule about caps checks the month of a cap.
-    const { capPeriod: _period, ...named } = attribution ?? {};
-    if (generation === undefined || canonical(named) !== canonical(namedBy(generation)))
-      yield finding`1: entry ${sequence} of account ${accountId} is attributed to ${canonical(attribution ?? null)}, and its generation is of ${canonical(generation && namedBy(generation))}`;
+    const expected = generation === undefined ? [] : [namedBy(generation)];
+    yield* checkAttribution(`entry ${sequence} of account ${accountId}`, attribution, expected);
   }
-}
-
-function namedBy({ credentialId, modelKey, clientTraceId }: Generation): object {
-  return { credentialId, modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) };
 }

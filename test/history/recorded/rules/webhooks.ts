@@ -1,6 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import { type Finding, finding } from '../../finding.js';
-import { MessageIds } from '../../notifications.js';
+import { checkWanted, MessageIds } from '../../notifications.js';
 import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../task.js';
 import { textOf } from '../../values.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../history.js';
@@ -49,10 +49,10 @@ function* checkMessage(known: Known, endpoint: KnownEndpoint | undefined, messag
     yield finding`27: ${about}, which no client of its App had asked for`;
     return;
   }
-  if (!endpoint.events.includes(message.type)) yield finding`27: ${about}, and does not want that`;
+  yield* checkWanted(about, message.type, endpoint, record);
   yield* checkShown(about, shownTask(message.task), shownRecord(record));
   if (!isEnd(message)) return;
-  if (message.type !== `generation.${record.status}` || status !== record.status)
+  if (status !== record.status)
     yield finding`27: ${about} with a task that is ${textOf(status)}, and ${record.status} is on record`;
   yield* checkDurable(known, message, record);
 }
