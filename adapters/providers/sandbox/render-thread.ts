@@ -1,5 +1,4 @@
 import { parentPort } from 'node:worker_threads';
-import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { DecodedReference } from './decode-reference.js';
 import { Canvas, smoothstep, type Color } from './paint/canvas.js';
 import { paintScene } from './paint/paint-scene.js';
@@ -22,10 +21,7 @@ function reportProgress(share: number): void {
 function paintPictures(job: RenderJob): Uint8Array<ArrayBuffer>[] {
   const { plan, references } = job;
   const kept = references.find(({ mask }) => mask !== undefined);
-  const backdrop = readBackdrop(
-    job,
-    references.filter((reference) => reference !== kept),
-  );
+  const backdrop = readBackdrop(job, kept);
   return Array.from({ length: plan.count }, (_, index) => {
     const scene = composeFor(job, backdrop ?? (kept && readPicture(job, kept)), index);
     const pixels = paintScene(scene, { ...plan.size, seconds: 0, progress: 0, backdrop }).toBytes(3);
@@ -38,9 +34,11 @@ function paintPictures(job: RenderJob): Uint8Array<ArrayBuffer>[] {
 /** The first picture of the same prompt and seed, moving. Start and end frames fade into it and out of it. */
 async function paintVideo(job: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
   const { size, framesPerSecond, durationSeconds } = job.plan;
-  const backdrop = readBackdrop(job, job.references);
-  const start = readFrame(job, 'start_frame');
-  const end = readFrame(job, 'end_frame');
+  const backdrop = readBackdrop(job);
+  const [start, end] = ['start_frame', 'end_frame'].map((role) => {
+    const reference = job.references.find((candidate) => candidate.role === role);
+    return reference && readPicture(job, reference);
+  });
   const scene = composeFor(job, backdrop ?? start ?? end, 0);
   const frameCount = durationSeconds * framesPerSecond;
   const paintFrame = (frame: number): Uint8Array => {
@@ -72,15 +70,10 @@ function readPicture({ plan: { size } }: RenderJob, { pixels }: DecodedReference
   return Canvas.fromRgb(size.widthPx, size.heightPx, pixels);
 }
 
-function readFrame(job: RenderJob, role: ReferenceRole): Canvas | undefined {
-  const reference = job.references.find((candidate) => candidate.role === role);
-  return reference && readPicture(job, reference);
-}
-
-/** All reference images side by side, with soft seams; undefined when there are none. */
-function readBackdrop(job: RenderJob, from: readonly DecodedReference[]): Canvas | undefined {
+/** All reference images but `kept` side by side, with soft seams; undefined when there are none. */
+function readBackdrop(job: RenderJob, kept?: DecodedReference): Canvas | undefined {
   const { widthPx } = job.plan.size;
-  const images = from.filter(({ role }) => role === 'reference_image');
+  const images = job.references.filter((reference) => reference.role === 'reference_image' && reference !== kept);
   const soft = widthPx * 0.08;
   const [backdrop, ...others] = images.map((image) => readPicture(job, image));
   others.forEach((picture, index) => {

@@ -1,84 +1,83 @@
 import { clamp01, hex, mix, scale, smoothstep, type Color } from './canvas.js';
+import type { FigureKind } from './prompt.js';
 import type { Frame } from './scene.js';
-import type { Figure } from './prompt.js';
-import { box, circle, heart, regular, ring, type Shape } from './shape.js';
+import { box, circle, curve, type Shape } from './shapes.js';
 
-const GROUNDS = ['f6e7d4 e9b8a0', 'dfe9f3 9db8d9', 'f3e4ef c4a3d6', 'e8f1e4 9cc7b2', '2c3557 151a33'] as const;
+const WALLS = ['f6e7d4 e9b8a0', 'dfe9f3 9db8d9', 'f3e4ef c4a3d6', 'e8f1e4 9cc7b2', '2c3557 151a33'] as const;
+const COLORS = ['f2605c', 'f6b83c', '3fa7d6', '59cd90', '8f6be8', 'ee7fb1', 'fac05e', '3cc4bd', 'e85d9a'].map(hex);
+const WHITE: Color = [1, 1, 1];
 
 /** A studio wall that curves into a floor, lit from one side, for figures to float in front of. */
 export function paintStudio({ canvas, random, width, height, unit, lightX }: Frame): void {
-  const [light, deep] = random.fork('studio').pick(GROUNDS).split(' ').map(hex) as [Color, Color];
-  const floorY = height * 0.7;
-  for (let y = 0; y < height; y += 1) {
-    const floor = scale(mix(light, deep, 0.35 + 0.3 * clamp01((y - floorY) / (height - floorY))), 0.97);
-    const share = smoothstep(floorY - height * 0.06, floorY + height * 0.06, y);
-    for (let x = 0; x < width; x += 1) {
-      const away = Math.hypot(x - lightX * width, y - height * 0.25) / (unit * 1.15);
-      canvas.blend(x, y, mix(mix(light, deep, clamp01(away) ** 1.2), floor, share), 1);
-    }
-  }
+  const [light, deep] = random.fork('studio').pick(WALLS).split(' ').map(hex) as [Color, Color];
+  canvas.eachPixel({}, (x, y) => {
+    const down = y / height;
+    const away = clamp01(Math.hypot(x - lightX * width, y - height * 0.25) / (unit * 1.15));
+    const floor = mix(light, deep, 0.37 + 0.3 * clamp01((down - 0.7) / 0.3));
+    canvas.blend(x, y, mix(mix(light, deep, away ** 1.2), floor, smoothstep(0.64, 0.76, down)), 1);
+  });
 }
-
-const COLORS = ['f2605c', 'f6b83c', '3fa7d6', '59cd90', '8f6be8', 'ee7fb1', 'fac05e', '3cc4bd', 'e85d9a'].map(hex);
 
 /** The geometric figures that a prompt names, in rows, gently bobbing. */
 export function paintFigures(frame: Frame): void {
   const { canvas, figures, random, width, height, unit, horizonY, seconds } = frame;
   const isStill = frame.kind === 'still life';
-  const count = figures.length;
-  const columns = count > 4 ? Math.ceil(count / 2) : count;
-  const rows = Math.ceil(count / columns);
-  const size = isStill
-    ? Math.min((width * 0.84) / columns, (unit * 0.62) / rows) * 0.42
-    : Math.min((width * 0.7) / columns, (unit * 0.36) / rows) * 0.36;
+  const columns = figures.length > 4 ? Math.ceil(figures.length / 2) : figures.length;
+  const rows = Math.ceil(figures.length / columns);
+  const size = Math.min((width * 0.34) / columns, (unit * (isStill ? 0.26 : 0.13)) / rows) * (isStill ? 1 : 0.8);
   const centerY = isStill ? height * 0.45 : horizonY * 0.46;
-  const start = random.fork('figures').next() * COLORS.length;
-  figures.forEach(({ kind, color }, index) => {
+  const start = Math.floor(random.fork('figures').next() * COLORS.length);
+  figures.forEach(({ kind, color: own }, index) => {
+    const color = own ?? COLORS[(start + index) % COLORS.length]!;
     const row = Math.floor(index / columns);
-    const inRow = Math.min(columns, count - row * columns);
+    const inRow = Math.min(columns, figures.length - row * columns);
     const x = width / 2 + ((index % columns) - (inRow - 1) / 2) * size * 2.4;
     const bob = Math.sin(seconds * 1.6 + index * 1.1) * size * 0.06;
     const y = centerY + (row - (rows - 1) / 2) * size * 2.4 + bob;
-    const own = color ?? COLORS[Math.floor(start + index) % COLORS.length]!;
-    paintFigure(frame, figureShape(kind, x, y, size), own, size);
-    if (isStill) canvas.fillShadow(groundShadow(x, height * 0.78, size * (centerY / y)), size * 0.25, 0.22);
+    if (!isStill) canvas.fillGlow(x, y, size * 2, color, 0.4);
+    paintFigure(frame, SHAPES[kind](x, y, size), color, size);
+    const shadow = curve(24, x, height * 0.78, size * 0.7, (angle) => [Math.sin(angle), Math.cos(angle) * 0.06]);
+    if (isStill && row === rows - 1) canvas.fillShape(shadow, SHADOW, SHADOW, { alpha: 0.25, blurPx: size * 0.12 });
   });
 }
 
-function figureShape(kind: Figure['kind'], x: number, y: number, size: number): Shape {
-  const shapes: Record<Figure['kind'], () => Shape> = {
-    circle: () => circle(x, y, size),
-    square: () => box(x - size * 0.9, y - size * 0.9, x + size * 0.9, y + size * 0.9),
-    triangle: () => regular(x, y + size * 0.18, size * 1.15, 3, size * 0.04),
-    star: () => regular(x, y, size * 1.12, 10, size * 0.05, 0.45),
-    heart: () => heart(x, y, size),
-    diamond: () => regular(x, y, size * 1.1, 4, size * 0.04),
-    hexagon: () => regular(x, y, size, 6, size * 0.05),
-    ring: () => ring(x, y, size, size * 0.34),
-  };
-  return shapes[kind]();
+const SHADOW: Color = [0.03, 0.02, 0.08];
+
+const SHAPES: Readonly<Record<FigureKind, (x: number, y: number, size: number) => Shape>> = {
+  circle,
+  square: (x, y, size) => box(x - size * 0.9, y - size * 0.9, x + size * 0.9, y + size * 0.9),
+  triangle: (x, y, size) => regular(3, x, y + size * 0.18, size * 1.15),
+  star: (x, y, size) => regular(10, x, y, size * 1.12, 0.45),
+  heart: (x, y, size) => curve(56, x, y, size / 17, heartAt),
+  diamond: (x, y, size) => regular(4, x, y, size * 1.1),
+  hexagon: (x, y, size) => regular(6, x, y, size),
+  ring: (x, y, size) => {
+    const disc = circle(x, y, size);
+    return { ...disc, distance: (px, py) => Math.abs(disc.distance(px, py) + size * 0.17) - size * 0.17 };
+  },
+};
+
+/** A regular polygon with one corner up. Every second corner is at the share `waist` of the radius: a star. */
+function regular(corners: number, x: number, y: number, size: number, waist = 1): Shape {
+  return curve(corners, x, y, size, (angle, index) => {
+    const away = index % 2 === 0 ? 1 : waist;
+    return [Math.sin(angle) * away, Math.cos(angle) * away];
+  });
 }
 
-function paintFigure({ canvas, kind, side }: Frame, shape: Shape, color: Color, size: number): void {
-  const { left, top, right, bottom, distance } = shape;
-  if (kind === 'landscape') canvas.fillGlow((left + right) / 2, (top + bottom) / 2, size * 2, color, 0.4);
-  const dropped = {
-    ...shape,
-    bottom: bottom + size * 0.14,
-    distance: (x: number, y: number) => distance(x - size * 0.05, y - size * 0.1),
-  };
-  canvas.fillShadow(dropped, size * 0.16, 0.35);
-  const light = { color: mix(color, [1, 1, 1], 0.6), from: side > 0 ? 'left' : 'right', strength: 0.3 } as const;
-  canvas.fillShape(shape, { top: mix(color, [1, 1, 1], 0.16), bottom: scale(color, 0.72), light });
-  // A thin bright rim towards the light gives it an edge.
+function heartAt(angle: number): [number, number] {
+  const up = 13 * Math.cos(angle) - 5 * Math.cos(2 * angle) - 2 * Math.cos(3 * angle) - Math.cos(4 * angle);
+  return [16 * Math.sin(angle) ** 3, up + 2.5];
+}
+
+/** With a soft shadow behind it, and a thin bright rim towards the light. */
+function paintFigure({ canvas, side }: Frame, shape: Shape, color: Color, size: number): void {
+  const { bottom, distance } = shape;
+  const shadow = (x: number, y: number): number => distance(x - size * 0.05, y - size * 0.1);
   const rim = (x: number, y: number): number =>
     Math.max(distance(x, y), -distance(x - side * size * 0.018, y - size * 0.022));
-  canvas.fillShape({ ...shape, distance: rim }, { top: [1, 1, 1], bottom: mix(color, [1, 1, 1], 0.4), alpha: 0.55 });
-}
-
-function groundShadow(x: number, y: number, size: number): Shape {
-  const [wide, tall] = [size * 0.8, size * 0.05];
-  const distance = (px: number, py: number): number =>
-    (Math.hypot((px - x) / wide, (py - y) / (tall * 3)) - 0.6) * tall * 6;
-  return { left: x - wide, right: x + wide, top: y - tall, bottom: y + tall, distance };
+  const dropped = { ...shape, bottom: bottom + size * 0.14, distance: shadow };
+  canvas.fillShape(dropped, SHADOW, SHADOW, { blurPx: size * 0.16, alpha: 0.35 });
+  canvas.fillShape(shape, mix(color, WHITE, 0.16), scale(color, 0.72), { lit: 0.2 });
+  canvas.fillShape({ ...shape, distance: rim }, WHITE, mix(color, WHITE, 0.4), { alpha: 0.55 });
 }

@@ -1,63 +1,67 @@
 import { clamp01, hex, mix, scale, smoothstep, type Color } from './canvas.js';
-import type { Frame } from './scene.js';
 import { fractalNoise, noise, ridgedNoise } from './random.js';
+import type { Frame } from './scene.js';
+
+/** Paints everything from a crest down to `bottom`. `down` is the depth below the crest, in units. */
+function paintBelow(
+  { canvas, unit }: Frame,
+  crestAt: (x: number) => number,
+  bottom: number,
+  colorAt: (x: number, down: number, y: number) => Color,
+): void {
+  for (let x = 0; x < canvas.widthPx; x += 1) {
+    const top = crestAt(x);
+    for (let y = Math.max(0, Math.floor(top)); y < bottom; y += 1)
+      canvas.blend(x, y, colorAt(x, (y + 0.5 - top) / unit, y), clamp01(y + 1 - top));
+  }
+}
 
 /** Mountain ranges, the farthest first; farther ranges are paler. */
 export function paintMountains(frame: Frame): void {
-  const { elements, palette, random, time } = frame;
+  const { elements, palette, random } = frame;
   const isTall = elements.has('mountain');
   const own = elements.get('mountain');
-  const far = own === undefined ? palette.far : mix(own, palette.far, 0.25);
+  const far = mix(palette.far, own ?? palette.far, 0.75);
   const land = own === undefined ? palette.near : mix(scale(own, 0.45), palette.near, 0.35);
   const layers = isTall ? 4 : 2;
   for (let layer = 0; layer < layers; layer += 1) {
     const near = layer / (layers - 1);
-    paintRange(frame, {
-      seed: random.fork(`range ${layer}`).seed,
-      rise: isTall ? 0.5 - 0.36 * near : 0.16 - 0.08 * near,
-      detail: isTall ? 1.1 + near * 0.9 : 0.8,
-      isJagged: isTall && layer < 3,
-      color: mix(mix(palette.sky.at(-1)!, far, 0.55), mix(far, land, 0.62), near),
-      snow: isTall && layer < 2 && time !== 'golden' ? 0.75 - layer * 0.25 : 0,
-    });
+    const { seed } = random.fork(`range ${layer}`);
+    const color = mix(mix(palette.mist, far, 0.55), mix(far, land, 0.62), near);
+    if (isTall && layer < 3) paintPeaks(frame, seed, near, color);
+    else paintRidge(frame, seed, isTall ? 0.14 : 0.16 - 0.08 * near, color);
   }
 }
 
-interface Range {
-  readonly seed: number;
-  /** Height of the highest peak above the horizon, as a share of the horizon's own height. */
-  readonly rise: number;
-  readonly detail: number;
-  readonly isJagged: boolean;
-  readonly color: Color;
-  /** How white the tops are, 0 to 1. */
-  readonly snow: number;
-}
-
-function paintRange({ canvas, palette, side, width, unit, horizonY }: Frame, range: Range): void {
-  const { seed, rise, isJagged } = range;
-  const mist = mix(palette.sky.at(-1)!, range.color, 0.3);
+/** Rocky peaks; the two farthest ranges have snow on their tops, except in a golden light. */
+function paintPeaks(frame: Frame, seed: number, near: number, color: Color): void {
+  const { palette, time, side, width, unit, horizonY } = frame;
+  /** The height of the highest peak above the horizon, as a share of the horizon's own height. */
+  const rise = 0.5 - 0.36 * near;
+  const mist = mix(palette.mist, color, 0.3);
   const cap = mix([1, 1, 1], palette.light, 0.4);
-  for (let x = 0; x < width; x += 1) {
-    const across = ((x - width / 2) / unit) * range.detail + 100;
-    const ridge = isJagged ? ridgedNoise(across * 1.25, seed, 6) : fractalNoise(across * 1.6, 3, seed, 4);
-    const ridgeY = horizonY - horizonY * rise * (0.25 + 0.95 * ridge);
-    for (let y = Math.max(0, Math.floor(ridgeY)); y < horizonY; y += 1) {
-      const down = (y + 0.5 - ridgeY) / unit;
-      // Noise that runs down the slope looks like gullies, one flank lit and the other in shade.
-      const slope = (x / unit) * 9 + side * down * 7;
-      const relief =
-        fractalNoise(slope, down * 8 + 9, seed, 5) - fractalNoise(slope - 0.3 * side, down * 8 + 9, seed, 5);
-      let color = scale(range.color, 1 + (clamp01(relief * 2.4 + 0.5) * 0.34 - 0.18) * (isJagged ? 1 : 0.3));
-      if (range.snow > 0) {
-        const line = rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, seed) - 0.5);
-        const white = smoothstep(line, line - 0.035, down * (1.3 - ridge * 0.5)) * range.snow;
-        color = mix(color, scale(cap, 0.55 + 0.35 * palette.brightness + relief * 0.5), white);
-      }
-      const foot = smoothstep(0.25, 1, clamp01(down / (rise * 0.9)));
-      canvas.blend(x, y, mix(color, mist, foot * 0.6), clamp01(y + 1 - ridgeY));
-    }
-  }
+  const snow = near > 0.5 || time === 'golden' ? 0 : 0.75 - near * 0.75;
+  const ridgeAt = (x: number): number =>
+    ridgedNoise((((x - width / 2) / unit) * (1.1 + near * 0.9) + 100) * 1.25, seed, 6);
+  const crestAt = (x: number): number => horizonY - horizonY * rise * (0.25 + 0.95 * ridgeAt(x));
+  paintBelow(frame, crestAt, horizonY, (x, down) => {
+    // Noise that runs down the slope looks like gullies, one flank lit and the other in shade.
+    const slope = (x / unit) * 9 + side * down * 7;
+    const relief = fractalNoise(slope, down * 8 + 9, seed, 5) - fractalNoise(slope - 0.3 * side, down * 8 + 9, seed, 5);
+    const rock = scale(color, 0.82 + clamp01(relief * 2.4 + 0.5) * 0.34);
+    const line = snow === 0 ? 0 : rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, seed) - 0.5);
+    const white = smoothstep(line, line - 0.035, down) * snow;
+    const covered = mix(rock, scale(cap, 0.55 + 0.35 * palette.brightness + relief * 0.5), white);
+    return mix(covered, mist, 0.6 * smoothstep(0.25, 1, down / (rise * 0.9)));
+  });
+}
+
+function paintRidge(frame: Frame, seed: number, rise: number, color: Color): void {
+  const { palette, width, unit, horizonY } = frame;
+  const mist = mix(palette.mist, color, 0.3);
+  const crestAt = (x: number): number =>
+    horizonY * (1 - rise * (0.25 + 0.95 * fractalNoise(((x - width / 2) / unit) * 1.3 + 160, 3, seed, 4)));
+  paintBelow(frame, crestAt, horizonY, (_, down) => mix(color, mist, 0.6 * smoothstep(0.25, 1, down / rise)));
 }
 
 export interface Hill {
@@ -65,8 +69,7 @@ export interface Hill {
   /** The average height of its crest and how far it rolls, as shares of the picture's height. */
   readonly level: number;
   readonly roll: number;
-  readonly top: Color;
-  readonly bottom: Color;
+  readonly color: Color;
 }
 
 /** The height of a hill's crest in column `x`. */
@@ -75,40 +78,65 @@ export function crestY({ width, height, unit }: Frame, { level, roll, seed }: Hi
 }
 
 export function paintHill(frame: Frame, hill: Hill): void {
-  const { canvas, width, height, unit } = frame;
-  for (let x = 0; x < width; x += 1) {
-    const crest = crestY(frame, hill, x);
-    for (let y = Math.max(0, Math.floor(crest)); y < height; y += 1) {
-      const down = (y - crest) / unit;
-      const grain = fractalNoise((x / unit) * 30, (y / unit) * 60, hill.seed, 2) - 0.5;
-      const shade = fractalNoise((x / unit) * 3 + 7, down * 8, hill.seed, 2) - 0.5;
-      const color = scale(mix(hill.top, hill.bottom, clamp01(down * 3.2)), 1 + grain * 0.14 + shade * 0.3);
-      canvas.blend(x, y, color, clamp01(y + 1 - crest));
-    }
-  }
+  const { height, unit } = frame;
+  const { color, seed } = hill;
+  const crestAt = (x: number): number => crestY(frame, hill, x);
+  paintBelow(frame, crestAt, height, (x, down, y) => {
+    const grain = fractalNoise((x / unit) * 30, (y / unit) * 60, seed, 2) - 0.5;
+    const shade = fractalNoise((x / unit) * 3 + 7, down * 8, seed, 2) - 0.5;
+    return scale(color, (1.15 - 0.6 * clamp01(down * 3.2)) * (1 + grain * 0.14 + shade * 0.3));
+  });
 }
 
 /** Four rows of dunes, each with a lit and a shaded flank. */
-export function paintDunes({ canvas, elements, palette, random, side, width, height, unit, horizonY }: Frame): void {
-  const horizon = palette.sky.at(-1)!;
-  const sunlit = mix(elements.get('desert') ?? hex('e3a868'), horizon, 0.2);
-  const sand = mix([0, 0, 0], sunlit, 0.3 + 0.7 * palette.brightness);
+export function paintDunes(frame: Frame): void {
+  const { elements, palette, random, side, width, height, unit, horizonY } = frame;
+  const sunlit = mix(elements.get('desert') ?? hex('e3a868'), palette.mist, 0.2);
+  const sand = scale(sunlit, 0.3 + 0.7 * palette.brightness);
   for (let row = 0; row < 4; row += 1) {
     const { seed } = random.fork(`dune ${row}`);
     const near = row / 3;
-    const color = mix(mix(sand, horizon, 0.45), sand, near);
-    for (let x = 0; x < width; x += 1) {
-      const across = (x - width / 2) / unit + 60;
-      const ridge = 1 - Math.abs(2 * noise(across * (1.9 - near * 0.6), row, seed) - 1);
-      const level = horizonY + (height - horizonY) * near * 0.62 - unit * 0.02;
-      const crest = level - unit * (0.06 + 0.06 * near) * ridge ** 1.4;
-      for (let y = Math.max(0, Math.floor(crest)); y < height; y += 1) {
-        const down = (y - crest) / unit;
-        const flank = noise(across * (1.9 - near * 0.6) - down * 1.4 * side, row, seed);
-        const ripple = noise(across * 6, (y / unit) * (120 - 60 * near) + Math.sin(across * 9) * 2, seed) - 0.5;
-        const shade = 0.72 + 0.4 * smoothstep(0.35, 0.65, flank) + ripple * 0.05 - Math.min(0.2, down * 0.5);
-        canvas.blend(x, y, scale(color, shade), clamp01(y + 1 - crest));
-      }
-    }
+    const color = mix(mix(sand, palette.mist, 0.45), sand, near);
+    const waveAt = (across: number): number => noise(across * (1.9 - near * 0.6), row, seed);
+    const acrossAt = (x: number): number => (x - width / 2) / unit + 60;
+    const crestAt = (x: number): number => {
+      const ridge = 1 - Math.abs(2 * waveAt(acrossAt(x)) - 1);
+      return horizonY + (height - horizonY) * near * 0.62 - unit * (0.02 + (0.06 + 0.06 * near) * ridge ** 1.4);
+    };
+    paintBelow(frame, crestAt, height, (x, down, y) => {
+      const across = acrossAt(x);
+      const flank = smoothstep(0.35, 0.65, waveAt(across - down * side));
+      const ripple = noise(across * 6, (y / unit) * (120 - 60 * near) + Math.sin(across * 9) * 2, seed) - 0.5;
+      return scale(color, 0.72 + 0.4 * flank + ripple * 0.05 - Math.min(0.2, down * 0.5));
+    });
   }
+}
+
+/** Turns everything below the horizon into water that mirrors what is above, broken by waves, with a path of light. */
+export function paintWater({ canvas, elements, palette, random, width, height, unit, ...frame }: Frame): void {
+  const { horizonY, seconds, sunX } = frame;
+  const { seed } = random.fork('waves');
+  const own = elements.get('sea');
+  const body = own === undefined ? palette.water : mix(own, palette.near, 0.3);
+  const hasLight = elements.has('sun') || elements.has('moon');
+  const glitter = elements.get('sun') ?? elements.get('moon') ?? palette.light;
+  canvas.eachPixel({ top: horizonY }, (x, y) => {
+    const near = (y - horizonY) / (height - horizonY);
+    // Distant rows are seen at a shallow angle: waves there are thin and mirror more.
+    const distance = 1 / (near * 1.6 + 0.08);
+    const u = ((x - width / 2) / unit) * (2.2 + distance * 0.9);
+    const swell = noise(u * 1.4 + seconds * 0.22, distance * 12 + seconds * 0.9, seed);
+    const chop = noise(u * 4.5 - seconds * 0.4, distance * 25 + seconds * 1.4, seed + 1);
+    const wave = swell + 0.5 * chop - 0.75;
+    const fromX = clamp01((x + wave * unit * (0.008 + 0.03 * near)) / (width - 1)) * (width - 1);
+    const mirrored = horizonY - 1 - (y - horizonY) * 1.12 + wave * unit * 0.075 * (0.15 + near);
+    const source = canvas.colorAt(Math.round(fromX), Math.round(clamp01(mirrored / (horizonY - 1)) * (horizonY - 1)));
+    canvas.blend(x, y, mix(source, body, 0.22 + 0.5 * smoothstep(0, 1, near) + clamp01(wave) * 0.25), 1);
+    canvas.glow(x, y, palette.mist, Math.max(0, wave - 0.32) * 0.45 * (0.35 + near));
+    const away = (x - sunX) / (unit * (0.035 + 0.13 * near));
+    if (!hasLight || Math.abs(away) > 3) return;
+    const sparkle = noise(((x - sunX) / unit) * (14 + distance * 3), distance * 26 + seconds * 2.6, seed + 9);
+    const strength = smoothstep(0.52, 0.78, sparkle) * 0.85 + 0.1;
+    canvas.glow(x, y, glitter, Math.exp(-(away ** 2)) * strength * (1 - near * 0.55));
+  });
 }

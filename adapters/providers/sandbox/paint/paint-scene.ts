@@ -1,29 +1,24 @@
 import { Canvas, mix, scale, smoothstep } from './canvas.js';
 import { paintFigures, paintStudio } from './figures.js';
-import { paintDunes, paintHill, paintMountains, type Hill } from './land.js';
+import { paintDunes, paintHill, paintMountains, paintWater, type Hill } from './land.js';
 import { paintFlowers, paintTrees } from './plants.js';
 import { lattice } from './random.js';
 import type { Frame, Scene } from './scene.js';
-import { paintBirds, paintBoat, paintCity, paintHouse, paintLighthouse } from './things.js';
-import { paintWater } from './water.js';
 import { paintSky, paintWeather } from './sky.js';
+import { paintBirds, paintBoat, paintCity, paintHouse, paintLighthouse } from './things.js';
 
-export interface Moment {
+export interface Moment extends Pick<Frame, 'seconds' | 'progress'> {
   readonly widthPx: number;
   readonly heightPx: number;
-  /** Since the first frame; 0 for a picture. */
-  readonly seconds: number;
-  /** From 0 at the first frame to 1 at the last. */
-  readonly progress: number;
   /** A reference picture of the same size, to paint the scene in front of. */
   readonly backdrop?: Canvas | undefined;
 }
 
 /** Paints one moment of a scene, back to front. */
 export function paintScene(scene: Scene, { widthPx: width, heightPx: height, backdrop, ...time }: Moment): Canvas {
-  const canvas = new Canvas(width, height);
+  const canvas = new Canvas(width, height, { color: scene.palette.light, side: scene.side });
   // The sun climbs at dawn, sinks in the evening, and otherwise hardly moves.
-  const climb = scene.time === 'dawn' ? -0.09 : scene.time === 'dusk' || scene.time === 'golden' ? 0.09 : -0.03;
+  const climb = { dawn: -0.09, day: -0.03, golden: 0.09, dusk: 0.09, night: -0.03 }[scene.time];
   const frame: Frame = {
     ...scene,
     ...time,
@@ -34,7 +29,6 @@ export function paintScene(scene: Scene, { widthPx: width, heightPx: height, bac
     horizonY: Math.round(scene.horizon * height),
     sunX: (scene.lightX + 0.03 * time.progress) * width,
     sunY: (scene.lightY + climb * time.progress) * height,
-    side: scene.lightX < 0.5 ? 1 : -1,
   };
   if (scene.kind === 'still life') {
     paintStudio(frame);
@@ -67,13 +61,11 @@ function paintShore(frame: Frame): void {
   paintWater(frame);
   const { elements, palette, random } = frame;
   if (elements.has('beach')) {
-    const sand = mix([0, 0, 0], elements.get('beach') ?? [0.9, 0.79, 0.6], 0.28 + 0.72 * palette.brightness);
-    const { seed } = random.fork('beach');
-    paintHill(frame, { seed, level: 0.86, roll: 0.035, top: mix(sand, palette.water, 0.12), bottom: scale(sand, 0.8) });
+    const sand = scale(elements.get('beach') ?? [0.9, 0.79, 0.6], 0.28 + 0.72 * palette.brightness);
+    paintHill(frame, { seed: random.fork('beach').seed, level: 0.86, roll: 0.035, color: scale(sand, 0.95) });
     return;
   }
-  const { seed } = random.fork('shore');
-  const shore = { seed, level: 0.93, roll: 0.05, top: scale(palette.near, 0.95), bottom: scale(palette.near, 0.5) };
+  const shore = { seed: random.fork('shore').seed, level: 0.93, roll: 0.05, color: scale(palette.near, 0.85) };
   paintHill(frame, shore);
   if (elements.has('house')) paintHouse(frame, { ...shore, level: 0.88 });
   if (elements.has('tree')) paintTrees(frame, shore, elements.has('lighthouse') ? 6 : 14, 0.24);
@@ -82,21 +74,15 @@ function paintShore(frame: Frame): void {
 
 /** Three rolling hills; nearer hills are greener. */
 function paintFields(frame: Frame): void {
-  const { elements, palette, random, horizon } = frame;
+  const { elements, random, horizon, palette } = frame;
   const { brightness, near, far, light } = palette;
-  const isSnowy = elements.has('snow');
   const snow = mix(far, [0.93, 0.96, 1], 0.15 + 0.7 * brightness);
-  const sunlit = mix(near, mix(elements.get('hill') ?? [0.36, 0.55, 0.27], light, 0.12), 0.14 + 0.8 * brightness);
-  const lit = isSnowy ? snow : mix(scale(near, 1.1), sunlit, 0.6);
+  const green = mix(near, mix(elements.get('hill') ?? [0.36, 0.55, 0.27], light, 0.12), 0.14 + 0.8 * brightness);
+  const lit = elements.has('snow') ? snow : mix(scale(near, 1.1), green, 0.6);
   for (let row = 0; row < 3; row += 1) {
-    const top = mix(mix(lit, far, 0.55), lit, row / 2);
-    const hill: Hill = {
-      seed: random.fork(`hill ${row}`).seed,
-      level: horizon - 0.045 + row * 0.115,
-      roll: elements.has('city') ? 0.02 : 0.045,
-      top: scale(top, 1.15),
-      bottom: scale(top, 0.55),
-    };
+    const { seed } = random.fork(`hill ${row}`);
+    const roll = elements.has('city') ? 0.02 : 0.045;
+    const hill: Hill = { seed, level: horizon - 0.045 + row * 0.115, roll, color: mix(far, lit, 0.45 + 0.275 * row) };
     paintHill(frame, hill);
     if (row === 1 && elements.has('house')) paintHouse(frame, hill);
     if (elements.has('tree')) paintTrees(frame, hill, row === 2 ? 14 : 26 - row * 8, 0.09 + 0.085 * row);
@@ -106,12 +92,10 @@ function paintFields(frame: Frame): void {
 
 /** Darkens the corners and adds a trace of grain. */
 function finish({ canvas, width, height }: Frame): void {
-  for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      const corner = ((x / width - 0.5) ** 2 + (y / height - 0.5) ** 2) * 2;
-      canvas.blend(x, y, [0, 0, 0.02], 0.34 * smoothstep(0.3, 1.1, corner));
-      const grain = (lattice(x, y, 77) - 0.5) * 0.022;
-      for (let at = (y * width + x) * 3, end = at + 3; at < end; at += 1) canvas.data[at]! += grain;
-    }
-  }
+  canvas.eachPixel({}, (x, y) => {
+    const corner = ((x / width - 0.5) ** 2 + (y / height - 0.5) ** 2) * 2;
+    canvas.blend(x, y, [0, 0, 0.02], 0.34 * smoothstep(0.3, 1.1, corner));
+    const grain = lattice(x, y, 77);
+    canvas.blend(x, y, [grain, grain, grain], 0.022);
+  });
 }

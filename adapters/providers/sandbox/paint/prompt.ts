@@ -4,17 +4,12 @@ export type Time = keyof typeof TIME_WORDS;
 export type Element = keyof typeof ELEMENT_WORDS;
 export type FigureKind = keyof typeof FIGURE_WORDS;
 
-export interface Figure {
-  readonly kind: FigureKind;
-  readonly color?: Color | undefined;
-}
-
 /** The things that a prompt names, as far as the painter knows the words. */
 export interface Reading {
   readonly time?: Time | undefined;
   /** Each with the colour that the prompt gives it, if any. */
   readonly elements: ReadonlyMap<Element, Color | undefined>;
-  readonly figures: readonly Figure[];
+  readonly figures: readonly { readonly kind: FigureKind; readonly color?: Color | undefined }[];
   /** Colours that belong to no thing: they set the mood. */
   readonly tints: readonly Color[];
 }
@@ -28,7 +23,7 @@ export function readPrompt(prompt: string): Reading {
   const plain = prompt.slice(0, 16_000).normalize('NFKD').toLowerCase();
   const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   const elements = new Map<Element, Color | undefined>();
-  const figures: Figure[] = [];
+  const figures: Reading['figures'][number][] = [];
   const tints: Color[] = [];
   let time: Time | undefined;
   let pending: { color: Color; age: number } | undefined;

@@ -1,45 +1,38 @@
-import { clamp01, mix, ramp, scale, smoothstep, type Color } from './canvas.js';
-import type { Frame } from './scene.js';
+import { clamp01, hex, mix, ramp, scale, smoothstep } from './canvas.js';
 import { fractalNoise, noise } from './random.js';
-import { circle, polygon } from './shape.js';
+import type { Frame } from './scene.js';
+import { circle, outline } from './shapes.js';
 
 export function paintSky(frame: Frame): void {
-  const { elements, palette, unit, width, sunX, sunY } = frame;
-  paintGradient(frame);
+  const { canvas, elements, palette, width, height, horizonY, sunX } = frame;
+  const { sky, light } = palette;
+  const rows = Array.from({ length: height }, (_, y) => {
+    const position = clamp01(y / horizonY) ** 1.15;
+    return { color: ramp(sky, position), warmth: position ** 3 * 0.25 };
+  });
+  canvas.eachPixel({}, (x, y) => {
+    const { color, warmth } = rows[y]!;
+    // Warmer towards the light, near the horizon.
+    canvas.blend(x, y, mix(color, light, clamp01(1 - Math.abs(x - sunX) / width) ** 2 * warmth), 1);
+  });
   if (elements.has('stars')) paintStars(frame);
   if (elements.has('aurora')) paintAurora(frame);
-  const hasSun = elements.has('sun');
-  if (hasSun) paintSun(frame, elements.get('sun') ?? palette.light);
-  // With both in one sky, the moon is on the other side.
-  const moonX = hasSun ? width - sunX : sunX;
-  if (elements.has('moon'))
-    paintMoon(frame, moonX, Math.min(sunY, unit * 0.24), elements.get('moon') ?? [0.96, 0.95, 0.9]);
+  if (elements.has('sun')) paintSun(frame);
+  if (elements.has('moon')) paintMoon(frame);
   if (elements.has('rainbow')) paintRainbow(frame);
   if (elements.has('cloud') || elements.has('rain')) paintClouds(frame);
-}
-
-function paintGradient({ canvas, palette, width, height, horizonY, sunX }: Frame): void {
-  for (let y = 0; y < height; y += 1) {
-    const position = clamp01(y / horizonY) ** 1.15;
-    const color = ramp(palette.sky, position);
-    for (let x = 0; x < width; x += 1) {
-      // Warmer towards the light, near the horizon.
-      const near = clamp01(1 - Math.abs(x - sunX) / width) ** 2 * position ** 3 * 0.25;
-      canvas.blend(x, y, mix(color, palette.light, near), 1);
-    }
-  }
 }
 
 function paintStars({ canvas, random: scene, width, unit, horizonY, seconds }: Frame): void {
   const random = scene.fork('stars');
   for (let star = 0; star < 260; star += 1) {
     const x = random.next() * width;
-    const y = random.next() ** 1.4 * horizonY * 0.95;
+    const up = random.next() ** 1.4 * 0.95;
     const size = random.next() ** 6;
     const twinkle = 0.8 + 0.2 * Math.sin(random.next() * 6.28 + seconds * (2 + size * 3));
     const tint = mix([0.75, 0.85, 1], [1, 0.92, 0.8], random.next());
-    const strength = (0.55 + 0.45 * size) * twinkle * (1 - (y / horizonY) ** 2) * 1.6;
-    canvas.fillGlow(x, y, unit * (0.003 + 0.016 * size) + 0.9, tint, strength);
+    const strength = (0.9 + 0.7 * size) * twinkle * (1 - up ** 2);
+    canvas.fillGlow(x, up * horizonY, unit * (0.003 + 0.016 * size) + 0.9, tint, strength);
   }
 }
 
@@ -48,84 +41,78 @@ function paintAurora({ canvas, elements, random, width, horizonY, seconds }: Fra
   const color = elements.get('aurora') ?? [0.2, 0.95, 0.6];
   for (let x = 0; x < width; x += 1) {
     const across = (x / width) * 3;
-    const wave =
-      0.35 * noise(across * 0.7 + seconds * 0.05, 1, seed) + 0.06 * noise(across * 3 + seconds * 0.1, 2, seed);
+    const foot = 0.54 + 0.35 * noise(across * 0.7 + seconds * 0.05, 1, seed) + 0.06 * noise(across * 3, 2, seed);
     const rays = 0.45 + 0.55 * noise(across * 22 + seconds * 0.3, seconds * 0.2, seed);
-    const bright = smoothstep(0.2, 0.8, noise(across * 1.3, 5 + seconds * 0.08, seed)) * 0.8 + 0.2;
-    for (let y = 0; y < Math.min(horizonY, horizonY * (0.54 + wave)); y += 1) {
-      const up = 0.54 + wave - y / horizonY;
+    const bright = smoothstep(0.2, 0.8, noise(across * 1.3, 5 + seconds * 0.08, seed)) * 0.68 + 0.17;
+    for (let y = 0; y < horizonY * Math.min(1, foot); y += 1) {
+      const up = foot - y / horizonY;
       const curtain = smoothstep(0, 0.05, up) * Math.exp(-up * 4.2) * rays * bright;
-      canvas.glow(x, y, mix(color, [0.6, 0.25, 0.9], clamp01(up * 1.6)), curtain * 0.85);
+      canvas.glow(x, y, mix(color, [0.6, 0.25, 0.9], clamp01(up * 1.6)), curtain);
     }
   }
 }
 
-function paintSun({ canvas, time, unit, sunX, sunY }: Frame, color: Color): void {
+function paintSun({ canvas, elements, palette, time, unit, sunX, sunY }: Frame): void {
+  const color = elements.get('sun') ?? palette.light;
   const isLow = time !== 'day';
   canvas.fillGlow(sunX, sunY, unit * 0.85, color, isLow ? 0.6 : 0.45);
   canvas.fillGlow(sunX, sunY, unit * 0.26, color, 0.85);
-  const [top, bottom] = [mix(color, [1, 1, 1], 0.55), mix(color, [1, 1, 1], 0.1)];
-  canvas.fillShape(circle(sunX, sunY, unit * (isLow ? 0.075 : 0.055)), { top, bottom });
+  const disc = circle(sunX, sunY, unit * (isLow ? 0.075 : 0.055));
+  canvas.fillShape(disc, mix(color, [1, 1, 1], 0.55), mix(color, [1, 1, 1], 0.1));
 }
 
-function paintMoon({ canvas, random: scene, unit }: Frame, x: number, y: number, color: Color): void {
-  const radius = unit * 0.062;
+function paintMoon({ canvas, elements, random: scene, width, unit, sunX, sunY }: Frame): void {
+  const color = elements.get('moon') ?? [0.96, 0.95, 0.9];
   const random = scene.fork('moon');
+  const radius = unit * 0.062;
+  // With both in one sky, the moon is on the other side.
+  const x = elements.has('sun') ? width - sunX : sunX;
+  const y = Math.min(sunY, unit * 0.24);
   canvas.fillGlow(x, y, unit * 0.55, color, 0.35);
   canvas.fillGlow(x, y, unit * 0.17, color, 0.5);
-  canvas.fillShape(circle(x, y, radius), { top: scale(color, 1.04), bottom: scale(color, 0.93) });
+  canvas.fillShape(circle(x, y, radius), color, scale(color, 0.93));
   for (let crater = 0; crater < 7; crater += 1) {
     const angle = random.next() * 6.28;
     const away = Math.sqrt(random.next()) * 0.72 * radius;
     const place = circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, radius * random.between(0.08, 0.22));
-    canvas.fillShape(place, { top: scale(color, 0.8), bottom: scale(color, 0.9), alpha: 0.55 });
+    canvas.fillShape(place, scale(color, 0.8), scale(color, 0.9), { alpha: 0.55 });
   }
 }
 
-const RAINBOW: readonly Color[] = [
-  [0.55, 0.3, 0.9],
-  [0.25, 0.45, 1],
-  [0.2, 0.85, 0.5],
-  [1, 0.9, 0.3],
-  [1, 0.55, 0.2],
-  [1, 0.2, 0.25],
-];
+/** From the inside out. */
+const RAINBOW = '8c4de6 4073ff 33d980 ffe64d ff8c33 ff3340'.split(' ').map(hex);
 
 function paintRainbow({ canvas, width, horizonY, unit }: Frame): void {
-  const outer = Math.max(unit * 0.46, horizonY * 0.8);
+  const radius = Math.max(unit * 0.46, horizonY * 0.8);
   const band = unit * 0.085;
-  for (let y = 0; y < horizonY; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      const inside = (Math.hypot(x - width * 0.5, y - horizonY) - outer + band) / band;
-      if (inside > 0 && inside < 1)
-        canvas.blend(x, y, ramp(RAINBOW, inside), 0.5 * smoothstep(0, 0.2, inside) * smoothstep(1, 0.8, inside));
-    }
-  }
+  canvas.eachPixel({ bottom: horizonY }, (x, y) => {
+    const inside = 1 + (Math.hypot(x - width * 0.5, y - horizonY) - radius) / band;
+    const alpha = 0.5 * smoothstep(0, 0.2, inside) * smoothstep(1, 0.8, inside);
+    if (alpha > 0) canvas.blend(x, y, ramp(RAINBOW, inside), alpha);
+  });
 }
 
-function paintClouds(frame: Frame): void {
-  const { canvas, elements, palette, random, time, width, horizonY, unit, seconds, sunX, sunY } = frame;
+function paintClouds({ canvas, elements, palette, random, width, horizonY, unit, ...frame }: Frame): void {
+  const { time, seconds, sunX, sunY } = frame;
   const { seed } = random.fork('clouds');
   const isHeavy = elements.has('rain');
   const lit = elements.get('cloud') ?? mix(palette.cloud, [0.5, 0.53, 0.6], isHeavy ? 0.7 : 0);
   const shade = mix(lit, palette.sky[1]!, isHeavy ? 0.35 : 0.55);
   const cut = isHeavy ? 0.36 : time === 'day' ? 0.53 : 0.5;
-  for (let y = 0; y < horizonY; y += 1) {
+  canvas.eachPixel({ bottom: horizonY }, (x, y) => {
     const down = y / horizonY;
     const window = smoothstep(0, 0.14, down) * smoothstep(1.02, 0.75, down);
-    if (window === 0) continue;
+    if (window === 0) return;
     // Flatter and smaller towards the horizon, as distant clouds look.
+    const u = ((x - width / 2) / unit) * (1.5 + down * 1.3) + seconds * 0.035 + 40;
     const v = down * (2.2 + 4 * down) * 1.9;
-    for (let x = 0; x < width; x += 1) {
-      const u = ((x - width / 2) / unit) * (1.5 + down * 1.3) + seconds * 0.035 + 40;
-      const thick = smoothstep(cut, cut + 0.24, fractalNoise(u, v, seed, 5)) * window;
-      if (thick <= 0) continue;
-      // If there is less cloud just above, the edge catches the light.
-      const edge = smoothstep(0.02, -0.12, fractalNoise(u, v - 0.16, seed, 3) - 0.5);
-      const near = clamp01(1 - Math.hypot(x - sunX, y - sunY) / (unit * 0.7));
-      canvas.blend(x, y, mix(shade, mix(lit, palette.light, near * 0.6), edge), thick * (isHeavy ? 0.92 : 0.8));
-    }
-  }
+    const thick = smoothstep(cut, cut + 0.24, fractalNoise(u, v, seed, 5)) * window;
+    if (thick <= 0) return;
+    // If there is less cloud just above, the edge catches the light.
+    const edge = smoothstep(0.02, -0.12, fractalNoise(u, v - 0.16, seed, 3) - 0.5);
+    const near = clamp01(1 - Math.hypot(x - sunX, y - sunY) / (unit * 0.7));
+    canvas.blend(x, y, mix(shade, mix(lit, palette.light, near * 0.6), edge), thick * (isHeavy ? 0.92 : 0.8));
+  });
 }
 
 export function paintWeather(frame: Frame): void {
@@ -134,17 +121,14 @@ export function paintWeather(frame: Frame): void {
   if (frame.elements.has('snow')) paintSnowfall(frame);
 }
 
-function paintFog({ canvas, palette, random, width, height, horizonY, unit, seconds }: Frame): void {
+function paintFog({ canvas, palette, random, height, horizonY, unit, seconds }: Frame): void {
   const { seed } = random.fork('fog');
-  const color = mix(palette.sky.at(-1)!, [0.85, 0.87, 0.9], 0.35 * palette.brightness + 0.1);
-  for (let y = 0; y < height; y += 1) {
+  const color = mix(palette.mist, [0.85, 0.87, 0.9], 0.35 * palette.brightness + 0.1);
+  canvas.eachPixel({ top: horizonY - height * 0.42, bottom: horizonY + height * 0.42 }, (x, y) => {
     const band = smoothstep(0.42, 0.05, Math.abs(y - horizonY) / height);
-    if (band === 0) continue;
-    for (let x = 0; x < width; x += 1) {
-      const drift = fractalNoise((x / unit) * 1.6 + seconds * 0.05, (y / unit) * 5, seed, 4);
-      canvas.blend(x, y, color, clamp01(band * (0.35 + drift * 0.85)));
-    }
-  }
+    const drift = fractalNoise((x / unit) * 1.6 + seconds * 0.05, (y / unit) * 5, seed, 4);
+    canvas.blend(x, y, color, clamp01(band * (0.35 + drift * 0.85)));
+  });
 }
 
 function paintSnowfall({ canvas, random: scene, width, height, unit, seconds }: Frame): void {
@@ -164,10 +148,9 @@ function paintRain({ canvas, random: scene, width, height, unit, seconds }: Fram
     const near = random.next() ** 2;
     const length = unit * (0.025 + 0.07 * near);
     const x = random.next() * width * 1.1;
-    const y = ((random.next() * height + seconds * unit * (1.1 + near)) % (height + length)) - length;
-    const thick = 0.4 + unit * 0.0009;
-    const [footX, footY] = [x - length * 0.16, y + length];
-    const streak = polygon([[x, y], [x + thick, y], [footX + thick, footY], [footX, footY]]); // prettier-ignore
-    canvas.fillShape(streak, { top: [0.85, 0.9, 1], alpha: 0.14 + 0.2 * near });
+    const y = (random.next() * height + seconds * unit * (1.1 + near)) % (height + length);
+    const thick = (0.4 + unit * 0.0009) / length;
+    const streak = outline([0, 1, thick, 1, thick - 0.16, 0, -0.16, 0], x, y, length);
+    canvas.fillShape(streak, [0.85, 0.9, 1], undefined, { alpha: 0.14 + 0.2 * near });
   }
 }
