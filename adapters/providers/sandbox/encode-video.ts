@@ -35,8 +35,9 @@ export async function encodeVideo(footage: Footage): Promise<Uint8Array<ArrayBuf
   output.addVideoTrack(source, { frameRate: framesPerSecond });
   await output.start();
   let frame = 0;
-  for await (const { data } of new EncodedPacketSink(track).packets()) {
-    const type = hasKeyFrame(data) ? 'key' : 'delta';
+  // The type of a packet is read from its frame.
+  const packets = new EncodedPacketSink(track).packets(undefined, undefined, { verifyKeyPackets: true });
+  for await (const { data, type } of packets) {
     await source.add(new EncodedPacket(data, type, frame / framesPerSecond, 1 / framesPerSecond), { decoderConfig });
     frame += 1;
   }
@@ -61,14 +62,6 @@ async function encode(footage: Footage): Promise<Uint8Array> {
   encoder.FS.unlink(encoder.outputFilename);
   encoder.delete();
   return bytes;
-}
-
-/** Whether a packet of length-prefixed units holds an IDR slice (unit type 5), which needs no earlier frame. */
-function hasKeyFrame(packet: Uint8Array): boolean {
-  const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
-  for (let at = 0; at + 5 <= packet.byteLength; at += 4 + view.getUint32(at))
-    if ((view.getUint8(at + 4) & 0x1f) === 5) return true;
-  return false;
 }
 
 /**
