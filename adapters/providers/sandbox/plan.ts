@@ -1,5 +1,5 @@
 import { PROVIDER_ERRORS, type TaskErrorCode } from '../../../core/generation/generation.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
 import { TASK_CACHE_LIMITS } from './tasks.js';
 
@@ -63,7 +63,7 @@ const PAINTERS = {
 /** Settings or parameters that cannot be used. The message is a sentence for the client. */
 export class PlanInvalid extends Error {
   constructor(
-    readonly at: 'settings' | 'parameters',
+    readonly code: 'MODEL_UNAVAILABLE' | 'INPUT_INVALID',
     message: string,
   ) {
     super(message);
@@ -94,56 +94,49 @@ export function sandboxCapabilities({ painter }: JsonObject): ProviderCapabiliti
   };
 }
 
+/** Throws `PlanInvalid`. Parameters that the painter does not read are ignored. */
 export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
   const fault = settingsFault(settings);
-  if (fault !== undefined) throw new PlanInvalid('settings', fault);
+  if (fault !== undefined) throw new PlanInvalid('MODEL_UNAVAILABLE', fault);
   const painter = settings['painter'] as Plan['painter'];
   const { reads, size } = PAINTERS[painter];
-  const given = Object.entries(parameters).filter(([name]) => reads.includes(name));
-  const read = new ParameterReader(Object.fromEntries(given));
-  const seed = read.given['seed'] === undefined ? undefined : read.integer('seed', 0, 2 ** 31 - 1, 0);
-  const asked = read.size(size);
+  const given = (name: string): Json | undefined => (reads.includes(name) ? parameters[name] : undefined);
+  const integer = (name: string, minimum: number, maximum: number, fallback: number): number => {
+    const value = given(name) ?? fallback;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    throw new PlanInvalid('INPUT_INVALID', `${name} must be a whole number from ${minimum} to ${maximum}.`);
+  };
+  const oneOf = <T extends string>(name: string, values: readonly T[], fallback: T): T => {
+    const value = values.find((candidate) => candidate === (given(name) ?? fallback));
+    if (value === undefined) throw new PlanInvalid('INPUT_INVALID', `${name} must be one of ${values.join(', ')}.`);
+    return value;
+  };
+  const seed = given('seed') === undefined ? undefined : integer('seed', 0, 2 ** 31 - 1, 0);
+  const asked = readSize(given('size') ?? size);
   const behaviour: Behaviour = {
-    name: read.oneOf('behaviour', BEHAVIOURS, 'succeed'),
-    delayMs: read.integer('delay_ms', 0, 60_000, 0),
-    deliver: read.integer('deliver', 0, 4, 1),
-    errorCode: read.oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
-    retryableAttempts: read.integer('retryable_attempts', 0, 100, 0),
+    name: oneOf('behaviour', BEHAVIOURS, 'succeed'),
+    delayMs: integer('delay_ms', 0, 60_000, 0),
+    deliver: integer('deliver', 0, 4, 1),
+    errorCode: oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
+    retryableAttempts: integer('retryable_attempts', 0, 100, 0),
   };
   const isWrong = behaviour.name === 'wrong_output';
   return {
     painter,
-    count: read.integer('n', 1, 4, 1),
+    count: integer('n', 1, 4, 1),
     size: isWrong ? { widthPx: asked.widthPx / 2, heightPx: asked.heightPx / 2 } : asked,
-    format: read.oneOf('format', FORMATS, 'png'),
+    format: oneOf('format', FORMATS, 'png'),
     seed,
-    durationSeconds: read.integer('duration_seconds', 1, 10, 2),
-    framesPerSecond: read.integer('fps', 1, 30, 12),
+    durationSeconds: integer('duration_seconds', 1, 10, 2),
+    framesPerSecond: integer('fps', 1, 30, 12),
     behaviour,
   };
 }
 
-class ParameterReader {
-  constructor(readonly given: JsonObject) {}
-
-  integer(name: string, minimum: number, maximum: number, fallback: number): number {
-    const value = this.given[name] ?? fallback;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-    throw new PlanInvalid('parameters', `${name} must be a whole number from ${minimum} to ${maximum}.`);
-  }
-
-  oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
-    const value = values.find((candidate) => candidate === (this.given[name] ?? fallback));
-    if (value === undefined) throw new PlanInvalid('parameters', `${name} must be one of ${values.join(', ')}.`);
-    return value;
-  }
-
-  size(fallback: string): Size {
-    const given = this.given['size'] ?? fallback;
-    const [, width, height] = (typeof given === 'string' ? /^(\d{2,4})x(\d{2,4})$/.exec(given) : null) ?? [];
-    const size = { widthPx: Number(width), heightPx: Number(height) };
-    const isFit = (px: number): boolean => px >= 64 && px <= 1024 && px % 2 === 0;
-    if (isFit(size.widthPx) && isFit(size.heightPx)) return size;
-    throw new PlanInvalid('parameters', 'size must be WIDTHxHEIGHT, two even numbers from 64 to 1024.');
-  }
+function readSize(given: Json): Size {
+  const [, width, height] = (typeof given === 'string' ? /^(\d{2,4})x(\d{2,4})$/.exec(given) : null) ?? [];
+  const size = { widthPx: Number(width), heightPx: Number(height) };
+  const isFit = (px: number): boolean => px >= 64 && px <= 1024 && px % 2 === 0;
+  if (isFit(size.widthPx) && isFit(size.heightPx)) return size;
+  throw new PlanInvalid('INPUT_INVALID', 'size must be WIDTHxHEIGHT, two even numbers from 64 to 1024.');
 }

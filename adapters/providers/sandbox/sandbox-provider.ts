@@ -1,12 +1,10 @@
 import { throwIfAborted } from '../../../core/cancellation.js';
-import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/machine.js';
 import type {
   Provider,
   ProviderCall,
   ProviderFailure,
-  ProviderCapabilities,
   ProviderReport,
   Submission,
   SubmitAnswer,
@@ -35,6 +33,7 @@ export interface SandboxOptions {
  * anything, so aborting has an effect only before a call begins.
  */
 export class SandboxProvider implements Provider {
+  readonly capabilities = sandboxCapabilities;
   private readonly clock: Clock;
   /** Counts threads: a task holds one from the decoding of its references to its end, and waits in order of arrival. */
   private readonly slots: MemoryBudget;
@@ -55,10 +54,6 @@ export class SandboxProvider implements Provider {
   /** Bytes of finished outputs in memory; never above the limit. */
   get heldBytes(): number {
     return this.tasks.heldBytes;
-  }
-
-  capabilities(settings: JsonObject): ProviderCapabilities {
-    return sandboxCapabilities(settings);
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
@@ -139,23 +134,20 @@ export class SandboxProvider implements Provider {
   }
 
   private start(task: SandboxTask, submission: Submission, plan: Plan): void {
-    const running = this.render(task, submission, plan)
+    const { signal } = task;
+    const { prompt, negativePrompt = '' } = submission;
+    const render = async (): Promise<Rendered[]> => {
+      const references = await decodeReferences(submission.references, plan.size, this.memory, signal);
+      return this.threads.render({ prompt, negativePrompt, plan, references }, signal, (share) => task.advance(share));
+    };
+    const running = this.slots
+      .during(1, render, waitsOf(signal))
       .then(
         (outputs) => this.finish(task, { outputs: delivered(plan, outputs) }),
         (error: unknown) => this.finish(task, { failure: failureOf(error) }),
       )
       .finally(() => this.running.delete(running));
     this.running.add(running);
-  }
-
-  private render(task: SandboxTask, submission: Submission, plan: Plan): Promise<Rendered[]> {
-    const { signal } = task;
-    const { prompt, negativePrompt = '' } = submission;
-    const work = async (): Promise<Rendered[]> => {
-      const references = await decodeReferences(submission.references, plan.size, this.memory, signal);
-      return this.threads.render({ prompt, negativePrompt, plan, references }, signal, (share) => task.advance(share));
-    };
-    return this.slots.during(1, work, waitsOf(signal));
   }
 
   private finish(task: SandboxTask, result: Parameters<SandboxTask['finish']>[0]): void {
@@ -174,8 +166,7 @@ function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFai
     return readPlan(submission.settings, submission.parameters);
   } catch (error) {
     if (!(error instanceof PlanInvalid)) throw error;
-    const code = error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID';
-    return { failure: { code, message: error.message, mayRetry: false } };
+    return { failure: { code: error.code, message: error.message, mayRetry: false } };
   }
 }
 
@@ -204,11 +195,7 @@ export const CONSTANT_PNG: Uint8Array = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQI12OwyluKFTEMLQkAbOhTQRpLvTMAAAAASUVORK5CYII=',
   'base64',
 );
-const CONSTANT: Rendered = {
-  kind: 'image',
-  mediaType: 'image/png',
-  bytes: CONSTANT_PNG,
-};
+const CONSTANT: Rendered = { kind: 'image', mediaType: 'image/png', bytes: CONSTANT_PNG };
 /** A PNG by its signature, whose other bytes cannot be decoded. */
 const BROKEN_PNG = Buffer.from(`\x89PNG\r\n\x1a\n${'These bytes are not a picture. '.repeat(8)}`, 'latin1');
 
