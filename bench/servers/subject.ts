@@ -4,11 +4,12 @@ import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';
 import { Metrics, observedPorts } from '../../apps/metrics/metrics.js';
 import { allocateAmongNew } from '../../apps/service/new-objects.js';
+import { openDarkroom } from '../../test/harness/darkroom.js';
 import { createHttpFronts } from '../../test/harness/http-fronts.js';
 import { configuredUrl } from '../../apps/wiring/open-program.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
-import { type Context, createContext } from '../../core/context.js';
+import type { Context } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
 import { collectGarbage } from '../../test/fixtures/resident-memory.js';
 import { answerCommands } from '../child.js';
@@ -37,13 +38,13 @@ const { settings } = program.context;
 const writes = new AccountWrites(program.context.accounts, program.context.acceptances);
 const ports = { ...program.context, accounts: writes.accounts, acceptances: writes.acceptances };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
-const counting = createContext(
-  metrics ? observedPorts(ports, metrics) : ports,
+const counting = openDarkroom({
+  ports: metrics ? observedPorts(ports, metrics) : ports,
   settings,
   log,
-  program.context.boot,
-  modes.includes('polling') ? undefined : program.generationChanges,
-);
+  boot: program.context.boot,
+  generationChanges: modes.includes('polling') ? undefined : program.generationChanges,
+});
 const context: Context = {
   ...counting,
   providers: { ...counting.providers, find: (name) => recorded(counting.providers.find(name)) },

@@ -8,32 +8,35 @@ import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
 import { DELIVERY } from '../../core/webhooks/deliveries.js';
 import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 import { interceptedStores, type Interceptor } from '../fixtures/intercepted.js';
-import { SILENT, STATELESS_PORTS, type Stores } from '../fixtures/memory-stores.js';
+import { SILENT, STATELESS_PORTS } from '../fixtures/memory-stores.js';
+
+/** All ports; those of `STATELESS_PORTS` may be left out. */
+export type DarkroomPorts = Omit<Ports, keyof typeof STATELESS_PORTS> & Partial<Ports>;
 
 export interface DarkroomOptions {
-  readonly stores: Stores;
-  /** The ports beside the stores; those of `STATELESS_PORTS` may be left out. */
-  readonly ports: Omit<Ports, keyof Stores | keyof typeof STATELESS_PORTS> & Partial<Ports>;
+  readonly ports: DarkroomPorts;
   /** Wraps all ports. */
   readonly around?: (ports: Ports) => Ports;
   readonly settings?: Partial<Settings>;
   readonly log?: Log;
   readonly boot?: Boot | undefined;
   readonly generationChanges?: GenerationChanges | undefined;
+  /** How long a charge waits to be written with others of its account, in milliseconds. */
+  readonly settleWaitMs?: number;
 }
 
-/** One process of a Darkroom on these stores. */
+/** One process of a Darkroom on these ports. */
 export function openDarkroom({
-  stores,
   ports,
   around = (all) => all,
   settings = {},
   log = SILENT,
   boot,
   generationChanges,
+  settleWaitMs,
 }: DarkroomOptions): Context {
-  const all: Ports = around({ ...stores, ...STATELESS_PORTS, ...ports });
-  return createContext(all, { ...DEFAULT_SETTINGS, ...settings }, log, boot, generationChanges);
+  const all: Ports = around({ ...STATELESS_PORTS, ...ports });
+  return createContext(all, { ...DEFAULT_SETTINGS, ...settings }, log, boot, generationChanges, settleWaitMs);
 }
 
 /** Lets `interceptor` receive every call on the stores. */

@@ -126,8 +126,8 @@ export class StoreHarness {
   process(interceptor: Interceptor = (call) => call.proceed()): Context {
     const counted: Interceptor = (call) => this.counted(call, interceptor);
     return openDarkroom({
-      stores: this.opened.stores,
       ports: {
+        ...this.opened.stores,
         wakeUps: this.opened.wakeUps(this.clock, counted),
         providers: oneProvider(this.provider),
         catalog: catalogOf(() => MODELS),

@@ -1,12 +1,13 @@
 import { type Caller, SCOPES } from '../../../core/access/credential.js';
-import { type Context, createContext } from '../../../core/context.js';
+import type { Context } from '../../../core/context.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryAcceptances } from '../../adapters/memory/generation-stores.js';
 import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
-import { memoryStores, type MemoryStores, SILENT, STATELESS_PORTS } from '../../fixtures/memory-stores.js';
+import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../../fixtures/models.js';
 import { oneProvider, ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { openDarkroom } from '../../harness/darkroom.js';
 import type { Case } from './cases.js';
 import { SmallProcess } from './small-process.js';
 import type { Snapshot } from './state-checks.js';
@@ -92,10 +93,9 @@ export class SmallService {
   contextOf(process: SmallProcess): Context {
     const { interceptor } = process;
     const provider = intercepted('provider', this.provider, interceptor);
-    return createContext(
-      {
+    return openDarkroom({
+      ports: {
         ...interceptedStores(this.stores, interceptor),
-        ...STATELESS_PORTS,
         wakeUps: intercepted(
           'wakeUps',
           new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table }),
@@ -106,12 +106,9 @@ export class SmallService {
         clock: process.clock('core'),
         ids: process.ids,
       },
-      SETTINGS,
-      SILENT,
-      undefined,
-      undefined,
-      NO_SETTLE_WAIT_MS,
-    );
+      settings: SETTINGS,
+      settleWaitMs: NO_SETTLE_WAIT_MS,
+    });
   }
 
   /** A process whose calls are answered at once, for when nothing fails any more. */

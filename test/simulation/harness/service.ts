@@ -1,12 +1,13 @@
 import type { MediaCleaner } from '../../../core/ports/media.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
-import { type Ports, STORE_PORTS } from '../../../core/ports/ports.js';
+import { STORE_PORTS } from '../../../core/ports/ports.js';
 import type { Provider } from '../../../core/ports/provider.js';
 import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
-import { type MemoryStores, STATELESS_PORTS } from '../../fixtures/memory-stores.js';
+import type { MemoryStores } from '../../fixtures/memory-stores.js';
 import { connectedProviders } from '../../fixtures/scripted-provider.js';
+import type { DarkroomPorts } from '../../harness/darkroom.js';
 import { FaultyObjects, FaultyWakeUps, never, PortFaults } from '../faults/port-faults.js';
 import { SIMULATED_LIMITS, SimulatedProviders } from '../faults/simulated-provider.js';
 import { SimulatedReceivers } from '../faults/simulated-receivers.js';
@@ -131,7 +132,7 @@ export class Service {
     timeline.note(scheduler.now, process.name, () => `starts, its clock ${skewMs} ms off`);
   }
 
-  private portsFor(process: SimulatedProcess): Ports {
+  private portsFor(process: SimulatedProcess): DarkroomPorts {
     const { clock, ids } = process;
     const through: Interceptor = (call) =>
       LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call);
@@ -148,7 +149,6 @@ export class Service {
     );
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
-      ...STATELESS_PORTS,
       ...(this.context.profile.cleansTwice ? { mediaCleaner: CLEANS_TWICE, outputSigner: SIGNS_SOME } : {}),
       webhookSender: this.receivers.senderOf(process),
       wakeUps: {

@@ -1,10 +1,10 @@
 import { Worker } from '../../../apps/worker/worker.js';
 import { Authenticator } from '../../../core/access/authenticate.js';
-import { type Context, createContext } from '../../../core/context.js';
+import type { Context } from '../../../core/context.js';
 import type { Log } from '../../../core/log.js';
 import type { Clock, Ids } from '../../../core/ports/machine.js';
-import type { Ports } from '../../../core/ports/ports.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
+import { type DarkroomPorts, openDarkroom } from '../../harness/darkroom.js';
 import type { Chance, Owner, Scheduler } from './scheduler.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './settings.js';
 
@@ -58,9 +58,9 @@ export class SimulatedProcess implements Owner {
   }
 
   /** `onRunStep` is called with the row of the table that decided each step of a run. */
-  start(ports: Ports, log: Log, isExclusive: boolean, onRunStep: (row: string) => void): void {
+  start(ports: DarkroomPorts, log: Log, isExclusive: boolean, onRunStep: (row: string) => void): void {
     const boot = { id: this.ids.uuid(), isExclusive };
-    this.context = { ...createContext(ports, SIMULATED_SETTINGS, log, boot), onRunStep };
+    this.context = { ...openDarkroom({ ports, settings: SIMULATED_SETTINGS, log, boot }), onRunStep };
     this.authenticator = new Authenticator(this.context);
     if (this.role === 'rest') return;
     this.worker = new Worker(this.context, {
