@@ -1,5 +1,5 @@
 import { lattice } from './random.js';
-import type { Shape } from './shapes.js';
+import type { Bounds, Shape } from './shapes.js';
 
 /** Red, green and blue, each from 0 to 1, as a screen shows them. */
 export type Color = readonly [red: number, green: number, blue: number];
@@ -33,7 +33,7 @@ export class Canvas {
 
   /** Visits the pixels of an area, as far as they are inside; its right and its bottom are exclusive. */
   eachPixel(
-    { left = 0, top = 0, right = Infinity, bottom = Infinity }: Partial<Omit<Shape, 'distance'>>,
+    { left = 0, top = 0, right = Infinity, bottom = Infinity }: Partial<Bounds>,
     paint: (x: number, y: number) => void,
   ): void {
     const [endX, endY] = [Math.min(this.widthPx, right), Math.min(this.heightPx, bottom)];
@@ -101,7 +101,7 @@ export class Canvas {
   }
 }
 
-function expand({ left, top, right, bottom }: Omit<Shape, 'distance'>, by: number): Omit<Shape, 'distance'> {
+function expand({ left, top, right, bottom }: Bounds, by: number): Bounds {
   return { left: left - by, top: top - by, right: right + by, bottom: bottom + by };
 }
 

@@ -1,9 +1,12 @@
-/** A filled outline: its bounds, and how many pixels a point is outside of it (negative inside). */
-export interface Shape {
+export interface Bounds {
   readonly left: number;
   readonly top: number;
   readonly right: number;
   readonly bottom: number;
+}
+
+/** A filled outline: its bounds, and how many pixels a point is outside of it (negative inside). */
+export interface Shape extends Bounds {
   readonly distance: (x: number, y: number) => number;
 }
 

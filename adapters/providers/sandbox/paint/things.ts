@@ -121,7 +121,8 @@ export function paintLighthouse(frame: Frame): void {
   const { seed } = random.fork('headland');
   const rock = mix(palette.near, palette.far, 0.16);
   const headland = [side * (0.5 + width / unit), 0];
-  for (let across = 1; across >= 0; across -= 0.025) {
+  for (let step = 40; step >= 0; step -= 1) {
+    const across = step / 40;
     const bumps = 0.022 * (noise(across * 17, 1, seed) - 0.5) * smoothstep(0, 0.2, across);
     const rise = 0.055 * smoothstep(0, 0.35, across) + 0.05 * smoothstep(0.45, 1, across) + bumps;
     headland.push(side * (across * (0.26 * (width / unit) + 0.2) - 0.2), rise);
