@@ -12,29 +12,14 @@ import { createPerson } from '../../core/people/manage-people.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
-import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
-import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
+import { focusOn, openPages, tabTo, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 describe('the account page in a browser', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-  });
-  after(() => pages?.close());
-
-  const harness = () => pages as PageHarness;
-  beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
-  });
+  const harness = openPages((next) => ({ page } = visitor = next));
 
   const makeKey = async (name: string): Promise<string> => {
     await page.getByLabel('Name', { exact: true }).fill(name);

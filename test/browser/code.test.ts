@@ -15,8 +15,7 @@ import { appsForKeys } from '../../core/people/own-keys.js';
 import { orSkip as orSkipClient, runTool } from '../clients/foreign-clients.js';
 import { PYTHON_LIBRARY } from '../clients/python-library.js';
 import { referenceFile } from '../fixtures/reference-files.js';
-import { orSkip } from '../servers/server-absent.js';
-import { PageHarness, type Visitor } from './page-harness.js';
+import { openPages, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -24,31 +23,24 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROMPT = `it's "a cat" \\ $HOME \`x\`\n猫 😀`;
 
 describe('the code of the playground', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
   let folder: string;
   let secret: string;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-    const { person, harness } = pages.service;
-    await harness.startWorker();
-    const { defaultApp } = await appsForKeys(harness.context, person.accountId);
-    ({ secret } = await createKey(harness.context, { appId: defaultApp.appId, name: 'for the code' }));
+  const harness = openPages((next) => ({ page } = visitor = next));
+  before(async () => {
+    const { person, harness: service } = harness().service;
+    await service.startWorker();
+    const { defaultApp } = await appsForKeys(service.context, person.accountId);
+    ({ secret } = await createKey(service.context, { appId: defaultApp.appId, name: 'for the code' }));
   });
-  after(() => pages?.close());
 
-  const harness = () => pages as PageHarness;
   beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-code-'));
     await writeFile(join(folder, 'a-cat.png'), await referenceFile('png'));
   });
   afterEach(async () => {
-    await visitor.context.close();
     await rm(folder, { recursive: true });
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   /** Fills the form in and answers its code in a language. */

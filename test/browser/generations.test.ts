@@ -12,36 +12,23 @@ import { createGeneration } from '../../core/generation/create-generation.js';
 import type { JsonObject } from '../../core/json.js';
 import { consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { orSkip } from '../servers/server-absent.js';
-import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
+import { focusOn, openPages, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 
 describe('generations in a browser', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
   let caller: Caller;
   let studio: Caller;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-    const { person, harness: service } = pages.service;
+  const harness = openPages((next) => ({ page } = visitor = next));
+  before(async () => {
+    const { person, harness: service } = harness().service;
     const { accountId, personId: credentialId } = person;
     const { appId } = await consoleApp(service.context, accountId);
     caller = { accountId, appId, credentialId, scopes: SCOPES };
     studio = { ...caller, appId: (await createApp(service.context, { accountId, name: 'studio' })).appId };
     await service.startWorker();
-  });
-  after(() => pages?.close());
-
-  const harness = () => pages as PageHarness;
-  beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   const context = () => harness().service.harness.context;

@@ -13,34 +13,22 @@ import { createPerson } from '../../core/people/manage-people.js';
 import { promotePerson } from '../../core/people/operators.js';
 import type { Person } from '../../core/people/person.js';
 import { generate, makeOperator } from '../fronts/console/console-harness.js';
-import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
-import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
+import { focusOn, openPages, tabTo, type Visitor } from './page-harness.js';
 
 const ACCOUNTS = '/console/operator/accounts';
 const QUARTER_MS = 15 * 60_000;
 
 describe("the operator's area in a browser", () => {
-  let pages: PageHarness | undefined;
   let olga: Person;
   let visitor: Visitor;
   let page: Page;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open({ people: { hasOperatorArea: true } }));
-    olga = await makeOperator(pages.service, 'olga@example.com');
+  const harness = openPages((next) => ({ page } = visitor = next), { people: { hasOperatorArea: true } });
+  before(async () => {
+    olga = await makeOperator(harness().service, 'olga@example.com');
   });
-  after(() => pages?.close());
 
-  const harness = () => pages as PageHarness;
   const context = () => harness().service.harness.context;
-  beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
-  });
 
   const open = (path: string) => harness().openSignedIn(visitor, path, olga, { method: 'passkey' });
   const dialog = () => page.getByRole('dialog');

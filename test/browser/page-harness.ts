@@ -13,6 +13,7 @@ import { beginSession, type NewSession } from '../../core/people/sessions.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/outside.js';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { orSkip } from '../servers/server-absent.js';
 import { startChromium } from './chromium.js';
 
 export const EMAIL = 'ada@example.com';
@@ -110,6 +111,29 @@ export class PageHarness {
     await context.addCookies([{ name: 'darkroom_session', value, url: this.origin, httpOnly: true, sameSite: 'Lax' }]);
     await page.goto(path);
   }
+}
+
+/**
+ * The pages of one service for the tests of a suite, which are skipped where there is no browser. Each test has a new
+ * visitor, whose pages must not have an error.
+ */
+export function openPages(visit: (visitor: Visitor) => unknown, options: PageHarnessOptions = {}): () => PageHarness {
+  let pages: PageHarness | undefined;
+  let visitor: Visitor;
+  before(async function open() {
+    pages = await orSkip(this, PageHarness.open(options));
+  });
+  after(() => pages?.close());
+  const harness = () => pages as PageHarness;
+  beforeEach(async () => {
+    visitor = await harness().newVisitor();
+    visit(visitor);
+  });
+  afterEach(async () => {
+    await visitor.context.close();
+    expect(visitor.faults).to.deep.equal([]);
+  });
+  return harness;
 }
 
 export interface Visitor {

@@ -6,32 +6,20 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { removePasskey } from '../../core/people/passkeys.js';
-import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
-import { focusOn, PageHarness, type Visitor } from './page-harness.js';
+import { focusOn, openPages, type Visitor } from './page-harness.js';
 
 const ACCOUNT = '/console/sign-in';
 
 describe('passkeys in a browser', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-  });
-  after(() => pages?.close());
+  const harness = openPages((next) => ({ page } = visitor = next));
 
-  const harness = () => pages as PageHarness;
-  beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
-  });
   afterEach(async () => {
     const { harness: service, person } = harness().service;
     const current = await service.context.people.read(person.personId);
     for (const { credentialId } of current?.passkeys ?? []) await removePasskey(service.context, person, credentialId);
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   const rowOf = (name: string) => page.getByRole('listitem').filter({ hasText: name });

@@ -14,33 +14,24 @@ import type { Person } from '../../core/people/person.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { orSkip } from '../servers/server-absent.js';
 import { ObjectsElsewhere } from './objects-elsewhere.js';
-import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
+import { focusOn, openPages, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 
 describe('the playground in a browser', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
   let person: Person;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-    await pages.service.harness.startWorker();
+  const harness = openPages((next) => ({ page } = visitor = next));
+  before(async () => {
+    await harness().service.harness.startWorker();
   });
-  after(() => pages?.close());
 
-  const harness = () => pages as PageHarness;
   const context = () => harness().service.harness.context;
   let accounts = 0;
   beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
     accounts += 1;
     const { accountId } = await createAccount(context(), { name: `account ${accounts}` });
     await grantCredits(context(), { accountId, operationId: `first ${accounts}`, credits: 25, reason: 'to test' });
     person = await createPerson(context(), { accountId, email: `person-${accounts}@example.com` });
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   const open = (path = '/console/playground') => harness().openSignedIn(visitor, path, person);

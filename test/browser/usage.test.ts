@@ -12,28 +12,26 @@ import { createKey, resumeAccount, suspendAccount } from '../../core/access/mana
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { orSkip } from '../servers/server-absent.js';
-import { PageHarness, untilInPage, type Visitor } from './page-harness.js';
+import { openPages, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 const DAY_MS = 86_400_000;
 
 describe('usage in a browser', () => {
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
   const made: string[] = [];
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open());
-    const { person, harness } = pages.service;
-    const { context } = harness;
+  const harness = openPages((next) => ({ page } = visitor = next));
+  before(async () => {
+    const { person, harness: service } = harness().service;
+    const { context } = service;
     const { accountId } = person;
     const { appId } = await consoleApp(context, accountId);
     const { defaultApp } = await appsForKeys(context, accountId);
     const { key } = await createKey(context, { appId: defaultApp.appId, name: 'nightly renders' });
     const ada: Caller = { accountId, appId, credentialId: person.personId, scopes: SCOPES };
     const program: Caller = { ...ada, appId: defaultApp.appId, credentialId: key.keyId };
-    await harness.startWorker();
+    await service.startWorker();
     const make = async (caller: Caller, modelKey: string): Promise<void> => {
       const body = { ...PICTURE, model_key: modelKey };
       const { generation } = await createGeneration(context, caller, context.ids.uuid(), body);
@@ -47,17 +45,6 @@ describe('usage in a browser', () => {
     await make(program, 'picture');
     await make(program, 'picture-refused');
     for (let index = 0; index < 10; index += 1) await make(program, 'picture');
-  });
-  after(() => pages?.close());
-
-  const harness = () => pages as PageHarness;
-  beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   const open = (path = '/console/usage') => harness().openSignedIn(visitor, path);

@@ -10,38 +10,28 @@ import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { createApp } from '../../core/access/manage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
-import { orSkip } from '../servers/server-absent.js';
-import { focusOn, PageHarness, type Visitor } from './page-harness.js';
+import { focusOn, openPages, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 
 describe('webhooks in a browser', () => {
   const sender = new ReceivingSender();
-  let pages: PageHarness | undefined;
   let visitor: Visitor;
   let page: Page;
   let caller: Caller;
-  before(async function () {
-    pages = await orSkip(this, PageHarness.open({ webhookSender: sender }));
-    await pages.service.harness.startWorker();
+  const harness = openPages((next) => ({ page } = visitor = next), { webhookSender: sender });
+  before(async () => {
+    await harness().service.harness.startWorker();
   });
-  after(() => pages?.close());
 
-  const harness = () => pages as PageHarness;
   let apps = 0;
   beforeEach(async () => {
-    visitor = await harness().newVisitor();
-    ({ page } = visitor);
     sender.receive = () => ({ status: 204 });
     const { person, harness: service } = harness().service;
     const { accountId, personId: credentialId } = person;
     apps += 1;
     const { appId } = await createApp(service.context, { accountId, name: `app ${apps}` });
     caller = { accountId, appId, credentialId, scopes: SCOPES };
-  });
-  afterEach(async () => {
-    await visitor.context.close();
-    expect(visitor.faults).to.deep.equal([]);
   });
 
   const open = () => harness().openSignedIn(visitor, `/console/webhooks?app=${caller.appId}`);
