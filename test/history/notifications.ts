@@ -23,7 +23,7 @@ export function* checkEventOrder(told: string, before: EventTold | undefined, ne
     yield finding`23: ${told}, of ${next.changed}, after ${before.type}, of ${before.changed}`;
 }
 
-/** Invariant 27: an endpoint is told only what it wants, and no end but the one of the generation. */
+/** Invariant 27: an endpoint receives only the events it wants, and only the true end of the generation. */
 export function* checkWanted(
   told: string,
   event: string,

@@ -131,5 +131,5 @@ export function mustSucceed({ outputs, error }: Wish): boolean {
   return outputs !== undefined && error === undefined;
 }
 
-/** What the checker of histories needs to know about the requests of fault runs. */
+/** Facts about the requests of fault runs that the checker of histories needs. */
 export const EXPECTED: Expected = { wishOf, vendorPrompt };

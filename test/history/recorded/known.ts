@@ -108,7 +108,7 @@ export interface Wish {
   readonly error?: string;
 }
 
-/** What those who recorded a history know of its requests beyond the public contract. */
+/** Knowledge of the recorder about its requests, beyond the public contract. */
 export interface Expected {
   wishOf(models: readonly JsonObject[], body: JsonObject): Wish;
   /** The prompt for a vendor in a request under this key. */
