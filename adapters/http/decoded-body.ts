@@ -1,7 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { HttpError } from './http-error.js';
-import { following } from './json/base64.js';
 import type { HttpLimits } from './limits.js';
 
 type BodyLimits = Pick<HttpLimits, 'maxBodyBytes' | 'maxDecompressionRatio'>;
@@ -51,10 +50,10 @@ async function* decompressed(
 ): AsyncGenerator<Uint8Array> {
   if (!Object.hasOwn(DECODERS, encoding))
     throw fail('bad-answer', 'The answer has a compression that was not requested.');
-  const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const first = await pieces.next();
   // An answer without a body, to HEAD for one, may still name the encoding it would have had.
   if (first.done === true) return;
+  const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const source = Readable.from(following(first.value, pieces), { objectMode: false });
   let sourceError: Error | undefined;
   source.once('error', (error) => {
@@ -73,6 +72,12 @@ async function* decompressed(
     source.destroy();
     decoder.destroy();
   }
+}
+
+/** Bytes of which the first bytes were read. */
+export async function* following(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.byteLength > 0) yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
 class CountedBytes {

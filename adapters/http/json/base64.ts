@@ -1,3 +1,4 @@
+import { following } from '../decoded-body.js';
 import type { ReadFailure } from './json-scanner.js';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -157,10 +158,4 @@ function beginning(head: Buffer): string {
 function withoutBlanks(text: Buffer): Buffer {
   const from = text.findIndex((byte) => !BLANKS.includes(byte));
   return from === -1 ? Buffer.alloc(0) : text.subarray(from);
-}
-
-/** A text of which the first bytes were read. */
-export async function* following(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (first.byteLength > 0) yield first;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }

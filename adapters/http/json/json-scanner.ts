@@ -30,6 +30,9 @@ const REPEATED: ReadonlySet<string | number> = new Set([
   'arguments',
 ]);
 
+/** The length of the longest of these names. */
+const LONGEST_NAME_BYTES = 10;
+
 /** An object or an array that is open, and where in it the scanner is. */
 interface Container {
   readonly isObject: boolean;
@@ -184,9 +187,15 @@ export class JsonScanner {
   private endKey(): void {
     const container = this.open.at(-1);
     if (container?.expectsKey !== true) return;
+    if (this.rules.chosen === undefined) {
+      // Only the names of repeated members matter, as they are written: any other key is not decoded.
+      const name = this.kept.since(this.stringFrom).subarray(0, -1);
+      container.place = name.byteLength > LONGEST_NAME_BYTES ? '' : Buffer.from(name).toString('latin1');
+      return;
+    }
     const key = jsonOf(this.kept.since(this.stringFrom - 1));
-    if ('fault' in key) this.refuse('The answer is not JSON.');
-    container.place = 'value' in key ? (key.value as string) : '';
+    if ('fault' in key) return this.refuse('The answer is not JSON.');
+    container.place = key.value as string;
   }
 
   private skip(byte: number): void {

@@ -3,7 +3,8 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HttpAnswer } from '../http-answer.js';
-import { decodedBase64, encodedText, following } from './base64.js';
+import { following } from '../decoded-body.js';
+import { decodedBase64, encodedText } from './base64.js';
 import { BodyReader, JsonScanner, pathOf, PointerPatterns, type ReadFailure, StringText } from './json-scanner.js';
 
 export interface JsonWithFilesOptions extends LargeStringsOptions {

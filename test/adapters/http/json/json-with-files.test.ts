@@ -233,6 +233,11 @@ describe('the short members of a JSON document', () => {
         );
   });
 
+  it('have keys as they are written: one with an escape is not the name of a repeated member', () => {
+    expect(read(String.raw`{"in\u0070ut":[1],"request":[2]}`)).to.deep.equal({ input: [1], request: null });
+    expect(read(String.raw`{"in\xut":[1]}`)).to.equal('not-json');
+  });
+
   it('leave out the lists and objects that repeat what was sent, and keep short texts of these names', () => {
     const input = { image: 'x'.repeat(1_000), nested: [{ 'a"]}': '\\"]}' }], numbers: Array(50_000).fill(1.5) };
     const text = JSON.stringify({ detail: [{ input, ctx: [[input]], type: 'missing' }], input: 'word', request: null });
