@@ -12,7 +12,7 @@ import { Base64File, jsonRequest } from '../../http/http-request.js';
 import { type SubmissionContract, type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
 import { type Connection, openConnection } from '../shared/connection.js';
 import { withPolicy } from '../shared/policy-codes.js';
-import { refusal } from '../shared/sentences.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
 import { type Splits, withSplits } from '../shared/split-references.js';
 import { certainRefusal, logRefusal, refusalByStatus } from '../shared/submission-refusal.js';
 import { taskInput } from '../shared/task-input.js';
@@ -26,6 +26,9 @@ import { answerOf } from './prediction-answer.js';
  * The responses with which the container reports that it is busy, or still setting up: it has then accepted nothing.
  */
 const NO_ROOM: Readonly<Record<number, string>> = { 409: 'At capacity', 503: 'Setup has not finished' };
+
+/** Statuses that do not mean what they mean at hosted APIs: Cog bills nobody, and has no other paths. */
+const OTHER_MEANINGS: Readonly<Record<number, FailureName>> = { 402: 'rejected', 405: 'model missing' };
 
 const CONTRACT: SubmissionContract = {
   refuses: (status, body) => {
@@ -132,6 +135,6 @@ export class CogProvider implements Provider {
 
   private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
     logRefusal(this.context, sent);
-    return certainRefusal(sent, submission, sent.status === 405 ? 'model missing' : refusalByStatus(sent.status));
+    return certainRefusal(sent, submission, OTHER_MEANINGS[sent.status ?? 0] ?? refusalByStatus(sent.status));
   }
 }

@@ -234,6 +234,7 @@ proveContracts({
       'INPUT_INVALID',
     ],
     ['another server', 404, {}, 'MODEL_UNAVAILABLE', 'not-here'],
+    ['a payment is required', 402, {}, 'PROVIDER_REJECTED'],
   ]),
   failures: failuresOf(task, [
     ['withheld', 'CONTENT_REJECTED_OUTPUT', 'the picture is withheld'],
