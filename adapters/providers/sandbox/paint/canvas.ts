@@ -47,19 +47,19 @@ export class Canvas {
   }
 
   /** Lays `color` over a pixel. The position must be inside, as for `glow`. */
-  blend(x: number, y: number, [red, green, blue]: Color, alpha: number): void {
+  blend(x: number, y: number, color: Color, alpha: number): void {
     const at = (y * this.widthPx + x) * 3;
-    this.data[at]! += (red - this.data[at]!) * alpha;
-    this.data[at + 1]! += (green - this.data[at + 1]!) * alpha;
-    this.data[at + 2]! += (blue - this.data[at + 2]!) * alpha;
+    this.data[at]! += (color[0] - this.data[at]!) * alpha;
+    this.data[at + 1]! += (color[1] - this.data[at + 1]!) * alpha;
+    this.data[at + 2]! += (color[2] - this.data[at + 2]!) * alpha;
   }
 
   /** Adds light to a pixel; bright pixels take less of it. */
-  glow(x: number, y: number, [red, green, blue]: Color, strength: number): void {
+  glow(x: number, y: number, color: Color, strength: number): void {
     const at = (y * this.widthPx + x) * 3;
-    this.data[at]! += (1 - this.data[at]!) * red * strength;
-    this.data[at + 1]! += (1 - this.data[at + 1]!) * green * strength;
-    this.data[at + 2]! += (1 - this.data[at + 2]!) * blue * strength;
+    this.data[at]! += (1 - this.data[at]!) * color[0] * strength;
+    this.data[at + 1]! += (1 - this.data[at + 1]!) * color[1] * strength;
+    this.data[at + 2]! += (1 - this.data[at + 2]!) * color[2] * strength;
   }
 
   /** Lays another canvas of the same size over this one; `alphaAt` gives its share in column `x`. */
@@ -110,13 +110,17 @@ export function hex(text: string): Color {
   return [(bits >> 16) / 255, ((bits >> 8) & 255) / 255, (bits & 255) / 255];
 }
 
-export function mix([red, green, blue]: Color, to: Color, share: number): Color {
-  return [red + (to[0] - red) * share, green + (to[1] - green) * share, blue + (to[2] - blue) * share];
+export function mix(from: Color, to: Color, share: number): Color {
+  return [
+    from[0] + (to[0] - from[0]) * share,
+    from[1] + (to[1] - from[1]) * share,
+    from[2] + (to[2] - from[2]) * share,
+  ];
 }
 
 /** Brighter above 1, darker below. */
-export function scale([red, green, blue]: Color, factor: number): Color {
-  return [Math.min(1, red * factor), Math.min(1, green * factor), Math.min(1, blue * factor)];
+export function scale(color: Color, factor: number): Color {
+  return [Math.min(1, color[0] * factor), Math.min(1, color[1] * factor), Math.min(1, color[2] * factor)];
 }
 
 /** The colour at `position`, 0 to 1, between evenly spaced stops. */
