@@ -15,6 +15,8 @@ export interface VideoProberOptions {
 }
 
 const THREAD = new URL('./video-thread.js', import.meta.url);
+/** For how long a thread may be busy before it is ready for its first video, in milliseconds. */
+const MAX_START_MS = 60_000;
 /** How often it is looked at how long a thread has been busy. */
 const LOOK_EVERY_MS = 500;
 
@@ -77,8 +79,11 @@ class VideoThread {
   async run(job: VideoJob, maxBusyMs: number): Promise<MediaFacts | Invalid> {
     let [busyMs, seenMs] = [0, this.#busyMs()];
     const looks = setInterval(() => {
-      if (this.#startMs === undefined) return;
       const nowMs = this.#busyMs();
+      if (this.#startMs === undefined) {
+        if (nowMs > MAX_START_MS) void this.#worker.terminate();
+        return;
+      }
       // A process that was stopped was not busy, and no video makes the start of its thread longer.
       busyMs += Math.min(nowMs - Math.max(seenMs, this.#startMs), 2 * LOOK_EVERY_MS);
       seenMs = nowMs;
