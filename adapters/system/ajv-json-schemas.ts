@@ -134,17 +134,9 @@ export function compileSchema(schema: JsonObject): ValidateFunction {
   return engine.removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS).compile(schema);
 }
 
-/** The meta-schema 2020-12 and those of its vocabularies, by their places below one address. */
-const META_SCHEMAS = [
-  'schema',
-  'core',
-  'applicator',
-  'unevaluated',
-  'validation',
-  'meta-data',
-  'format-annotation',
-  'content',
-];
+const DRAFT = 'https://json-schema.org/draft/2020-12';
+/** The vocabularies of its meta-schema. */
+const VOCABULARIES = ['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'];
 
 interface MetaSchema {
   readonly validate: ValidateFunction;
@@ -158,12 +150,14 @@ let compiled: MetaSchema | undefined;
 export function metaSchema(): MetaSchema {
   if (compiled === undefined) {
     const engine = new Ajv2020({ ...OPTIONS, useDefaults: false });
-    const [validate, ...vocabularies] = META_SCHEMAS.map((name, index) => {
-      const place = `https://json-schema.org/draft/2020-12/${index === 0 ? '' : 'meta/'}${name}`;
-      return engine.getSchema(place) as ValidateFunction;
+    const validate = engine.getSchema(`${DRAFT}/schema`);
+    if (validate === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is missing.');
+    // The vocabularies are only read here, so they are not compiled one by one.
+    const keywords = VOCABULARIES.flatMap((name) => {
+      const { schema } = engine.schemas[`${DRAFT}/meta/${name}`] ?? {};
+      return Object.entries((schema as JsonObject)['properties'] ?? {});
     });
-    const keywords = vocabularies.flatMap(({ schema }) => Object.entries((schema as JsonObject)['properties'] ?? {}));
-    compiled = { validate: validate as ValidateFunction, keywords: new Map(keywords) };
+    compiled = { validate, keywords: new Map(keywords) };
   }
   return compiled;
 }
