@@ -101,12 +101,12 @@ export class ServiceError extends Error {
   }
 }
 
-/** For what others hinder at the moment; `message` says what, and to try again. */
+/** A temporary refusal because of concurrent work. `message` says what is busy and asks the caller to try again. */
 export function busy(message: string): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
 }
 
-/** The end of a use case: returns its result, or throws its refusal. Within core a refusal is a value. */
+/** Returns the result of a step of a use case, or throws its refusal. Below the use cases a refusal is a value. */
 export function orThrow<T>(outcome: T | ServiceError): T {
   if (outcome instanceof ServiceError) throw outcome;
   return outcome;

@@ -2,7 +2,15 @@ import type { Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { findAccessToken, isAccessTokenShaped, noteGrantUse } from '../people/grants.js';
 import { startOfDay } from '../settings.js';
-import { accountSuspended, type ApiKey, type Audience, type Caller, isApiKeyShaped, type Scope } from './credential.js';
+import {
+  accountSuspended,
+  type ApiKey,
+  type Audience,
+  type Caller,
+  isApiKeyShaped,
+  type Scope,
+  scopeInsufficient,
+} from './credential.js';
 
 /** How long a process may trust a cached credential, in milliseconds. A revocation takes effect within this time. */
 export const CREDENTIAL_CACHE_MS = 3_000;
@@ -174,15 +182,9 @@ function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void 
   credentials.replaceKey({ ...key, lastUsedAt: today, version: key.version + 1 }, key.version).catch(() => undefined);
 }
 
-export function lacksScope(scope: Scope): ServiceError {
-  return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
-    scope,
-  });
-}
-
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
 export function requireScope({ scopes }: Caller, scope: Scope): void {
-  if (!scopes.includes(scope)) throw lacksScope(scope);
+  if (!scopes.includes(scope)) throw scopeInsufficient(scope);
 }
 
 /**

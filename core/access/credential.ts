@@ -110,3 +110,9 @@ function crc32(text: string): number {
 export function accountSuspended(): ServiceError {
   return new ServiceError('DEVELOPER_TOKEN_REVOKED', 'The account is suspended.');
 }
+
+export function scopeInsufficient(scope: Scope): ServiceError {
+  return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
+    scope,
+  });
+}

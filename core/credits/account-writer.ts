@@ -100,7 +100,7 @@ export class AccountWriter {
     return this.waitMs === 0 || waiting.length >= MAX_BATCH || waiting.some(({ mayWait }) => mayWait !== true);
   }
 
-  /** In place of one that is idle, if there are too many. */
+  /** Adds a queue, in place of an idle one if there are too many. */
   private newQueue(accountId: string): AccountQueue {
     if (this.queues.size >= MAX_IDLE_QUEUES) {
       for (const [idle, queue] of this.queues) {

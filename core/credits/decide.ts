@@ -380,7 +380,10 @@ export class AccountDraft implements AccountView {
 
 const NONE: ReadonlyMap<string, CapUse> = new Map();
 
-/** A map with the changes of a batch, which it gets itself once they are written. It may have thousands of entries. */
+/**
+ * A map as it will be once the changes of a batch are written to it. The map may have thousands of entries, so it is
+ * not copied.
+ */
 class Overlay<V> implements Pick<ReadonlyMap<string, V>, 'get' | 'size' | 'values'> {
   /** Undefined marks what is removed. */
   readonly changes = new Map<string, V | undefined>();

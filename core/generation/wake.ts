@@ -12,13 +12,17 @@ const NOBODY: TakeHere = () => undefined;
  * finds those of a process that has died.
  */
 export class LocalRuns {
-  take: TakeHere = NOBODY;
+  private takeHere: TakeHere = NOBODY;
 
-  /** From now on, until the function is called that it answers. */
+  take(generation: Generation): Promise<void> | undefined {
+    return this.takeHere(generation);
+  }
+
+  /** From now on, until the returned function is called. */
   serve(takeHere: TakeHere): () => void {
-    this.take = takeHere;
+    this.takeHere = takeHere;
     return () => {
-      this.take = NOBODY;
+      this.takeHere = NOBODY;
     };
   }
 }

@@ -32,7 +32,7 @@ const SECRET_BYTES = 32;
 /** The purpose of a new secret and its lifetime in milliseconds. */
 export interface NewSecret extends Pick<Artefact, 'kind'>, Partial<Pick<Artefact, 'owner' | 'data'>> {
   readonly lifeMs: number;
-  /** How long it stays distinguishable from one that never was, after its life. */
+  /** How long an expired secret can be told from an unknown one, in milliseconds; 0 when absent. */
   readonly keptMs?: number;
   /** Drawn when absent. */
   readonly secret?: string;

@@ -17,7 +17,9 @@ export type Insertion<T> = { readonly inserted: true } | { readonly inserted: fa
 
 /** Keeps records that have a version, each under its own id. Each method is atomic for one id. */
 interface VersionedRecords<R> {
-  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes nothing. */
+  /**
+   * Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes nothing.
+   */
   insert(record: R): Promise<Insertion<R>>;
 
   /** The newest committed record, or null. A process reads its own writes. */
@@ -33,9 +35,14 @@ interface VersionedRecords<R> {
   due(now: number, limit: number): Promise<readonly R[]>;
 }
 
-/** Keeps one record under each name. Each method is atomic for one record. Every method may throw `StoreUnavailable`. */
+/**
+ * Keeps one record under each name. Each method is atomic for one record. Every method may throw `StoreUnavailable`.
+ */
 interface NamedRecords<R> {
-  /** The newest committed record, or null. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over. */
+  /**
+   * The newest committed record, or null. A read that is given a `Cancellation` ends with `CallOver` as soon as the call
+   * is over.
+   */
   read(name: string, call?: Cancellation): Promise<R | null>;
 
   /** Writes the record if its version is still the expected one, which is 0 where there is none. Durable on return. */
@@ -116,7 +123,10 @@ export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
 export interface GenerationStore extends VersionedRecords<GenerationRecord> {
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
 
-  /** Ordered by id if `dueAt` is the same. With `after`, those behind it in that order; that record itself may have been removed. */
+  /**
+   * Records with `dueAt` at or before `now`, most overdue first, then ordered by id; at most `limit`, 1 to 1,000. With
+   * `after`, those behind it in that order; that record itself may have been removed.
+   */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
   /** Generations, newest first: those of one App by creation and then id, those of more than one App by id. */

@@ -3,7 +3,7 @@ import type { Generation } from '../generation/generation.js';
 import type { Log } from '../log.js';
 import type { Ports } from '../ports/ports.js';
 import { boundedWaitMs, type Settings } from '../settings.js';
-import { OwnShare, type RenewalOptions, ShareRenewals } from './provider-shares.js';
+import { momentOf, OwnShare, type RenewalOptions, ShareRenewals } from './provider-shares.js';
 import type { ProviderFailure } from './provider-report.js';
 import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';
 
@@ -317,8 +317,7 @@ class InstanceGate {
   }
 
   private get moment(): Moment {
-    const { clock } = this.ports;
-    return { wall: clock.now(), monotonic: clock.monotonic() };
+    return momentOf(this.ports.clock);
   }
 
   private isOpen(): boolean {

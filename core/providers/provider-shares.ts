@@ -282,6 +282,6 @@ export class OtherShares {
   }
 }
 
-function momentOf(clock: Clock): Moment {
+export function momentOf(clock: Clock): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }

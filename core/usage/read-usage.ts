@@ -4,7 +4,7 @@ import { nameOfCredential } from '../credits/operate.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
-import { itemsOf, type PageRequest } from '../paging.js';
+import { itemsOf, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
@@ -123,11 +123,12 @@ async function* sortedAfter(
 async function sumUp(ports: Money & Call, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
-  for await (const row of itemsOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS)) {
-    const group = groupOf(row, request);
-    groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
-    total = added(total, row);
-  }
+  for await (const rows of pagesOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS))
+    for (const row of rows) {
+      const group = groupOf(row, request);
+      groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
+      total = added(total, row);
+    }
   return { groups, total };
 }
 

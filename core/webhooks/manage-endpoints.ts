@@ -1,5 +1,4 @@
-import { lacksScope } from '../access/authenticate.js';
-import type { Caller } from '../access/credential.js';
+import { type Caller, scopeInsufficient } from '../access/credential.js';
 import type { Call, Machine, Webhooks } from '../context.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
@@ -179,7 +178,7 @@ export async function webhookUrlRefusal(
   caller: Caller,
   url: string,
 ): Promise<ServiceError | undefined> {
-  if (!caller.scopes.includes('webhooks:manage')) return lacksScope('webhooks:manage');
+  if (!caller.scopes.includes('webhooks:manage')) return scopeInsufficient('webhooks:manage');
   const fault = webhookSender.addressFault(url);
   if (fault !== undefined) return fieldInvalid('/webhook_url', `The webhook URL of a generation ${fault}.`);
   if ((await webhookEndpoints.read(caller.appId, call))?.defaultSecret !== undefined) return undefined;
