@@ -74,18 +74,19 @@ export class SignedObjects {
     }
     if (staged === 'too-large')
       return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
+    let fault: SignedObjectResponse | undefined;
     try {
-      const fault = bodyRefusal(grant, staged, this.parts.clock.now()) ?? (await this.takenRefusal(grant));
-      if (fault === undefined) {
-        await staged.commit(grant.key);
-        return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
-      }
-      await staged.discard();
-      return fault;
+      fault = bodyRefusal(grant, staged, this.parts.clock.now()) ?? (await this.takenRefusal(grant));
     } catch (error) {
       await staged.discard();
       throw error;
     }
+    if (fault !== undefined) {
+      await staged.discard();
+      return fault;
+    }
+    await staged.commit(grant.key);
+    return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
   }
 
   private async takenRefusal({ key }: PutGrant): Promise<SignedObjectResponse | undefined> {

@@ -123,16 +123,18 @@ export class MinioObjectStore implements ObjectStore {
     try {
       for await (const chunk of bytes) {
         byteSize += chunk.byteLength;
-        if (byteSize > maxBytes) {
-          await upload?.abandon();
-          return 'too-large';
-        }
+        // This closes the source, which may be a download, before the upload is aborted.
+        if (byteSize > maxBytes) break;
         hash.update(chunk);
         for (let rest = part.take(chunk); rest.byteLength > 0; rest = part.take(rest)) {
           upload ??= await MultipartUpload.begin(this.s3, key, mediaType);
           await upload.add(part.bytes());
           part.clear();
         }
+      }
+      if (byteSize > maxBytes) {
+        await upload?.abandon();
+        return 'too-large';
       }
       if (upload === undefined) {
         const headers = { 'Content-Type': mediaType };

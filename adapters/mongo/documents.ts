@@ -14,7 +14,7 @@ import type { Insertion } from '../../core/ports/stores.js';
 import { DUPLICATE_KEY, isDuplicateKey, type MongoConnection } from './connection.js';
 import { BY_ID, type CollectionName } from './schema.js';
 
-export interface Found {
+export interface FindOptions {
   readonly sort?: Readonly<Record<string, 1 | -1>>;
   readonly limit?: number;
   readonly hint?: string;
@@ -22,8 +22,8 @@ export interface Found {
 }
 
 /**
- * A collection whose operations are bounded as those of its connection are, and throw what `MongoConnection.ask` throws. Writes
- * are of one document, by the index on its id.
+ * A collection whose operations are bounded as those of its connection are, and throw what `MongoConnection.ask` throws.
+ * Updates, replacements and removals of one document use the index on its id.
  */
 export class Documents<D extends Document> {
   readonly collection: Collection<D>;
@@ -35,11 +35,11 @@ export class Documents<D extends Document> {
     this.collection = connection.collection(name);
   }
 
-  find<T extends Document = D>(filter: Filter<D>, options: Found, call?: Cancellation): Promise<T[]> {
+  find<T extends Document = D>(filter: Filter<D>, options: FindOptions, call?: Cancellation): Promise<T[]> {
     return this.connection.ask((limits) => this.collection.find<T>(filter, { ...options, ...limits }).toArray(), call);
   }
 
-  first<T extends Document = D>(filter: Filter<D>, options: Found = {}, call?: Cancellation): Promise<T | null> {
+  first<T extends Document = D>(filter: Filter<D>, options: FindOptions = {}, call?: Cancellation): Promise<T | null> {
     return this.connection.ask((limits) => this.collection.findOne<T>(filter, { ...options, ...limits }), call);
   }
 
@@ -159,7 +159,7 @@ export function takenPlaces(error: unknown): readonly number[] {
   return refused.map(({ index }) => index);
 }
 
-/** A record of members that may be undefined or null where the record has none. */
+/** Builds a record, and leaves out members that are undefined or null. */
 export function present<R extends object>(members: {
   readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | null | undefined : R[K];
 }): R {

@@ -7,7 +7,7 @@ import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';
-import { Documents, type Found, ownUuid, uuidOf } from './documents.js';
+import { Documents, type FindOptions, ownUuid, uuidOf } from './documents.js';
 import type { CollectionName } from './schema.js';
 
 /**
@@ -22,7 +22,7 @@ export interface RecordDocument {
   readonly record: string;
 }
 
-export interface VersionedKind<R, D extends RecordDocument> {
+interface VersionedKind<R, D extends RecordDocument> {
   readonly collection: CollectionName;
   readonly byAttention: string;
   readonly idOf: (record: R) => string;
@@ -39,7 +39,7 @@ export class VersionedDocuments<
 
   constructor(
     connection: MongoConnection,
-    protected readonly kind: VersionedKind<R, D>,
+    private readonly kind: VersionedKind<R, D>,
   ) {
     this.documents = new Documents(connection, kind.collection);
   }
@@ -84,11 +84,11 @@ export class VersionedDocuments<
     );
   }
 
-  private get byAttention(): Found {
+  private get byAttention(): FindOptions {
     return { sort: { attentionAt: 1, _id: 1 }, hint: this.kind.byAttention };
   }
 
-  protected async find(filter: Filter<RecordDocument>, options: Found, call?: Cancellation): Promise<R[]> {
+  protected async find(filter: Filter<RecordDocument>, options: FindOptions, call?: Cancellation): Promise<R[]> {
     return recordsOf(await this.documents.find(filter, options, call));
   }
 
@@ -145,7 +145,7 @@ export class VersionedDocuments<
   }
 }
 
-export interface CreatedList {
+interface CreatedList {
   readonly filter: Filter<RecordDocument>;
   readonly hint: string;
   readonly createdFrom?: number;
@@ -156,7 +156,7 @@ export function recordsOf<R extends { readonly dueAt: number }>(found: readonly 
   return found.map(({ record }) => recordFrom(record));
 }
 
-/** Two questions, each answered by a stretch of an index: what has the same time as a place, if it is asked for, and what comes after. */
+/** Two queries, each over one range of an index: records at the time of a place, if one is given, and then the rest. */
 async function inStretches<R>(
   limit: number,
   sameTime: Filter<RecordDocument> | undefined,

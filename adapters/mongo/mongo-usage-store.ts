@@ -93,7 +93,7 @@ export class MongoUsageStore implements UsageStore {
   }
 }
 
-/** The rows of an account with a day in the range, in the order of their ids, from the first on or after a place. */
+/** The rows of an account on the days of the range, ordered by id; only those after the place, if one is given. */
 async function rowsAfter<D extends UsageDocument>(
   rows: Documents<D>,
   accountId: string,

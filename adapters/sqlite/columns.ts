@@ -22,6 +22,7 @@ export class Columns<R extends object> {
   readonly assigned: string;
   /** For `SELECT selected`. */
   readonly selected: string;
+  /** Only of columns that are all of a row. */
   readonly insertion: string;
   readonly selection: string;
   private readonly columns: readonly Column[];

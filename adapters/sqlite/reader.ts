@@ -38,8 +38,11 @@ export class SqliteReader {
 
   /** Each statement is prepared once: there are as many as the program has texts. */
   private prepared(sql: string): Statement {
-    const statement = this.statements.get(sql) ?? this.database.prepare(sql);
-    this.statements.set(sql, statement);
+    let statement = this.statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.statements.set(sql, statement);
+    }
     return statement;
   }
 

@@ -74,8 +74,11 @@ export class BatchWriter {
 
   /** Each statement is prepared once: there are as many as the program has texts. */
   private write([name, ...parameters]: Unit): WriteResult {
-    const write = this.writes.get(name) ?? this.on.changing(name);
-    this.writes.set(name, write);
+    let write = this.writes.get(name);
+    if (write === undefined) {
+      write = this.on.changing(name);
+      this.writes.set(name, write);
+    }
     return write(...parameters);
   }
 
