@@ -4,7 +4,7 @@ import { AccessSection } from './access/access-section.js';
 import { announce, Announcer } from './announce.js';
 import { GenerationsSection } from './generations/generations-section.js';
 import { OperatorArea, OperatorNavigation } from './operator/operator-area.js';
-import { place as operatorPlace, titleOf } from './operator/use-pages.js';
+import { place as operatorPlace, titleOf } from './operator/places.js';
 import { Loaded, SectionLink, type SectionProps } from './parts/parts.js';
 import { PlaygroundSection } from './playground/playground.js';
 import {

@@ -97,8 +97,9 @@ function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
   const { isBusy, fault, run } = useAction();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const asked = askedKey(new FormData(event.currentTarget as HTMLFormElement));
+    const form = new FormData(event.currentTarget as HTMLFormElement);
     void run(async () => {
+      const asked = askedKey(form);
       const { secret } = await change<{ readonly secret: string }>('/keys', asked);
       onMade({ name: asked.name, secret });
     });

@@ -8,7 +8,7 @@ import { change } from '../server.js';
 import { ActButton } from './act-button.js';
 import type { Account } from './server-types.js';
 import { usePages } from '../use-data.js';
-import { hrefOfPlace, linkTo } from './use-pages.js';
+import { hrefOfPlace, linkTo } from './places.js';
 
 /** All accounts, or those that are looked for. */
 export function AccountList() {

@@ -3,7 +3,7 @@ import { announce } from '../announce.js';
 import { Card, focusOn } from '../parts/parts.js';
 import { FailureNote, useAct } from './act-button.js';
 import { type CheckLine, counted } from './server-types.js';
-import { linesOf } from './use-pages.js';
+import { linesOf } from './places.js';
 
 /** Recomputes every ledger from its entries, while this page is open. */
 export function BooksPage() {

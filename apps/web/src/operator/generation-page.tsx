@@ -5,7 +5,7 @@ import { Card, Facts, Loaded } from '../parts/parts.js';
 import { afterChange, useData } from '../use-data.js';
 import { CancelButton } from './act-button.js';
 import type { Content, Generation } from './server-types.js';
-import { linkTo } from './use-pages.js';
+import { linkTo } from './places.js';
 import { isOpen } from './work-list.js';
 
 /** One generation of any account; what its client asked for only on request. */

@@ -7,7 +7,7 @@ import { BooksPage } from './books-page.js';
 import { GenerationPage } from './generation-page.js';
 import './operator.css';
 import { ProviderList } from './provider-list.js';
-import { hrefOfPlace, LISTED, type Place, place as shownPlace } from './use-pages.js';
+import { hrefOfPlace, LISTED, type Place, place as shownPlace } from './places.js';
 import { WorkList } from './work-list.js';
 
 interface OperatorAreaProps {

@@ -4,7 +4,7 @@ import { Card, Figures, Loaded, Row, Rows } from '../parts/parts.js';
 import { afterChange, usePages } from '../use-data.js';
 import { CancelButton } from './act-button.js';
 import { ageText, type Generation, type Work } from './server-types.js';
-import { linkTo } from './use-pages.js';
+import { linkTo } from './places.js';
 
 interface Answer {
   readonly now: string;

@@ -58,8 +58,11 @@ export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
   const { label, fullLabel = label, isHarmless = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
+  // It outlives the dialog, so that what is under way is not done twice.
+  const doing = useAction();
   const id = useId();
   const open = (): void => {
+    doing.setFault(undefined);
     setOpen(true);
     requestAnimationFrame(() => dialog.current?.showModal());
   };
@@ -80,7 +83,7 @@ export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
         aria-describedby={`${id}-consequence`}
         onClose={() => setOpen(false)}
       >
-        {isOpen ? <Question {...props} id={id} close={() => dialog.current?.close()} /> : null}
+        {isOpen ? <Question {...props} id={id} doing={doing} close={() => dialog.current?.close()} /> : null}
       </dialog>
     </>
   );
@@ -88,6 +91,7 @@ export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
 
 interface QuestionProps<T> extends ConfirmButtonProps<T> {
   readonly id: string;
+  readonly doing: Action;
   readonly close: () => void;
 }
 
@@ -101,10 +105,10 @@ function Question<T>({
   done,
   note,
   id,
+  doing,
   close,
   ...props
 }: QuestionProps<T>) {
-  const doing = useAction();
   const consequence = <p id={`${id}-consequence`}>{props.consequence}</p>;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

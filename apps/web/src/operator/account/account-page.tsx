@@ -15,7 +15,7 @@ import {
   type Storage,
   type WithLink,
 } from '../server-types.js';
-import { linkTo } from '../use-pages.js';
+import { linkTo } from '../places.js';
 import { BooksCard, CreditsForm, Ledger } from './books-card.js';
 
 interface AccountPageProps {

@@ -6,7 +6,7 @@ import { change, codeOf, RequestFailed } from '../../server.js';
 import { afterChange, type Pages } from '../../use-data.js';
 import { ActButton, FailureNote, useAct } from '../act-button.js';
 import { type Account, counted, type Entry, type Operated, type Suspended } from '../server-types.js';
-import { linkTo } from '../use-pages.js';
+import { linkTo } from '../places.js';
 
 interface BooksCardProps {
   readonly account: Account;
