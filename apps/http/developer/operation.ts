@@ -83,7 +83,7 @@ export interface RequestBody {
  * Its use case, with the state of the request, whose checks have passed. Returns what the envelope of a success has, or
  * nothing if it has answered by itself.
  */
-type Answering<C extends HttpContext> = (state: C['state'], ctx: C) => Promise<Answer | undefined | void>;
+type Answering<C extends HttpContext> = (state: C['state'], ctx: C) => Promise<Answer | void>;
 
 export interface ProtectedOperation extends Description {
   readonly answer: Answering<ApiContext>;
@@ -211,14 +211,14 @@ export function readKey({ req }: ApiContext): string {
 }
 
 /**
- * Answers with what `answer` returns. If the client prefers to wait for the end of a generation (`Prefer: wait`), the request
- * continues after its handler has returned, so that the handler holds no memory meanwhile.
+ * Answers with what `answer` returns. If the client prefers to wait for the end of a generation (`Prefer: wait`), the
+ * request continues after its handler has returned, so that the handler holds no memory meanwhile.
  */
 export async function answerOrWait(
   ctx: ApiContext,
   answer: (wait: Waiting | undefined) => Promise<Answer>,
 ): Promise<Answer | void> {
-  const seconds = ctx.req.headers['prefer'] === undefined ? undefined : preferredWait(ctx.req);
+  const seconds = preferredWait(ctx.req);
   if (seconds === undefined) return answer(undefined);
   ctx.state.later = duringRequest(ctx, async (until) => {
     const answered = await answer({ waitMs: seconds * 1_000, until });

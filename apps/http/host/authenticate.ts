@@ -106,7 +106,7 @@ export async function readAdmittedBody<T>(
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT if X-App-Id names another App than that of the credential. */
 export function requireOwnApp(req: IncomingMessage, caller: Caller): void {
-  if (req.headers['x-app-id'] !== undefined && !isOwnApp(caller, headerText(req, 'x-app-id')))
+  if (!isOwnApp(caller, headerText(req, 'x-app-id')))
     throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
 }
 

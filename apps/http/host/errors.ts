@@ -98,7 +98,10 @@ export function notedRefusal(error: unknown, state: HttpState, logger: Logger): 
   return refusal;
 }
 
-/** Codes of a credential that is not valid. A missing one is not, and costs nothing to refuse. */
+/**
+ * Codes of an invalid credential, which may be a guess. A missing credential is not one of them: to refuse it costs
+ * nothing.
+ */
 export const INVALID_CREDENTIAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DEVELOPER_TOKEN_INVALID',
   'DEVELOPER_TOKEN_EXPIRED',

@@ -188,10 +188,11 @@ const PREFERENCE = /^wait[ \t]*=[ \t]*(?:(\d{1,9})|"(\d{1,9})")[ \t]*(?:;.*)?$/i
 
 /**
  * How many seconds the client prefers to wait for its response (`Prefer: wait`, RFC 7240), at most `MAX_WAIT_SECONDS`;
- * undefined if it states none, 0 or an invalid number: an invalid preference is ignored. The
- * first of several counts.
+ * undefined if it states none, 0 or an invalid number: an invalid preference is ignored. The first of
+ * several counts.
  */
 export function preferredWait(req: IncomingMessage): number | undefined {
+  if (req.headers['prefer'] === undefined) return undefined;
   const preferences = headerValues(req, 'prefer').flatMap((value) => value.split(','));
   const wait = preferences.map((one) => one.trim()).find((one) => /^wait[ \t]*(?:[=;]|$)/i.test(one));
   const [, plain, quoted] = PREFERENCE.exec(wait ?? '') ?? [];

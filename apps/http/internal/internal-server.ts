@@ -19,7 +19,7 @@ interface Page {
   readonly text: string;
 }
 
-type Pages = Readonly<Record<string, () => Promise<Page>>>;
+type Pages = ReadonlyMap<string, () => Promise<Page>>;
 
 /** A few probes and a scraper or two; any further connection is refused. */
 const MAX_CONNECTIONS = 32;
@@ -45,11 +45,11 @@ export function createInternalServer({ readiness, metrics }: InternalServerOptio
 }
 
 function pagesOf(isReady: () => Promise<boolean>, metrics: InternalServerOptions['metrics']): Pages {
-  return {
-    '/livez': async () => json(200, UP),
-    '/readyz': async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' })),
-    '/metrics': async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() }),
-  };
+  return new Map([
+    ['/livez', async () => json(200, UP)],
+    ['/readyz', async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' }))],
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() })],
+  ]);
 }
 
 function json(status: number, value: object): Page {
@@ -87,8 +87,7 @@ async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, is
 }
 
 async function pageFor(pages: Pages, { method, url = '' }: IncomingMessage): Promise<Page> {
-  const path = url.split('?', 1)[0] ?? '';
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  const page = pages.get(url.split('?', 1)[0] ?? '');
   if (page === undefined) return json(404, { status: 'no such page' });
   if (method !== 'GET' && method !== 'HEAD') return json(405, { status: 'this page supports only GET' });
   return page();

@@ -50,6 +50,7 @@ export interface MetadataOptions {
   /** The resources that tokens are given out for. */
   readonly audiences: readonly Audience[];
   readonly hasRegistration: boolean;
+  /** Present where a client may be identified by a metadata document of its own. */
   readonly fetchClientDocument?: object | undefined;
 }
 
