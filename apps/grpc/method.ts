@@ -19,7 +19,7 @@ export interface Call<Request> {
   readonly request: Request;
 }
 
-/** One that acts for an account and an App. */
+/** The call of a method that acts for an account and an App. */
 export interface ActingCall<Request> extends Call<Request> {
   readonly caller: Caller;
 }
@@ -51,8 +51,8 @@ export interface ServedMethod extends Described {
   createdId?(answer: never): string | undefined;
 }
 
-/** It sends several messages, until it ends or the caller disconnects. */
-export interface ServedStream extends Described {
+/** A method that sends several messages, until it ends or the caller disconnects. */
+export interface ServedStream {
   readonly method: DescMethodServerStreaming;
   readonly scope: ServiceScope;
   readonly acts: true;
@@ -80,7 +80,7 @@ export function plain<I extends DescMessage, O extends DescMessage>(
   return { method, acts: false as const, scope, answer };
 }
 
-/** One that acts for an account and an App. */
+/** A method that acts for an account and an App. */
 export function acting<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   scope: ServiceScope,
@@ -93,7 +93,7 @@ export function acting<I extends DescMessage, O extends DescMessage>(
   return { method, acts: true as const, scope, answer, ...more };
 }
 
-/** One that acts, and sends several messages. */
+/** A method that acts for an account and an App, and sends several messages. */
 export function streaming<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
   scope: ServiceScope,

@@ -69,7 +69,7 @@ class FieldCount {
       else if (isEntry) throw new FaultFound('malformed');
       else if (wireType === WireType.StartGroup) groups += 1;
       else if (wireType === WireType.EndGroup) groups -= 1;
-      else this.reader.skip(wireType);
+      else this.skip(wireType);
       if (groups < 0 || this.reader.pos > end) throw new FaultFound('malformed');
     }
     if (groups > 0) throw new FaultFound('malformed');
@@ -78,15 +78,21 @@ class FieldCount {
   private addKnown({ wireType: expected, isPackable, inner, isMapKey }: FieldShape, wireType: WireType, end: number) {
     const isPacked = isPackable === true && wireType === WireType.LengthDelimited;
     if (wireType !== expected && !isPacked) throw new FaultFound('malformed');
-    if (wireType !== WireType.LengthDelimited) return void this.reader.skip(wireType);
+    if (wireType !== WireType.LengthDelimited) return this.skip(wireType);
     const next = this.reader.uint32() + this.reader.pos;
     if (next > end) throw new FaultFound('malformed');
     if (inner !== undefined) return this.add(inner(), next);
     if (isMapKey && DROPPED.equals(this.bytes.subarray(this.reader.pos, next)))
       throw new FaultFound('a member named __proto__');
     if (!isPacked) this.reader.pos = next;
-    for (; this.reader.pos < next; this.count()) this.reader.skip(expected);
+    for (; this.reader.pos < next; this.count()) this.skip(expected);
     if (this.reader.pos > next) throw new FaultFound('malformed');
+  }
+
+  /** The reader itself skips a varint of any length; the decoder takes ten bytes at most. */
+  private skip(wireType: WireType): void {
+    if (wireType === WireType.Varint) this.reader.uint32();
+    else this.reader.skip(wireType);
   }
 
   private count(): void {

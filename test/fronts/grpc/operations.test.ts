@@ -113,6 +113,9 @@ describe('the fields of a request on the wire', () => {
       'a third field of a member': request(parameters(Uint8Array.from([(3 << 3) | 0, 0x00]))),
       'a group that is a known field': request(Uint8Array.from([(5 << 3) | 3, (5 << 3) | 4])),
       'a group without an end': request(Uint8Array.from([(9 << 3) | 3])),
+      'a number of 21 bytes in a field that is not known': request(
+        Uint8Array.from([(9 << 3) | 0, ...Array<number>(20).fill(0x80), 0x01]),
+      ),
       'the end of no group': request(Uint8Array.from([(9 << 3) | 4])),
       'a text that is longer than its message': Buffer.concat([
         Uint8Array.from([0x0a, 0x02, (3 << 3) | 2, 0x20]),
