@@ -13,7 +13,6 @@ import {
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { type CliCommand, collect } from '../command.js';
-import { findModel } from '../commands/models.js';
 import { Failure, usageFailure } from '../exit.js';
 import { clientFailure } from './failures.js';
 
@@ -243,4 +242,13 @@ export async function uploadFile(
     if (!(error instanceof ApiError) || !(failure instanceof Failure)) throw failure;
     throw new Failure(`${path}: ${failure.message}`, failure.exitCode, failure.details);
   }
+}
+
+/** Throws one sentence with the models that there are. */
+export function findModel(models: readonly Model[], key: string): Model {
+  const model = models.find(({ model_key }) => model_key === key);
+  if (model !== undefined) return model;
+  throw usageFailure(
+    `There is no model ${key}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
+  );
 }

@@ -1,8 +1,8 @@
 import type { Model } from '../../../clients/typescript/src/index.js';
 import type { JsonObject } from '../../../core/json.js';
 import { type ConnectionOptions, connectPublicly } from '../client/connection.js';
+import { findModel } from '../client/generation-input.js';
 import { clientCommand, type CliCommand } from '../command.js';
-import { usageFailure } from '../exit.js';
 import { facts, table } from '../terminal.js';
 
 /** `darkroom models`: what the server offers. Needs no key. */
@@ -19,15 +19,6 @@ export function addModels(program: CliCommand): void {
       const model = findModel(all, modelKey);
       return { json: model, text: modelText(model) };
     });
-}
-
-/** Throws one sentence with the models that there are. */
-export function findModel(models: readonly Model[], key: string): Model {
-  const model = models.find(({ model_key }) => model_key === key);
-  if (model !== undefined) return model;
-  throw usageFailure(
-    `There is no model ${key}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
-  );
 }
 
 function priceText({ price, price_unit }: Model): string {

@@ -7,7 +7,7 @@ import { type CliCommand, operatorCommand, storeCommand } from '../command.js';
 import { Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { configOf, dataPlace, EVERYTHING, type StoreOptions } from '../operator/with-operator.js';
-import { counted, countedBooks, facts, isoTime, say, type Shown } from '../terminal.js';
+import { counted, countedBooks, facts, isoTime, say, show, type Shown } from '../terminal.js';
 
 const BACKUP = `The server may run. The folder must not be there yet; where it is on the file system of the data folder, objects are linked and take no
 space. Keep it as secret as the data folder.`;
@@ -23,7 +23,7 @@ export function addBackup(program: CliCommand): void {
   storeCommand(program, 'restore <folder>')
     .description('restore a backup into an empty data folder')
     .examples(['darkroom restore /backups/2030-01-31'], RESTORE)
-    .shows((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
+    .action((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
 }
 
 async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<Shown> {
@@ -37,7 +37,7 @@ async function backup(io: CliIo, folder: string, options: StoreOptions): Promise
   };
 }
 
-async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<Shown> {
+async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
   const config = await configOf(io, options);
   const { restoreBackup } = await import('../../backup/restore-backup.js');
   const manifest = await restoreBackup(config, folder);
@@ -48,7 +48,8 @@ async function restore(io: CliIo, folder: string, options: StoreOptions): Promis
     const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks(verified)} agree.`;
     const json = { data_folder: config.dataFolder, ...manifestJson(manifest), ...verified };
     const sentence = (places: string) => `The backup is restored, but its ledgers do not match in ${places}.`;
-    return { json, ...agreement(verified.findings, text, sentence) };
+    // Shown before the close, which may fail: the restore is complete by now.
+    show(io, { json, ...agreement(verified.findings, text, sentence) }, options);
   } finally {
     await program.close();
   }

@@ -8,7 +8,6 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Options, ProviderDriver } from '../../../adapters/driver.js';
-import { sharp } from '../../../adapters/image-library.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import type { Model } from '../../../core/catalog/model.js';
@@ -220,6 +219,8 @@ const SIDE = 512;
 
 /** A plain grey picture for each place that the settings have for a file. */
 async function referencesFor(settings: JsonObject): Promise<readonly ProviderReference[]> {
+  // It takes long to load, and only a trial needs it.
+  const { sharp } = await import('../../../adapters/image-library.js');
   const inputs = (settings['inputs'] ?? {}) as JsonObject;
   const grey = { r: 128, g: 128, b: 128 };
   const bytes = await sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: grey } })
