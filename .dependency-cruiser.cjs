@@ -117,7 +117,7 @@ module.exports = {
       name: 'rules-of-histories-are-shared',
       comment: 'The simulation and the fault runs use these rules: they know neither of the two.',
       severity: 'error',
-      from: { path: '^test/history/', pathNot: '\\.test\\.ts$' },
+      from: { path: '^test/history/', pathNot: '^test/history/recorded/.*\\.test\\.ts$' },
       to: { path: '^(test/(?!history/)|adapters/|apps/)' },
     },
     {

@@ -26,7 +26,7 @@ export type Store = 'database' | 'objects' | 'wake-ups';
 
 /**
  * Every port, by the name it is wired under, with the store that its calls reach. This is the only list of them: types,
- * tokens, bindings, metrics, the log of outages and the stores of tests are derived from it.
+ * bindings, metrics, the log of outages and the stores of tests are derived from it.
  */
 const PORTS = {
   accounts: inDatabase<AccountStore>(),
