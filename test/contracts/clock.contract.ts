@@ -66,7 +66,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       expect(calls).to.equal(1);
     });
 
-    it('has a monotonic clock() in whole milliseconds that advances while its delays pass', async () => {
+    it('has a monotonic clock in whole milliseconds that advances while its delays pass', async () => {
       const before = clock().monotonic();
       expect(before).to.satisfy(Number.isSafeInteger);
       for (let delays = 0; clock().monotonic() - before < 20; delays += 1) {
@@ -77,7 +77,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('advances while its delays pass', async () => {
       const before = clock().now();
-      // Timers and the wall clock() are two clocks of the machine, which may drift apart: a hundred delays are far more
+      // Timers and the wall clock are two clocks of the machine, which may drift apart: a hundred delays are far more
       // than one.
       for (let delays = 0; clock().now() - before < 20; delays += 1) {
         expect(delays).to.be.below(100);

@@ -16,7 +16,7 @@ export function idsContract(subject: ContractSubject<Ids>): void {
         expect(ids().uuid()).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     });
 
-    it('makes ids() that sort in the order they were made, none twice', () => {
+    it('makes ids that sort in the order they were made, none twice', () => {
       const made = Array.from({ length: 20_000 }, () => ids().uuid());
       expect(new Set(made).size).to.equal(made.length);
       expect(made.toSorted()).to.deep.equal(made);

@@ -253,7 +253,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       expect(schemas().check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
     });
 
-    it('distinguishes two schemas() with the same identifier', () => {
+    it('distinguishes two schemas with the same identifier', () => {
       expect(schemas().check({ $id: 'urn:example:same', type: 'string' }, 1).faults).to.have.length(1);
       expect(schemas().check({ $id: 'urn:example:same', type: 'integer' }, 1).faults).to.have.length(0);
     });

@@ -499,7 +499,7 @@ describe('what a generation reserves and is charged', () => {
   });
 });
 
-describe('the events of an endpoint', () => {
+describe('an event for an endpoint', () => {
   const found = (event: string, status: string) =>
     invariantsOf(checkWanted('w was told', event, { events: ['generation.running', 'generation.failed'] }, { status }));
 

@@ -92,7 +92,7 @@ describe('a request that is aborted', () => {
       abort.abort();
       expect(await ended).to.include({ kind: 'aborted', requestSent: true });
       held.resolve();
-      await untilClosed(server.connections[0]?.socket);
+      await untilClosed(server.connections[0]!.socket);
       await settled(() => server.connections.length);
       expect(server.received).to.include('first half').and.not.include('second');
       expect(server.received.split(`${method} /`)).to.have.length(2);
@@ -187,7 +187,7 @@ describe('a request that is aborted', () => {
     expect(relay.received.length, 'the handshake began').to.be.above(0);
     abort.abort();
     expect(await ended).to.include({ kind: 'aborted', requestSent: false });
-    await untilClosed(relay.connections[0]?.socket);
+    await untilClosed(relay.connections[0]!.socket);
     held.resolve();
     await settled(() => requests.length);
     expect([requests, relay.connections.length]).to.deep.equal([[], 1]);

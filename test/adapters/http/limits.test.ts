@@ -135,7 +135,7 @@ describe('the limits of an answer', () => {
     for (const [header, end] of endings) {
       const server = servers.keep(await RawServer.open(answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)));
       await end(await get(client, server.url));
-      await untilClosed(server.connections[0]?.socket);
+      await untilClosed(server.connections[0]!.socket);
     }
   });
 
@@ -160,7 +160,7 @@ describe('the limits of an answer', () => {
     expect(taken).to.deep.equal(['x'.repeat(500)]);
     expect(hasLeft, 'it was left before 50 other calls ended').to.equal(true);
     await leaving;
-    await untilClosed(server.connections[0]?.socket);
+    await untilClosed(server.connections[0]!.socket);
   });
 
   it('refuse headers that are too large', async () => {

@@ -218,7 +218,7 @@ describe('the outcome of a request', () => {
       })(),
     );
     expect([error.kind, error.requestSent, pieces]).to.deep.equal(['aborted', true, ['12345']]);
-    await untilClosed(server.connections[0]?.socket);
+    await untilClosed(server.connections[0]!.socket);
   });
 
   it('is aborted when the client is closed, and what comes after is not sent', async () => {

@@ -75,7 +75,7 @@ describe('masks for sd-server', () => {
 
   for (const [what, file] of Object.entries(FILES))
     it(`make anew what is transparent in ${what}`, async () => {
-      await vendor.submit({ references: [await file()] });
+      expect(await vendor.submit({ references: [await file()] })).to.have.property('accepted', true);
       expect(vendor.fake.masks).to.have.length(1);
       expectAnew(vendor.fake.masks[0], hard);
     });
@@ -90,7 +90,7 @@ describe('masks for sd-server', () => {
   });
 
   it('are absent for an opaque file', async () => {
-    await vendor.submit({ references: [referenceOf(await image('png'))] });
+    expect(await vendor.submit({ references: [referenceOf(await image('png'))] })).to.have.property('accepted', true);
     expect(JSON.parse(vendor.server.requests.at(-1)!.body.toString())).to.not.have.property('mask_image');
   });
 });

@@ -59,7 +59,7 @@ export const QUEUED = () => ({ prompt: 'queued' });
 export function vendorSubject<Fake extends VendorFake>(
   vendor: Vendor<Fake>,
 ): Pick<RemoteProviderSubject, 'open' | 'close'> & { readonly fakeOf: (opened: OpenedRemoteProvider) => Fake } {
-  const fakes = new Map<OpenedRemoteProvider, Fake>();
+  const fakes = new WeakMap<OpenedRemoteProvider, Fake>();
   const closers = new WeakMap<OpenedRemoteProvider, () => Promise<unknown>>();
   return {
     fakeOf: (opened) => fakes.get(opened)!,
@@ -118,11 +118,11 @@ function openedAt<Fake extends VendorFake>(
 
 /** Both contracts of providers; the first one learns from the capabilities what holds for this provider. */
 export function proveContracts(subject: RemoteProviderSubject): void {
-  const { isAskedBy, takesTokenOnce, cancels, answersWithOutputs } = subject.supports.capabilities;
+  const { isAskedBy, cancels, answersWithOutputs } = subject.supports.capabilities;
   const recovery = isAskedBy === 'token';
   providerContract({
     ...subject,
-    supports: { recovery, takesTokenOnce, cancellation: cancels === 'running', answersWithOutputs },
+    supports: { recovery, cancellation: cancels === 'running', answersWithOutputs },
   });
   remoteProviderContract(subject);
 }

@@ -357,6 +357,7 @@ describe('the shares of a provider', () => {
       [
         fc.integer({ min: 1, max: 90 }),
         fc.array(fc.integer({ min: 0, max: 2 * HOUR_MS }), { minLength: 2, maxLength: 4 }),
+        // Renewals at any time, and those of workers who renew as often as they may wait.
         fc.array(
           fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.oneof(fc.nat({ max: 8_000 }), fc.nat({ max: 60_000 })) }),
           { minLength: 30, maxLength: 200 },

@@ -102,11 +102,15 @@ describe('command line', () => {
     { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' },
   );
   for (const command of ['accounts show', 'apps list', 'keys list', 'ledger'])
-    answers(2, { [`${command} 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02`]: 'There is no account 0190a5c2-….' });
+    answers(2, {
+      [`${command} 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02`]: 'There is no account 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02.',
+    });
 
   it('answers darkroom (nothing) with 2', async () => {
     const { stderr, ...ran } = await service.run([]);
-    expect(stderr).to.match(/^Usage: darkroom/);
+    expect(stderr)
+      .to.match(/^Usage: darkroom/)
+      .and.not.to.match(/\n {4}at /);
     expect(ran).to.deep.equal({ code: 2, stdout: '' });
   });
 

@@ -117,7 +117,7 @@ describe('metrics of the REST front', () => {
     };
     for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
-      // Refusals leave nothing behind, so one rest.fixture serves all of them.
+      // Refusals leave nothing behind, so one fixture serves all of them.
       const isRefused = vector.steps.every((step) => 'code' in step && step.code !== 'OK');
       await playOn(
         vector,

@@ -14,6 +14,7 @@ import {
   upload,
   wantUntil,
 } from './draft-changes.js';
+
 export const MONEY: Breaches = {
   1: {
     'an account has more than its entries add up to': (draft) => (account(draft, RICH).available += 1),

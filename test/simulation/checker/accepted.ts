@@ -47,7 +47,7 @@ export class Accepted implements GenerationListener {
     const { generationId } = g;
     const key = this.requireClaimed('create', generationId, g, `generation ${generationId}`);
     const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
-    if (fitting.length <= 0)
+    if (fitting.length === 0)
       throw violation`11: generation ${generationId} is not what anybody asked for under key ${key.key}`;
   }
 
@@ -65,7 +65,8 @@ export class Accepted implements GenerationListener {
         (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256
       );
     });
-    if (fitting.length <= 0) throw violation`11: upload ${uploadId} is not what anybody asked for under key ${key.key}`;
+    if (fitting.length === 0)
+      throw violation`11: upload ${uploadId} is not what anybody asked for under key ${key.key}`;
   }
 
   /** A new record is claimed for its own App, its claim names it, and a request under that key may have made it. */
@@ -154,7 +155,7 @@ export class Accepted implements GenerationListener {
       key,
       (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(accepted, sent),
     );
-    if (fitting.length <= 0)
+    if (fitting.length === 0)
       throw violation`11: generation ${id} was given to a request that did not ask for it, under key ${key.key}`;
   }
 

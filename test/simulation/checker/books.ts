@@ -26,8 +26,8 @@ export interface BooksListener {
 }
 
 /**
- * Invariants 1, 2, 4 and 5: all accounts, summed from their entries and compared with the stored ones after each change, its
- * totals and holds among them.
+ * Invariants 1, 2, 4 and 5: all accounts, summed from their entries and compared with the stored totals and holds after
+ * each change.
  */
 export class Books {
   private readonly accounts = new Map<string, AccountBooks>();

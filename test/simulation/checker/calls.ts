@@ -1,5 +1,4 @@
-import type { Provider } from '../../../core/ports/provider.js';
-import type { Submission } from '../../../core/ports/provider.js';
+import type { Provider, Submission } from '../../../core/ports/provider.js';
 import type { Answer, Asked, Durable, Effect } from '../observed.js';
 
 type Watched = Durable & { readonly provider: Provider };

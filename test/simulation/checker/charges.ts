@@ -87,7 +87,7 @@ export class Charges implements GenerationListener, BooksListener {
       throw violation`4: the hold for ${generationId} on account ${money.accountId} was ended while it could still come to be`;
     const generation = record.kind === 'generation' ? record : undefined;
     if (generation && !hasEnded(generation))
-      throw violation`4: the hold of generation ${generationId} was ended while it is ${generation?.status}`;
+      throw violation`4: the hold of generation ${generationId} was ended while it is ${generation.status}`;
     demandNone(checkLedgerCharge(generationId, money, generation));
   }
 

@@ -131,7 +131,7 @@ export class Generations {
     const event = classify(before, next, effect.process);
     const fault = faultOf(before, event, next);
     if (fault !== undefined) throw violation`7: generation ${generationId}, version ${next.version}: ${fault}`;
-    if (next.updatedAt < before.updatedAt || next.chargedCredits < before.chargedCredits)
+    if (!(next.updatedAt >= before.updatedAt && next.chargedCredits >= before.chargedCredits))
       throw violation`8: generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`;
     if (event === 'content-removed') this.contentRemoved(before, effect);
     this.note(before, next, event, effect.at);

@@ -31,7 +31,7 @@ export class GuardedObjects {
     'objects.remove': ({ args: [key], process, at, processNow }) => {
       const guarded = this.guarded.get(key);
       if (!guarded) return;
-      if (!(guarded.mayGo?.(at) ?? false))
+      if (guarded.mayGo?.(at) !== true)
         throw violation`16: ${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`;
       this.guarded.delete(key);
     },

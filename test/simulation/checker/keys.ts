@@ -334,7 +334,7 @@ export class Suspensions {
     if (answer.outcome !== 'success') return;
     const lasting = spans.find(({ from, to }) => from < arrivedAt - REACHES_ALL_WITHIN_MS && to > at);
     if (lasting !== undefined)
-      throw violation`18: request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`;
+      throw violation`18: request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - lasting.from} ms after account ${accountId} was suspended, and was answered`;
   }
 
   private ofOperator(asked: Asked): void {

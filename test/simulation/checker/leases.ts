@@ -93,7 +93,7 @@ export class Leases implements GenerationListener {
       throw violation`14: generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`;
     if (next.lease) {
       if (next.lease.worker !== worker || next.lease.fence !== fence)
-        throw violation`14: generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`;
+        throw violation`14: generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease.worker}`;
       this.requireNotAhead(by, next.lease.renewedAt, () => `generation ${generationId}: ${event}`);
     }
     if (event === 'begin-attempt') {

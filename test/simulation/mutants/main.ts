@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import { sizeOf } from '../../harness/run-sizes.js';
@@ -164,7 +165,8 @@ const COMPILED = new URL('./list/', import.meta.url);
 
 /** Writes down the seed at which each mutant was found. */
 function record(found: ReadonlyMap<string, number>): void {
-  for (const name of ['credits', 'runs', 'clients', 'found'])
+  const names = readdirSync(TABLES).map((file) => parse(file).name);
+  for (const name of names.filter((one) => one !== 'all'))
     for (const file of [new URL(`${name}.ts`, TABLES), new URL(`${name}.js`, COMPILED)]) {
       const table = readFileSync(file, 'utf8').replaceAll(MUTANT_LINE, (first: string, mutant: string) => {
         const seed = found.get(mutant);

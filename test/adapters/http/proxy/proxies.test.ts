@@ -301,7 +301,7 @@ describe('requests through a proxy', () => {
     const error = await errorOf(post(by, `http://one.example:${server.port}/`, request));
     expect(error).to.include({ kind: 'aborted', requestSent: true });
     held.resolve();
-    await untilClosed(server.connections[0]?.socket);
+    await untilClosed(server.connections[0]!.socket);
     expect(server.received).to.not.include('second');
   });
 });

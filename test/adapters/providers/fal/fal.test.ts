@@ -157,6 +157,12 @@ describe('the driver for fal', () => {
     await expectChecked(fake, falAt, [
       [base, {}, models, []],
       [base, { api_key: 'id:wrong' }, models, [`The key is refused at ${base} for fal-ai/flux; check api_key.`]],
+      [
+        'http://127.0.0.1:1',
+        {},
+        models,
+        ['Nothing answers at http://127.0.0.1:1 (ECONNREFUSED); check base_url, and whether the server runs.'],
+      ],
       [below, {}, models, [`${below} is not the queue of fal (status 404); check base_url.`]],
     ]);
     await fake.close();

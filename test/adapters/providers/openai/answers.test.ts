@@ -72,6 +72,7 @@ describe('answers of servers with the API of OpenAI', () => {
           handle: ({ headers }) =>
             json({ data: [null, JSON.parse(JSON.stringify(entry).replace('ORIGIN', `http://${headers.host}`))] }),
         },
+        // A result that begins like a text would be refused, so this one begins with a zero byte.
         { method: 'GET', path: '/images/0/content', handle: () => ({ body: '\u0000fetched' }) },
       ]);
       const outputs = await outputsOf(provider.submit(task({ outputCount: 4 }), WANTED));

@@ -346,7 +346,8 @@ describe('requests to Replicate', () => {
       `${vendor.fake.base}/files/file1`,
     ]);
     expect(vendor.fake.files.get('file1')?.equals(large)).to.equal(true);
-    await vendor.submit({ references: [referenceOf(Buffer.from('small'), 'start_frame')] });
+    const first = await vendor.submit({ references: [referenceOf(Buffer.from('small'), 'start_frame')] });
+    expect(first).to.have.property('accepted', true);
     expect(vendor.fake.predictions[1]?.input['image']).to.equal('data:image/png;base64,c21hbGw=');
   });
 

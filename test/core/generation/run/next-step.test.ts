@@ -157,7 +157,7 @@ describe('the next step of a run', () => {
     goes(running(CANCELLED), recovered({ found: 'not-yet', retryAfterMs: 5_000 }), rest(5_000)));
   it('waits no longer than the deadline', () =>
     goes(running({ runDeadlineAt: NOW + 3_000 }), recovered({ found: 'not-yet', retryAfterMs: 500_000 }), rest(3_001)));
-  it('continues with the outputs that the provider has', () =>
+  it('continues with the task that the provider has', () =>
     goes(running(CANCELLED), recovered({ found: true, reference: 'r9' }), { do: 'accept', reference: 'r9' }));
   it('stops when the provider has nothing and a cancel is asked for', () =>
     goes(running(CANCELLED), recovered({ found: false }), STOP));
