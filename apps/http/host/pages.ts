@@ -3,6 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
 import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
+import { allowOrigin, preflightFromAnyOrigin } from './cors.js';
+import type { HttpContext } from './http-context.js';
 import { JSON_TYPE, sendAnswer } from './send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from './server.js';
 
@@ -38,16 +40,22 @@ export function serveText(path: string, headers: Readonly<Record<string, string>
   });
 }
 
+export interface PublicDocument {
+  readonly read: () => object;
+  readonly mediaType?: string;
+  /** Counts a request for its client's address. Throws RATE_LIMITED. */
+  readonly take: (ctx: HttpContext) => Promise<void>;
+}
+
 /** Serves a public JSON document, which pages of any origin may read: it is the same for everybody. */
-export function serveDocument(
-  path: string,
-  read: () => object,
-  headers: Readonly<Record<string, string>> = { 'Content-Type': JSON_TYPE },
-): HttpRoute {
-  return get(path, async (ctx) => {
-    ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300', ...headers });
+export function serveDocument(path: string, { read, mediaType = JSON_TYPE, take }: PublicDocument): HttpRoute[] {
+  const serve: HttpHandler = async (ctx) => {
+    allowOrigin(ctx.res, '*');
+    await take(ctx);
+    ctx.set({ 'Cache-Control': 'public, max-age=300', 'Content-Type': mediaType });
     ctx.body = JSON.stringify(read());
-  });
+  };
+  return [get(path, serve), preflightFromAnyOrigin(path, ['GET'])];
 }
 
 /** Loads something at the first call and keeps it. A failed load is tried again at the next call. */

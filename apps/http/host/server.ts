@@ -21,7 +21,7 @@ export type HttpRouter = Router<HttpState>;
 
 export interface HttpRoute {
   /** HEAD is served with GET. */
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'any';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'any';
   /**
    * A segment `:name` matches any non-empty text, and `*name` the rest of the path. The comparison is exact: letter
    * case and a trailing slash count.

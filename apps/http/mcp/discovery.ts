@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { serveDocument } from '../host/pages.js';
+import { type PublicDocument, serveDocument } from '../host/pages.js';
 import type { HttpRoute } from '../host/server.js';
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
@@ -26,19 +26,16 @@ const CATALOG_TYPE = 'application/ai-catalog+json';
 const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json';
 
 /** The public documents by which clients find the server, from the address of the host alone. */
-export function discoveryRoutes(publicUrl: () => string): readonly HttpRoute[] {
+export function discoveryRoutes(publicUrl: () => string, take: PublicDocument['take']): readonly HttpRoute[] {
+  const card = { read: () => serverCard(publicUrl()), mediaType: CARD_TYPE, take };
   return [
-    serveDocument('/.well-known/ai-catalog.json', () => catalog(publicUrl()), headersOf(CATALOG_TYPE)),
-    serveDocument(CARD_PATH, () => serverCard(publicUrl()), headersOf(CARD_TYPE)),
+    ...serveDocument('/.well-known/ai-catalog.json', {
+      read: () => catalog(publicUrl()),
+      mediaType: CATALOG_TYPE,
+      take,
+    }),
+    ...serveDocument(CARD_PATH, card),
   ];
-}
-
-function headersOf(mediaType: string) {
-  return {
-    'Content-Type': mediaType,
-    'Access-Control-Allow-Methods': 'GET',
-    'Access-Control-Allow-Headers': 'Content-Type',
-  };
 }
 
 function catalog(publicUrl: string): object {

@@ -21,6 +21,7 @@ import { loadOnce } from '../host/pages.js';
 import { headerText, readBody } from '../host/request.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpShared, type RoutedContext } from '../host/server.js';
 import { Disconnect, ServedWait } from '../host/wait.js';
+import { RequestRates } from '../pages/browser-sessions.js';
 import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
 import { asMessage, asResponse, type Message, objectOf, sessionIdFor, watchStream } from './exchange.js';
@@ -46,7 +47,9 @@ export function mcp(options: McpOptions): HttpFront {
     const handle: HandleMessage = async (...message) => (await protocol())(...message);
     const access = new CredentialAccess({ ...options, ...shared, audience: 'mcp' });
     const serve = serveMcp({ ...options, ...shared, access, requests, handle });
-    return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
+    const rates = new RequestRates(shared.addresses);
+    const documents = discoveryRoutes(options.publicUrl, (ctx) => rates.takeRequest(ctx));
+    return [createRouter([...documents, { method: 'POST', path: MCP_PATH, serve }])];
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import type { HttpContext } from '../host/http-context.js';
 import { serveDocument } from '../host/pages.js';
 import { createRouter, type HttpRouter } from '../host/server.js';
 
@@ -54,13 +55,18 @@ export interface MetadataOptions {
   readonly fetchClientDocument?: object | undefined;
 }
 
+export interface MetadataRouterOptions extends MetadataOptions {
+  /** Counts a request for its client's address. Throws RATE_LIMITED. */
+  readonly take: (ctx: HttpContext) => Promise<void>;
+}
+
 /** The public documents: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
-export function metadataRouter(options: MetadataOptions): HttpRouter {
-  const { publicUrl, audiences } = options;
+export function metadataRouter(options: MetadataRouterOptions): HttpRouter {
+  const { publicUrl, audiences, take } = options;
   return createRouter([
-    serveDocument('/.well-known/oauth-authorization-server', () => serverMetadata(options)),
-    ...audiences.map((audience) =>
-      serveDocument(RESOURCE_METADATA_PATHS[audience], () => resourceMetadata(publicUrl(), audience)),
+    ...serveDocument('/.well-known/oauth-authorization-server', { read: () => serverMetadata(options), take }),
+    ...audiences.flatMap((audience) =>
+      serveDocument(RESOURCE_METADATA_PATHS[audience], { read: () => resourceMetadata(publicUrl(), audience), take }),
     ),
   ]);
 }

@@ -51,7 +51,7 @@ export function oauth(options: OAuthOptions): HttpFront {
         await serve(ctx);
       });
     return [
-      metadataRouter(options),
+      metadataRouter({ ...options, take: request }),
       createRouter([
         page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx), begun),
         page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),

@@ -383,6 +383,18 @@ describe('the public documents of OAuth', () => {
     ]) {
       const { headers } = await fetch(service.origin + path, { headers: { Origin: 'https://inspector.example' } });
       expect(headers.get('access-control-allow-origin'), path).to.equal('*');
+      const preflight = await fetch(service.origin + path, {
+        method: 'OPTIONS',
+        headers: {
+          'Origin': 'https://inspector.example',
+          'Access-Control-Request-Method': 'GET',
+          'Access-Control-Request-Headers': 'mcp-protocol-version',
+        },
+      });
+      expect(preflight.status, path).to.equal(204);
+      expect(preflight.headers.get('access-control-allow-origin'), path).to.equal('*');
+      expect(preflight.headers.get('access-control-allow-methods'), path).to.equal('GET');
+      expect(preflight.headers.get('access-control-allow-headers'), path).to.equal('mcp-protocol-version');
     }
   });
 
