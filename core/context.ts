@@ -14,7 +14,8 @@ import type { Settings } from './settings.js';
 
 /*
  * What use cases work with, by capability. The type of a use case's first parameter names the capabilities that it and
- * the functions it calls use. Nothing in core takes a whole `Context`: `.oxlintrc.json` forbids to import it.
+ * the functions it calls use, and a front declares what its routes use together. Nothing takes a whole `Context`:
+ * `.oxlintrc.json` forbids to import it anywhere but in the wiring.
  */
 
 /** Accounts and their ledgers. */

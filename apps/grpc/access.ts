@@ -10,7 +10,7 @@ import {
   revokeKey,
   suspendAccount,
 } from '../../core/access/manage.js';
-import type { Context } from '../../core/context.js';
+import type { Call, Files, Identity, Machine, Money, Webhooks, Work } from '../../core/context.js';
 import type { Account } from '../../core/credits/account.js';
 import { ServiceError } from '../../core/errors.js';
 import { cancelOpenGenerations } from '../../core/generation/end-generation.js';
@@ -20,12 +20,12 @@ import { int64s, readTimestamp, timestamp } from './enums.js';
 import { Access, type ApiKeySchema, type AppSchema } from './generated/darkroom/v1/access_pb.js';
 import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
 import type { AppStorageSchema } from './generated/darkroom/v1/storage_pb.js';
-import { plain, readPage, readUuid } from './method.js';
+import { plain, readPage, readUuid, type ServedMethod } from './method.js';
 
 const { method } = Access;
 
 /** Accounts, their Apps, API keys and storage, for operators. */
-export const ACCESS_METHODS = [
+export const ACCESS_METHODS: readonly ServedMethod<Money & Work & Files & Identity & Webhooks & Machine & Call>[] = [
   plain(method.createAccount, 'access:write', async ({ context, request: { displayName: name, currency } }) => {
     const account = await createAccount(context, { name, ...(currency === '' ? {} : { currency }) });
     return { account: renderAccount(account) };
@@ -128,11 +128,11 @@ export const ACCESS_METHODS = [
       throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
     return { apiKey: renderKey(await expireKey(context, keyId, expiresAt)) };
   }),
-] as const;
+];
 
 /** Throws FIELD_INVALID, and NOT_FOUND for an account that does not exist. */
 export async function requireAccount(
-  { accounts, call }: Pick<Context, 'accounts' | 'call'>,
+  { accounts, call }: Money & Call,
   request: { readonly accountId: string },
 ): Promise<Account> {
   const accountId = readUuid(request.accountId, '/account_id');
@@ -143,7 +143,7 @@ export async function requireAccount(
 
 /** A page of a list of one account. Throws NOT_FOUND, since an empty list would not show that there is no such account. */
 export async function pageOfAccount<T>(
-  context: Pick<Context, 'accounts' | 'call'>,
+  context: Money & Call,
   request: { readonly accountId: string; readonly pageSize: number; readonly pageToken: string },
   what: string,
   list: (accountId: string, page: PageRequest) => Promise<Page<T>>,

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { type Caller, isApiKeyShaped, type Scope, SCOPES } from '../../core/access/credential.js';
-import type { Context } from '../../core/context.js';
+import type { Identity } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { isUuid } from '../../core/ids.js';
 import type { JsonObject } from '../../core/json.js';
@@ -243,7 +243,7 @@ const MAX_KNOWN = 10_000;
 export class ActingFor {
   private readonly accountsByApp = new Map<string, string>();
 
-  constructor(private readonly context: Pick<Context, 'credentials'>) {}
+  constructor(private readonly context: Pick<Identity, 'credentials'>) {}
 
   /**
    * The account and App that a service acts for: there is no default. Throws FIELD_REQUIRED without both ids in the

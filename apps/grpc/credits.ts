@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Context } from '../../core/context.js';
+import type { Call, Identity, Machine, Money, Work } from '../../core/context.js';
 import { BOOKS, type Entry, ENTRY_KINDS } from '../../core/credits/account.js';
 import {
   adjustCredits,
@@ -27,7 +27,7 @@ import {
   type OwnEntrySchema,
   UsageBy,
 } from './generated/darkroom/v1/credits_pb.js';
-import { acting, plain, readPage, readUuid } from './method.js';
+import { acting, plain, readPage, readUuid, type ServedMethod } from './method.js';
 
 const BOOK = valuesByWord(BOOKS, Book);
 const KIND = valuesByWord(ENTRY_KINDS, EntryKind);
@@ -36,7 +36,7 @@ export const USAGE_BY = valuesByWord(USAGE_WORDS, UsageBy);
 const { method } = Credits;
 
 /** Credits: those of a client, and all of them for operators. */
-export const CREDIT_METHODS = [
+export const CREDIT_METHODS: readonly ServedMethod<Money & Work & Identity & Machine & Call>[] = [
   acting(method.getBalance, 'credits:read', async ({ context, caller }) => {
     const { availableCredits, currency } = await getBalance(context, caller);
     return { availableCredits: BigInt(availableCredits), currency };
@@ -71,11 +71,11 @@ export const CREDIT_METHODS = [
     const { findings, ...counts } = await verifyCredits(context);
     return { ...int64s(counts), findings: [...findings] };
   }),
-] as const;
+];
 
 /** Core accepts a repeated operation, so that it can be sent again; that it changed nothing is determined here. */
 async function operate(
-  context: Context,
+  context: Money & Call,
   make: typeof grantCredits,
   { accountId: id, operationId, credits, reason }: Omit<GrantCreditsRequest, '$typeName'>,
 ): Promise<Omit<MessageInitShape<typeof GrantCreditsResponseSchema>, '$typeName'>> {
@@ -88,7 +88,7 @@ async function operate(
 
 /** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
 async function usageOf(
-  context: Context,
+  context: Money & Identity & Machine & Call,
   accountId: string,
   { by, from, to }: Pick<GetUsageRequest | GetAccountUsageRequest, 'by' | 'from' | 'to'>,
   page: PageRequest,

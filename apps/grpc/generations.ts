@@ -1,6 +1,6 @@
 import { create, type Message, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
-import type { Context } from '../../core/context.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { createGeneration, estimateGeneration } from '../../core/generation/create-generation.js';
@@ -35,11 +35,11 @@ import {
   type ListGenerationsRequest,
   type OutputSchema,
 } from './generated/darkroom/v1/generations_pb.js';
-import { acting, keyOf, readPage, streaming } from './method.js';
+import { acting, keyOf, readPage, type ServedMethod, type ServedStream, streaming } from './method.js';
 
 const { method } = Generations;
 
-export const GENERATION_METHODS = [
+export const GENERATION_METHODS: readonly ServedMethod<Money & Work & Files & Models & Webhooks & Machine & Call>[] = [
   acting(
     method.estimateGeneration,
     'generations:write',
@@ -94,12 +94,12 @@ export const GENERATION_METHODS = [
     await deleteGeneration(context, caller, request.generationId);
     return {};
   }),
-] as const;
+];
 
 /** How often to check that the caller may still watch. */
 const ASK_EVERY_MS = 1_000;
 
-export const WATCH_METHODS = [
+export const WATCH_METHODS: readonly ServedStream<Work & Files & Models & Machine & Call>[] = [
   streaming(
     method.watchGeneration,
     'generations:read',
@@ -169,7 +169,7 @@ export const WATCH_METHODS = [
       }
     },
   ),
-] as const;
+];
 
 function readFilter({
   status,
@@ -297,7 +297,7 @@ export function readMask(mask: FieldMask | undefined): Mask {
 }
 
 /** URLs are signed only if they are requested. */
-async function showGeneration(context: Context, generation: Generation, mask: Mask): Promise<Shown> {
+async function showGeneration(context: Files & Machine, generation: Generation, mask: Mask): Promise<Shown> {
   if (mask === undefined || mask.has('outputs'))
     return masked(renderGeneration(await viewGeneration(context, generation)), mask);
   return masked(renderGeneration(await viewGeneration(context, { ...generation, outputs: [] })), mask);

@@ -6,26 +6,29 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 import type { Caller } from '../../core/access/credential.js';
-import type { Context } from '../../core/context.js';
+import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { readIdempotencyKey } from '../../core/idempotency/claims.js';
 import { isUuid } from '../../core/ids.js';
 import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';
 
-/** A call that passed the checks of its method. */
-export interface Call<Request> {
-  readonly context: Context;
+/** The capabilities that the methods of all services use together. */
+export type GrpcContext = Money & Work & Files & Identity & Models & Webhooks & Machine & Call;
+
+/** A call that passed the checks of its method, with the capabilities `C` that the method uses. */
+export interface PlainCall<Request, C> {
+  readonly context: C;
   readonly request: Request;
 }
 
 /** The call of a method that acts for an account and an App. */
-export interface ActingCall<Request> extends Call<Request> {
+export interface ActingCall<Request, C> extends PlainCall<Request, C> {
   readonly caller: Caller;
 }
 
 /** A stream that lasts until it is ended. */
-export interface WatchingCall<Request> extends ActingCall<Request> {
+export interface WatchingCall<Request, C> extends ActingCall<Request, C> {
   readonly signal: AbortSignal;
   /** Throws once the service may no longer call; to be called before each message that may be sent. */
   readonly requireAllowed: () => Promise<void>;
@@ -41,65 +44,65 @@ interface Described {
 
 // The types of a method's request and response are known where it is defined; a list of methods only knows that it
 // serves calls.
-export interface ServedMethod extends Described {
+export interface ServedMethod<C = GrpcContext> extends Described {
   readonly method: DescMethodUnary;
   /** Absent for a public method. */
   readonly scope?: ServiceScope;
   /** Whether it acts for the account and the App in the call's metadata. */
   readonly acts: boolean;
-  answer(call: never): Promise<Record<string, unknown>>;
+  readonly answer: (call: ActingCall<never, C>) => Promise<Record<string, unknown>>;
   createdId?(answer: never): string | undefined;
 }
 
 /** A method that sends several messages, until it ends or the caller disconnects. */
-export interface ServedStream {
+export interface ServedStream<C = GrpcContext> {
   readonly method: DescMethodServerStreaming;
   readonly scope: ServiceScope;
   readonly acts: true;
-  answer(call: never): AsyncIterable<Record<string, unknown>>;
+  readonly answer: (call: WatchingCall<never, C>) => AsyncIterable<Record<string, unknown>>;
 }
 
-type Answer<I extends DescMessage, O extends DescMessage> = (
-  call: Call<MessageShape<I>>,
+type Answer<I extends DescMessage, O extends DescMessage, C> = (
+  call: PlainCall<MessageShape<I>, C>,
 ) => Promise<MessageInitShape<O>>;
 
 /** A public method. */
-export function open<I extends DescMessage, O extends DescMessage>(
+export function open<I extends DescMessage, O extends DescMessage, C>(
   method: DescMethodUnary<I, O>,
-  answer: Answer<I, O>,
-) {
-  return { method, acts: false as const, answer };
+  answer: Answer<I, O, C>,
+): ServedMethod<C> {
+  return { method, acts: false, answer };
 }
 
 /** A method for services with this scope. */
-export function plain<I extends DescMessage, O extends DescMessage>(
+export function plain<I extends DescMessage, O extends DescMessage, C>(
   method: DescMethodUnary<I, O>,
   scope: ServiceScope,
-  answer: Answer<I, O>,
-) {
-  return { method, acts: false as const, scope, answer };
+  answer: Answer<I, O, C>,
+): ServedMethod<C> {
+  return { method, acts: false, scope, answer };
 }
 
 /** A method that acts for an account and an App. */
-export function acting<I extends DescMessage, O extends DescMessage>(
+export function acting<I extends DescMessage, O extends DescMessage, C>(
   method: DescMethodUnary<I, O>,
   scope: ServiceScope,
-  answer: (call: ActingCall<MessageShape<I>>) => Promise<MessageInitShape<O>>,
+  answer: (call: ActingCall<MessageShape<I>, C>) => Promise<MessageInitShape<O>>,
   more: Described & {
     /** Id of the generation that a call with this response created, for the log. */
     createdId?(answer: MessageInitShape<O>): string | undefined;
   } = {},
-) {
-  return { method, acts: true as const, scope, answer, ...more };
+): ServedMethod<C> {
+  return { method, acts: true, scope, answer, ...more };
 }
 
 /** A method that acts for an account and an App, and sends several messages. */
-export function streaming<I extends DescMessage, O extends DescMessage>(
+export function streaming<I extends DescMessage, O extends DescMessage, C>(
   method: DescMethodServerStreaming<I, O>,
   scope: ServiceScope,
-  answer: (call: WatchingCall<MessageShape<I>>) => AsyncIterable<MessageInitShape<O>>,
-) {
-  return { method, acts: true as const, scope, answer };
+  answer: (call: WatchingCall<MessageShape<I>, C>) => AsyncIterable<MessageInitShape<O>>,
+): ServedStream<C> {
+  return { method, acts: true, scope, answer };
 }
 
 const DEFAULT_SIZE = 50;

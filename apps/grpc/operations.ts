@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Context } from '../../core/context.js';
+import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { cancelAnyGeneration } from '../../core/generation/end-generation.js';
@@ -34,12 +34,12 @@ import {
   type ProviderPromisesSchema,
   type ProviderWorkerSchema,
 } from './generated/darkroom/v1/providers_pb.js';
-import { plain, readPage, readUuid } from './method.js';
+import { plain, readPage, readUuid, type ServedMethod } from './method.js';
 
 const { method } = Operations;
 
 /** Work, providers, costs and recovery of a running service, for operators. */
-export const OPERATIONS_METHODS = [
+export const OPERATIONS_METHODS: readonly ServedMethod[] = [
   plain(method.runRecovery, 'operations:write', ({ context }) => recoverAll(context)),
   plain(method.getRetention, 'operations:read', async ({ context: { settings } }) => {
     return {
@@ -79,7 +79,7 @@ export const OPERATIONS_METHODS = [
   plain(method.stopGeneration, 'operations:write', async ({ context, request }) => ({
     generation: renderRecord(await cancelAnyGeneration(context, readUuid(request.generationId, '/generation_id'))),
   })),
-] as const;
+];
 
 function readStatus(number: number): GenerationStatus {
   const word = wordOf(STATUS, number);
@@ -93,7 +93,7 @@ function readStatus(number: number): GenerationStatus {
  * or App.
  */
 async function filterOf(
-  context: Context,
+  context: Money & Identity & Call,
   { accountId: account, appId }: SearchGenerationsRequest,
   named: readonly GenerationStatus[],
 ): Promise<GenerationFilter> {
@@ -207,7 +207,7 @@ const MAX_PASSES = 100;
  * over. Throws as a pass does.
  */
 async function recoverAll(
-  context: Context,
+  context: Money & Work & Files & Identity & Models & Webhooks & Machine & Call,
 ): Promise<Omit<MessageInitShape<typeof RunRecoveryResponseSchema>, '$typeName'>> {
   const recovery = new Recovery(context);
   const stopListening = context.call?.onOver(() => recovery.stop());

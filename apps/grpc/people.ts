@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Context } from '../../core/context.js';
+import type { Call, Identity, Machine, Money } from '../../core/context.js';
 import { createPerson, disablePerson, enablePerson, resetPerson } from '../../core/people/manage-people.js';
 import { demotePerson, promotePerson } from '../../core/people/operators.js';
 import type { Person } from '../../core/people/person.js';
@@ -8,12 +8,12 @@ import { signInPath } from '../sign-in-link.js';
 import { pageOfAccount } from './access.js';
 import { timestamp } from './enums.js';
 import { type CreatePersonResponseSchema, People, type PersonSchema } from './generated/darkroom/v1/people_pb.js';
-import { plain, readUuid } from './method.js';
+import { plain, readUuid, type ServedMethod } from './method.js';
 
 const { method } = People;
 
 /** The people of an account, for operators. */
-export const PEOPLE_METHODS = [
+export const PEOPLE_METHODS: readonly ServedMethod<Money & Identity & Machine & Call>[] = [
   plain(method.createPerson, 'access:write', async ({ context, request: { accountId: id, email, password } }) => {
     const accountId = readUuid(id, '/account_id');
     const newPerson = { accountId, email, ...(password === '' ? {} : { password }) };
@@ -40,7 +40,7 @@ export const PEOPLE_METHODS = [
   plain(method.demotePerson, 'operators:write', async ({ context, request }) => ({
     person: renderPerson(await demotePerson(context, idOf(request))),
   })),
-] as const;
+];
 
 function idOf({ personId }: { readonly personId: string }): string {
   return readUuid(personId, '/person_id');
@@ -48,7 +48,7 @@ function idOf({ personId }: { readonly personId: string }): string {
 
 /** A person with a link that signs them in once, if they have no password and may sign in. */
 async function renderWithLink(
-  context: Context,
+  context: Identity & Machine & Call,
   person: Person,
 ): Promise<Omit<MessageInitShape<typeof CreatePersonResponseSchema>, '$typeName'>> {
   if (person.password !== undefined || person.disabledAt !== undefined) return { person: renderPerson(person) };

@@ -12,7 +12,6 @@ import {
 import type { Logger } from 'pino';
 import type { Scope } from '../../core/access/credential.js';
 import { CallOver, type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { Context } from '../../core/context.js';
 import { type Bound, type ErrorCode, ServiceError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/machine.js';
 import { loggedIds, loggedRefusal, type LoggedRefusal, safeRequestId } from '../logging/logged-fields.js';
@@ -29,7 +28,7 @@ import {
 import { accessTokenOf, type TokenCallers } from './token-callers.js';
 import { byteSizeOf } from './request-bytes.js';
 import { errorStatus, GRPC_STATUSES, REQUEST_ID_KEY } from './error-status.js';
-import type { ServedMethod, ServedStream } from './method.js';
+import type { GrpcContext, ServedMethod, ServedStream } from './method.js';
 
 export interface EndedCall {
   /** The full name of the method, as `darkroom.v1.Generations/GetGeneration`. */
@@ -93,7 +92,7 @@ export interface ServingCalls {
    * With a place for a call: a copy that gets one more member than it had takes a microsecond, and every call needs
    * one.
    */
-  readonly context: Context & { readonly call: Cancellation | undefined };
+  readonly context: GrpcContext & { readonly call: Cancellation | undefined };
   readonly callers: ServiceCallers;
   readonly rates: CallerRates;
   readonly actingFor: ActingFor;
@@ -271,7 +270,7 @@ async function admit(
   about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
-  const ofThisCall: Context = { ...context, call: about.scope };
+  const ofThisCall: GrpcContext = { ...context, call: about.scope };
   throwIfAborted(about.scope);
   if (scope === undefined) return { request: requireRequest(request), context: ofThisCall };
   const token = acts ? accessTokenOf(call.metadata) : undefined;

@@ -12,7 +12,6 @@ import type { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import type { Context } from '../../core/context.js';
 import { hostAndPort } from '../config/network-address.js';
 import { MAX_BODY_BYTES } from '../http/host/http-context.js';
 import { ACCESS_METHODS } from './access.js';
@@ -22,7 +21,7 @@ import { CREDIT_METHODS } from './credits.js';
 import { serviceDefinition } from './definitions.js';
 import { GENERATION_METHODS, WATCH_METHODS } from './generations.js';
 import { Health } from './health.js';
-import type { ServedMethod, ServedStream } from './method.js';
+import type { GrpcContext, ServedMethod, ServedStream } from './method.js';
 import { OPERATIONS_METHODS } from './operations.js';
 import { PEOPLE_METHODS } from './people.js';
 import { addReflection } from './reflection.js';
@@ -41,7 +40,7 @@ import { WEBHOOK_METHODS } from './webhooks.js';
 setLogVerbosity(logVerbosity.NONE);
 
 export interface GrpcServerOptions {
-  readonly context: Context;
+  readonly context: GrpcContext;
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
@@ -64,7 +63,7 @@ export interface GrpcServer {
   close(graceMs: number): Promise<void>;
 }
 
-const METHODS = [
+const METHODS: readonly ServedMethod[] = [
   ...GENERATION_METHODS,
   ...UPLOAD_METHODS,
   ...WEBHOOK_METHODS,
@@ -73,8 +72,8 @@ const METHODS = [
   ...ACCESS_METHODS,
   ...PEOPLE_METHODS,
   ...OPERATIONS_METHODS,
-] as unknown as readonly ServedMethod[];
-const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
+];
+const STREAMS: readonly ServedStream[] = WATCH_METHODS;
 /** The same limit as over REST. */
 const REQUEST_TIMEOUT_MS = 10_000;
 

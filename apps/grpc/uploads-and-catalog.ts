@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { getModel } from '../../core/catalog/find-model.js';
 import type { Model } from '../../core/catalog/model.js';
 import { publicPrice } from '../../core/catalog/price.js';
+import type { Files, Machine, Models, Work } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
 import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload } from '../../core/uploads/manage-uploads.js';
@@ -10,11 +11,11 @@ import { MODALITY, OPERATION, PRICE_UNIT, ROLE, timestamp, UPLOAD_STATE, wordOf 
 import { Catalog, type ModelSchema } from './generated/darkroom/v1/catalog_pb.js';
 import { Modality } from './generated/darkroom/v1/media_pb.js';
 import { type PrepareUploadRequest, Uploads } from './generated/darkroom/v1/uploads_pb.js';
-import { acting, keyOf, open } from './method.js';
+import { acting, keyOf, open, type ServedMethod } from './method.js';
 
 const { method } = Uploads;
 
-export const UPLOAD_METHODS = [
+export const UPLOAD_METHODS: readonly ServedMethod<Work & Files & Models & Machine>[] = [
   acting(method.prepareUpload, 'uploads:write', async ({ context, caller, request }) => {
     const { upload, target, replayed } = await prepareUpload(context, caller, keyOf(request), bodyOf(request));
     return {
@@ -64,7 +65,7 @@ export const UPLOAD_METHODS = [
       replayed,
     };
   }),
-] as const;
+];
 
 function bodyOf({ filename, mediaType, byteSize, sha256, role }: PrepareUploadRequest): JsonObject {
   const roleName = wordOf(ROLE, role);
@@ -78,14 +79,14 @@ function bodyOf({ filename, mediaType, byteSize, sha256, role }: PrepareUploadRe
   };
 }
 
-export const CATALOG_METHODS = [
+export const CATALOG_METHODS: readonly ServedMethod<Models>[] = [
   open(Catalog.method.listModels, ({ context }) =>
     Promise.resolve({ models: context.catalog.models().map(renderModel) }),
   ),
   open(Catalog.method.getModel, async ({ context, request }) => ({
     model: renderModel(getModel(context, request.modelKey)),
   })),
-] as const;
+];
 
 function renderModel({
   modelKey,

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { secretText } from '../../adapters/webhooks/signature.js';
+import type { Call, Machine, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { listDeliveries, replayDeliveries, replayDelivery } from '../../core/webhooks/deliveries.js';
@@ -39,10 +40,10 @@ import {
   WebhookDeliveryState,
   WebhookDisabledReason,
   WebhookEvent,
-  Webhooks,
+  Webhooks as Service,
   type WebhookSchema,
 } from './generated/darkroom/v1/webhooks_pb.js';
-import { acting, readPage } from './method.js';
+import { acting, readPage, type ServedMethod } from './method.js';
 
 const EVENT = valuesByWord(WEBHOOK_EVENTS, WebhookEvent);
 const DELIVERY_STATE = valuesByWord(DELIVERY_STATES, WebhookDeliveryState);
@@ -50,10 +51,10 @@ const DISABLED = valuesByWord(DISABLED_BECAUSE, WebhookDisabledReason);
 const RESULT = valuesByWord(ATTEMPT_RESULTS, WebhookAttemptResult);
 const FAULT = valuesByWord(ATTEMPT_FAULTS, WebhookAttemptFault);
 
-const { method } = Webhooks;
+const { method } = Service;
 const scope = 'webhooks:manage';
 
-export const WEBHOOK_METHODS = [
+export const WEBHOOK_METHODS: readonly ServedMethod<Work & Webhooks & Machine & Call>[] = [
   acting(method.createWebhook, scope, async ({ context, caller, request }) => {
     const { endpoint, key } = await createEndpoint(context, caller, bodyOf(request));
     return { webhook: renderWebhook(endpoint, context.clock.now()), secret: secretText(key) };
@@ -106,7 +107,7 @@ export const WEBHOOK_METHODS = [
     const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, cursor);
     return { replayed, nextPageToken: tokenOf(list, nextCursor) ?? '' };
   }),
-] as const;
+];
 
 /** The body that the use case takes, the same as over REST. */
 function bodyOf({ url, events, description }: CreateWebhookRequest | UpdateWebhookRequest): JsonObject {

@@ -1,4 +1,4 @@
-import type { Context } from '../../core/context.js';
+import type { Models } from '../../core/context.js';
 import { TASK_ERRORS } from '../../core/generation/generation.js';
 import { hintsOf, type Provider, type ProviderFailure, type Providers } from '../../core/ports/provider.js';
 import type { SeenProvider } from '../../core/providers/provider-gates.js';
@@ -136,7 +136,7 @@ const CIRCUITS: Readonly<Record<SeenProvider['circuit'], number>> = { closed: 0,
 
 /** The tasks that the worker of this process has at each connected provider, and whether it submits there. */
 export function providerGateUse(instruments: Instruments) {
-  let watched: Pick<Context, 'providers' | 'providerGates'> | undefined;
+  let watched: Pick<Models, 'providers' | 'providerGates'> | undefined;
   const gauge = (name: string, help: string, collect?: () => void) =>
     instruments.gauge(`darkroom_provider_${name}`, help, ['provider'], collect);
   const circuits = gauge('circuit', '0 closed, 1 trying one task, 2 paused.', () => {
@@ -160,6 +160,6 @@ export function providerGateUse(instruments: Instruments) {
   const limits = gauge('slots_limit', 'Tasks that all processes together may have at the provider.');
   return {
     /** Asked at every scrape from now on. */
-    watch: (context: Pick<Context, 'providers' | 'providerGates'>): void => void (watched = context),
+    watch: (context: Pick<Models, 'providers' | 'providerGates'>): void => void (watched = context),
   };
 }

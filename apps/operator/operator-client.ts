@@ -5,16 +5,16 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import type { Context } from '../../core/context.js';
 import { ACCESS_METHODS } from '../grpc/access.js';
 import { CREDIT_METHODS } from '../grpc/credits.js';
 import { Access } from '../grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../grpc/generated/darkroom/v1/operations_pb.js';
 import { People } from '../grpc/generated/darkroom/v1/people_pb.js';
+import type { PlainCall, ServedMethod } from '../grpc/method.js';
 import { OPERATIONS_METHODS } from '../grpc/operations.js';
 import { PEOPLE_METHODS } from '../grpc/people.js';
-import type { Calling, CallOptions, OperatorClient, Service, UnaryCall } from './operator.js';
+import type { Calling, CallOptions, OperatorClient, OperatorContext, Service, UnaryCall } from './operator.js';
 
 export function operatorClient(call: UnaryCall): OperatorClient {
   const calling = <S extends Service>({ methods }: S): Calling<S> =>
@@ -35,17 +35,17 @@ export function operatorClient(call: UnaryCall): OperatorClient {
 /** A method of an operator's service, as this module calls it. */
 interface OperatorMethod {
   readonly method: DescMethodUnary;
-  answer(call: { readonly context: Context; readonly request: unknown }): Promise<MessageInitShape<DescMessage>>;
+  readonly answer: (call: PlainCall<unknown, OperatorContext>) => Promise<MessageInitShape<DescMessage>>;
 }
 
 const METHODS = new Map(
   [...ACCESS_METHODS, ...CREDIT_METHODS, ...OPERATIONS_METHODS, ...PEOPLE_METHODS]
     .filter(({ acts }) => !acts)
-    .map((served) => [served.method as DescMethodUnary, served as unknown as OperatorMethod]),
+    .map((served: ServedMethod<OperatorContext>) => [served.method, served as unknown as OperatorMethod]),
 );
 
 /** Runs the methods of the gRPC front on these stores, without a network. */
-export function operatorInProcess(context: Context): OperatorClient {
+export function operatorInProcess(context: OperatorContext): OperatorClient {
   return operatorClient(async (method, request) => {
     const served = METHODS.get(method);
     if (served === undefined) throw new Error(`${method.name} is not a method for operators.`);

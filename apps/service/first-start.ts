@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/access/credential.js';
 import { createAccount, createApp, createKey } from '../../core/access/manage.js';
 import type { Model } from '../../core/catalog/model.js';
-import type { Context } from '../../core/context.js';
+import type { Files, Identity, Machine, Models, Money } from '../../core/context.js';
 import { grantCredits } from '../../core/credits/operate.js';
 import { estimateGeneration } from '../../core/generation/create-generation.js';
 import { createPerson } from '../../core/people/manage-people.js';
@@ -31,7 +31,7 @@ export interface Demo {
  * in. Returns null if there is already an account with a key. An interrupted start is completed, not repeated.
  */
 export async function firstStart(
-  context: Context,
+  context: Money & Files & Identity & Models & Machine,
   { hasSignIn }: { readonly hasSignIn: boolean },
 ): Promise<Demo | null> {
   const [known] = (await context.accounts.list({ limit: 1 })).items;
@@ -62,13 +62,16 @@ export async function firstStart(
   };
 }
 
-async function demoLink(context: Context, accountId: string): Promise<string> {
+async function demoLink(context: Money & Identity & Machine, accountId: string): Promise<string> {
   const person =
     (await context.people.findByEmail(DEMO_EMAIL)) ?? (await createPerson(context, { accountId, email: DEMO_EMAIL }));
   return signInPath((await createSignInLink(context, person.personId)).secret);
 }
 
-async function firstPictureModel(context: Context, caller: Caller): Promise<Model | undefined> {
+async function firstPictureModel(
+  context: Money & Files & Models & Machine,
+  caller: Caller,
+): Promise<Model | undefined> {
   for (const model of context.catalog.models()) {
     const body = { model_key: model.modelKey, operation: 'image_generation', prompt: FIRST_PROMPT };
     const isPossible = await estimateGeneration(context, caller, body).then(

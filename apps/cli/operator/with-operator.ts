@@ -1,10 +1,9 @@
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
 import { type ConfigSource, loadConfig } from '../../config/load-config.js';
 import { printable } from '../../logging/logged-fields.js';
 import { placeOf } from '../../stores/open-database.js';
-import type { MessageJson, OperatorClient } from '../../operator/operator.js';
+import type { MessageJson, OperatorClient, OperatorContext } from '../../operator/operator.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say, type Shown, table } from '../terminal.js';
@@ -107,7 +106,7 @@ export interface ContextNeeds {
 export async function withContext<T>(
   io: CliIo,
   options: StoreOptions,
-  work: (context: Context, config: Config) => Promise<T>,
+  work: (context: OperatorContext, config: Config) => Promise<T>,
   needs: ContextNeeds = {},
 ): Promise<T> {
   const config = await configOf(io, options);

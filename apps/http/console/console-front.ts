@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Context } from '../../../core/context.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
 import { isOperator } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { RateLimit } from '../../rate-limit.js';
 import { loadOnce } from '../host/pages.js';
 import { readBody } from '../host/request.js';
@@ -158,7 +158,7 @@ const LIFE_MS = 60_000;
  * the page itself, and while the object store has not been reached.
  */
 async function objectsOrigin(
-  { objects, clock }: Pick<Context, 'objects' | 'clock'>,
+  { objects, clock }: Pick<Ports, 'objects' | 'clock'>,
   ownUrl: string,
 ): Promise<string | undefined> {
   try {

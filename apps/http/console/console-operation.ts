@@ -1,15 +1,16 @@
-import type { Context } from '../../../core/context.js';
 import type { BodySchema, Wording } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
+import type { OperatorContext } from '../../operator/operator.js';
 import type { TypedSchema } from '../host/request.js';
 import type { StreamedAnswer } from '../host/send.js';
 import type { HttpShared, RoutedContext } from '../host/server.js';
 import type { BrowserSessions, SignInRates } from '../pages/browser-sessions.js';
 
-export interface ConsoleOptions {
-  readonly context: Context;
+/** `C` names the capabilities: those that one operation uses, or all that the operators' area uses. */
+export interface ConsoleOptions<C = OperatorContext> {
+  readonly context: C;
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
   /** How long a body may take to arrive once its headers are here, in milliseconds. */
@@ -26,50 +27,56 @@ export interface ConsoleOptions {
   readonly outsideProvider?: OutsideProvider | undefined;
 }
 
-export interface ConsoleParts extends ConsoleOptions, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {}
+export interface ConsoleParts<C = OperatorContext>
+  extends ConsoleOptions<C>, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {}
 
 /** A request of the page that has passed all checks. */
-export interface ConsoleCall {
+export interface ConsoleCall<Body = JsonObject> {
   readonly ctx: RoutedContext;
   readonly signedIn: SignedIn;
   /** Conforms to the operation's schema; an empty object if there is none. */
-  readonly body: JsonObject;
+  readonly body: Body;
 }
+
+/** Returns the data of the envelope, or a stream instead. Throws `ServiceError`. */
+type Answer<C, Body = JsonObject> = (
+  parts: ConsoleParts<C>,
+  call: ConsoleCall<Body>,
+) => Promise<object | StreamedAnswer>;
 
 /**
  * One request that the page sends to its server. It acts only for the person of the session. Every change is a POST
  * with JSON, which an HTML form cannot send.
  */
-export interface ConsoleOperation {
+export interface ConsoleOperation<C = OperatorContext> {
   readonly method: 'GET' | 'POST';
   /** Under `/console/api`. */
   readonly path: string;
   /** If absent, the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
   /** Whether the person may use the operation at all, checked before the body. Throws `ServiceError`. */
-  readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
-  /** The data of the envelope, or a stream instead. Throws `ServiceError`. */
-  answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;
+  readonly admit?: (parts: ConsoleParts<C>, signedIn: SignedIn) => void;
+  readonly answer: Answer<C>;
 }
 
 /** A request of the page that reads something. */
-export function get(path: string, answer: ConsoleOperation['answer']): ConsoleOperation {
+export function get<C>(path: string, answer: Answer<C>): ConsoleOperation<C> {
   return { method: 'GET', path, answer };
 }
 
 /** A request of the page that changes something, with an empty body. */
-export function post(path: string, answer: ConsoleOperation['answer']): ConsoleOperation {
+export function post<C>(path: string, answer: Answer<C>): ConsoleOperation<C> {
   return { method: 'POST', path, answer };
 }
 
 /** The same with a body. `wording` is for its fields. */
-export function postBody<B>(
+export function postBody<Body, C>(
   path: string,
-  schema: TypedSchema<B>,
-  answer: (parts: ConsoleParts, call: Omit<ConsoleCall, 'body'> & { readonly body: B }) => Promise<object>,
+  schema: TypedSchema<Body>,
+  answer: Answer<C, Body>,
   wording: Wording = {},
-): ConsoleOperation {
-  return { method: 'POST', path, body: { schema, wording }, answer: answer as unknown as ConsoleOperation['answer'] };
+): ConsoleOperation<C> {
+  return { method: 'POST', path, body: { schema, wording }, answer: answer as unknown as Answer<C> };
 }
 
 /** A name in a body that the page sends. */

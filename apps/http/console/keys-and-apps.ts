@@ -1,5 +1,5 @@
 import { type ApiKey, SCOPES } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
+import type { Identity, Machine, Money } from '../../../core/context.js';
 import { type Cap, periodOf, usedIn } from '../../../core/credits/account.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { appsForKeys, createAccountKey, listAccountKeys, revokeAccountKey } from '../../../core/people/own-keys.js';
@@ -29,7 +29,7 @@ const WORDING = {
 } as const;
 
 /** Keys of the account, and its Apps. */
-export const KEY_OPERATIONS: readonly ConsoleOperation[] = [
+export const KEY_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machine>[] = [
   /** The Apps that a key can be made for, the default one first. */
   get('/apps', async ({ context }, { signedIn: { person } }) => {
     const { defaultApp, others } = await appsForKeys(context, person.accountId);
@@ -122,7 +122,7 @@ type ReadUse = (credentialId: string, credits: number | undefined, per: Cap['per
 
 /** Reads the account only if some credential has a cap: its holds, which may be many, are read with it. */
 export async function readCapUses(
-  { accounts, clock }: Pick<Context, 'accounts' | 'clock'>,
+  { accounts, clock }: Money & Machine,
   accountId: string,
   hasCaps: boolean,
 ): Promise<ReadUse> {

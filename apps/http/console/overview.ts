@@ -1,4 +1,5 @@
 import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import type { Files, Identity, Machine, Models, Money, Work } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { exampleRequest } from '../../../core/generation/quote.js';
 import { getGeneration } from '../../../core/generation/read-generations.js';
@@ -8,7 +9,7 @@ import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/p
 import { type ConsoleOperation, get } from './console-operation.js';
 
 /** Data of the person and of single generations that the page needs. */
-export const OVERVIEW_OPERATIONS: readonly ConsoleOperation[] = [
+export const OVERVIEW_OPERATIONS: readonly ConsoleOperation<Money & Work & Files & Identity & Models & Machine>[] = [
   /** The signed-in person, their account, and the features of this service. */
   get('/overview', async ({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) => {
     const { person, session } = signedIn;

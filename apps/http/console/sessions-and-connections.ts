@@ -1,3 +1,4 @@
+import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { isUuid } from '../../../core/ids.js';
 import { disconnect, listGrants } from '../../../core/people/grants.js';
@@ -6,7 +7,7 @@ import { type ConsoleOperation, get, post, shownTime } from './console-operation
 import { readCapUses } from './keys-and-apps.js';
 
 /** Browsers in which the person is signed in, and programs that they have connected. */
-export const SESSION_OPERATIONS: readonly ConsoleOperation[] = [
+export const SESSION_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machine>[] = [
   /** The programs that this person has connected, newest first. */
   get('/connections', async ({ context }, { signedIn: { person } }) => {
     const grants = await listGrants(context, person.personId);

@@ -1,3 +1,4 @@
+import type { Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import {
   addPasskey,
@@ -30,7 +31,7 @@ const NEW_PASSKEY = bodySchema(
 );
 
 /** How the person signs in. */
-export const SIGN_IN_OPERATIONS: readonly ConsoleOperation[] = [
+export const SIGN_IN_OPERATIONS: readonly ConsoleOperation<Identity & Machine>[] = [
   /** Every session ends, and a new one begins in this browser. Tries count as those to sign in do. */
   postBody(
     '/password',

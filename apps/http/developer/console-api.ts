@@ -1,4 +1,4 @@
-import type { Context } from '../../../core/context.js';
+import type { Call, Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { callerOfPerson, lookAtSession, requireNotSuspended } from '../../../core/people/sessions.js';
 import { type Access, CredentialWatch } from '../host/authenticate.js';
@@ -46,7 +46,7 @@ function fromPage({ method, rate }: ProtectedRoute, serve: HttpHandler, publicUr
 }
 
 /** Access through a person's session, for the App in the path. */
-function sessionAccess(context: Context, sessions: BrowserSessions): Access {
+function sessionAccess(context: Money & Identity & Machine & Call, sessions: BrowserSessions): Access {
   const watch = new CredentialWatch(
     {
       authenticate: async (secret) => {

@@ -1,4 +1,4 @@
-import type { Context } from '../../../core/context.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
 import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
 import { cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
 import {
@@ -100,7 +100,7 @@ const EVENT_SCHEMA = record(
 );
 
 /** Generations, and the events of what happens to them. */
-export const GENERATION_ROUTES: readonly Route[] = [
+export const GENERATION_ROUTES: readonly Route<Money & Work & Files & Models & Webhooks & Machine & Call>[] = [
   write('POST', '/generations', 'generations:write', {
     operationId: 'createGeneration',
     summary: 'Create a generation',
@@ -280,7 +280,7 @@ export const GENERATION_ROUTES: readonly Route[] = [
  * queued after a wait, the number of generations before it; without a wait that would cost more than the request itself.
  */
 async function progressHeader(
-  { queuePositions }: Pick<Context, 'queuePositions'>,
+  { queuePositions }: Work,
   generation: Generation,
   wait: Waiting | undefined,
 ): Promise<Readonly<Record<string, string>>> {
@@ -297,7 +297,10 @@ async function progressHeader(
 const RETRY_MS = 1_000;
 
 /** Events as frames of server-sent events; a beat is a comment, or the id alone. */
-async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | Beat>): AsyncGenerator<string> {
+async function* framesOf(
+  context: Work & Files & Machine,
+  events: AsyncIterable<GenerationEvent | Beat>,
+): AsyncGenerator<string> {
   const iterator = events[Symbol.asyncIterator]();
   // The subscription begins before the first byte is sent, so that nothing that happens after it is missed.
   const first = iterator.next();
@@ -311,7 +314,7 @@ async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent
   }
 }
 
-async function frameOf(context: Context, event: GenerationEvent | Beat): Promise<string> {
+async function frameOf(context: Work & Files & Machine, event: GenerationEvent | Beat): Promise<string> {
   if (event.type === 'beat') return event.id === undefined ? ': \n\n' : `id: ${event.id}\n\n`;
   const { type, at, id, generation } = event;
   const { progress } = generation;

@@ -1,4 +1,5 @@
 import { getModel } from '../../../core/catalog/find-model.js';
+import type { Call, Identity, Machine, Models, Money } from '../../../core/context.js';
 import { getBalance, listEntries } from '../../../core/credits/operate.js';
 import type { JsonObject } from '../../../core/json.js';
 import {
@@ -52,7 +53,7 @@ const USAGE_PARAMETERS: QueryParameters = {
 };
 
 /** The catalog, and the credits of the account. */
-export const MODEL_AND_CREDIT_ROUTES: readonly Route[] = [
+export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Identity & Models & Machine & Call>[] = [
   publicRoute('/models', {
     operationId: 'listModels',
     summary: 'List the models',
@@ -131,7 +132,7 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route[] = [
 const SNAPSHOTS = new WeakMap<object, { readonly data: string; readonly etag: string }>();
 
 /** A list or a model of a snapshot with its ETag. Answers with 304 if the client has it. */
-function snapshotOf(ctx: PublicContext, part: object, render: () => JsonObject): Answer | undefined {
+function snapshotOf(ctx: PublicContext<Machine>, part: object, render: () => JsonObject): Answer | undefined {
   let snapshot = SNAPSHOTS.get(part);
   if (!snapshot) {
     const data = render();

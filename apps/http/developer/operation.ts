@@ -1,7 +1,7 @@
 import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Waits } from '../../../core/cancellation.js';
-import type { Context } from '../../../core/context.js';
+import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Waiting } from '../../../core/generation/wait-for-generation.js';
 import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
@@ -85,41 +85,42 @@ export interface RequestBody {
  */
 type Answering<C extends HttpContext> = (state: C['state'], ctx: C) => Promise<Answer | void>;
 
-export interface ProtectedOperation extends Description {
-  readonly answer: Answering<ApiContext>;
+export interface ProtectedOperation<C = RestContext> extends Description {
+  readonly answer: Answering<ApiContext<C>>;
 }
 
-export interface PublicOperation extends Description {
-  readonly answer: Answering<PublicContext>;
+export interface PublicOperation<C = RestContext> extends Description {
+  readonly answer: Answering<PublicContext<C>>;
 }
 
-export interface PublicRoute {
+export interface PublicRoute<C = RestContext> {
   readonly method: 'GET';
   /** Under `BASE`. */
   readonly path: string;
-  readonly operation: PublicOperation;
+  readonly operation: PublicOperation<C>;
   readonly scope?: undefined;
 }
 
-export interface ProtectedRoute {
+export interface ProtectedRoute<C = RestContext> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under `BASE`. */
   readonly path: string;
-  readonly operation: ProtectedOperation;
+  readonly operation: ProtectedOperation<C>;
   readonly scope: Scope;
   /** The rate of the credential that the request counts against. */
   readonly rate: 'reads' | 'writes';
 }
 
-export type Route = PublicRoute | ProtectedRoute;
+/** `C` names the capabilities that the use case takes. */
+export type Route<C = RestContext> = PublicRoute<C> | ProtectedRoute<C>;
 
-export function publicRoute(path: string, operation: PublicOperation): PublicRoute {
+export function publicRoute<C>(path: string, operation: PublicOperation<C>): PublicRoute<C> {
   return { method: 'GET', path, operation };
 }
 
-type Protected = (
-  ...given: [method: ProtectedRoute['method'], path: string, scope: Scope, operation: ProtectedOperation]
-) => ProtectedRoute;
+type Protected = <C>(
+  ...given: [method: ProtectedRoute['method'], path: string, scope: Scope, operation: ProtectedOperation<C>]
+) => ProtectedRoute<C>;
 
 /** A route whose requests count against the reads of their credential. */
 export const read: Protected = (method, path, scope, operation) => ({ method, path, scope, operation, rate: 'reads' });
@@ -129,9 +130,12 @@ export const write: Protected = (method, path, scope, operation) => ({
   rate: 'writes',
 });
 
+/** The capabilities that the routes use together. */
+export type RestContext = Money & Work & Files & Identity & Models & Webhooks & Machine & Call;
+
 /** The parts that the handlers of one front of the API share. */
 export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
-  readonly context: Context;
+  readonly context: RestContext;
   readonly access: Access;
   readonly rates: CredentialRates;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
@@ -139,12 +143,12 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
 }
 
 /** The state of a request that passed the checks of its route. */
-export interface ApiState extends HttpState {
-  api: Api;
-  context: Context;
+export interface ApiState<C = unknown> extends HttpState {
+  api: Omit<Api, 'context'>;
+  context: C;
   caller: Caller;
   admission: Admission;
-  operation: ProtectedOperation;
+  operation: Description;
   /** The query parameters that were sent; none where the operation takes none. */
   query: Readonly<Record<string, string>>;
 }
@@ -153,9 +157,9 @@ export interface ApiState extends HttpState {
 type PathParameter = 'model_key' | 'generation_id' | 'upload_id' | 'webhook_id' | 'delivery_id';
 type PathParameters = { readonly params: Readonly<Record<PathParameter, string>> };
 
-export type ApiContext = HttpContext & PathParameters & { readonly state: ApiState };
+export type ApiContext<C = unknown> = HttpContext & PathParameters & { readonly state: ApiState<C> };
 /** The context of a request without a credential. */
-export type PublicContext = HttpContext & PathParameters & { readonly state: HttpState & Pick<ApiState, 'context'> };
+export type PublicContext<C> = HttpContext & PathParameters & { readonly state: HttpState & { context: C } };
 
 /** The checks of a protected route, in the order in which their errors take precedence, and then its use case. */
 export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: Api): HttpHandler {
@@ -163,7 +167,7 @@ export function serveProtected({ operation, scope, rate }: ProtectedRoute, api: 
   const rules = { access, clock: context.clock, rateLimit: rates[rate], maxBodyBytes: MAX_BODY_BYTES };
   const parameters = operation.query && Object.keys(operation.query);
   return async (routed) => {
-    const ctx = routed as ApiContext;
+    const ctx = routed as ApiContext<RestContext>;
     const { req, state, params } = ctx;
     state.ids = { generationId: params['generation_id'], uploadId: params['upload_id'] };
     const admission = await admitRequest(ctx, rules);
@@ -186,7 +190,7 @@ const NO_QUERY: ApiState['query'] = {};
 export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: Api): HttpHandler {
   return async (ctx) => {
     await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    const answer = await operation.answer(Object.assign(ctx.state, { context }), ctx as PublicContext);
+    const answer = await operation.answer(Object.assign(ctx.state, { context }), ctx as PublicContext<RestContext>);
     if (answer !== undefined) await sendAnswer(ctx, operation.status, answer);
   };
 }

@@ -1,3 +1,4 @@
+import type { Files, Machine, Models, Work } from '../../../core/context.js';
 import type { JsonObject } from '../../../core/json.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload } from '../../../core/uploads/manage-uploads.js';
@@ -27,7 +28,7 @@ const EXAMPLE_UPLOAD = {
 } as const satisfies JsonObject;
 
 /** Uploads of reference files. */
-export const UPLOAD_ROUTES: readonly Route[] = [
+export const UPLOAD_ROUTES: readonly Route<Work & Files & Models & Machine>[] = [
   write('POST', '/uploads', 'uploads:write', {
     operationId: 'prepareUpload',
     summary: 'Prepare the upload of a reference file',

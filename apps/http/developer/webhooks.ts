@@ -1,3 +1,4 @@
+import type { Call, Machine, Webhooks, Work } from '../../../core/context.js';
 import { readBody } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import { listDeliveries, replayDeliveries, replayDelivery } from '../../../core/webhooks/deliveries.js';
@@ -67,7 +68,7 @@ const REPLAY_REQUEST_SCHEMA = {
 } as const satisfies JsonObject;
 
 /** Webhooks of an App and their deliveries. */
-export const WEBHOOK_ROUTES: readonly Route[] = [
+export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] = [
   write('POST', '/webhooks', 'webhooks:manage', {
     operationId: 'createWebhook',
     summary: 'Create a webhook',

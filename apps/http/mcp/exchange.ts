@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Cancellation } from '../../../core/cancellation.js';
-import type { Context } from '../../../core/context.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { Repetition } from '../../../core/waiting.js';
@@ -10,8 +10,8 @@ import { canShowForms, type PostedResponse } from './elicitation.js';
 
 /** One message and its answer: what tools need to know of the request that brought it. */
 export interface Exchange {
-  /** With the cancellation of this request. */
-  readonly context: Context;
+  /** What the tools and the methods of tasks use together, with the cancellation of this request. */
+  readonly context: Money & Work & Files & Models & Webhooks & Machine & Call;
   /** Over with this request, when its credential is no longer valid, and when this process is to stop. */
   readonly waits: Cancellation;
   readonly caller: Caller;

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { pointsOf } from '../../rate-limit.js';
 import {
@@ -24,7 +23,7 @@ import { Disconnect, ServedWait } from '../host/wait.js';
 import { RequestRates } from '../pages/browser-sessions.js';
 import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
-import { asMessage, asResponse, type Message, objectOf, sessionIdFor, watchStream } from './exchange.js';
+import { asMessage, asResponse, type Exchange, type Message, objectOf, sessionIdFor, watchStream } from './exchange.js';
 import type { HandleMessage } from './mcp-server.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools.js';
@@ -56,7 +55,7 @@ export function mcp(options: McpOptions): HttpFront {
 export interface McpServingParts
   extends Pick<CredentialAccessParts, 'resourceMetadata'>, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {
   readonly access: Access;
-  readonly context: Context;
+  readonly context: Exchange['context'];
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
   readonly publicUrl: () => string;

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Caller, Scope } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
+import type { Call, Files, Machine, Money, Webhooks, Work } from '../../../core/context.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import {
   type Generation,
@@ -14,6 +14,7 @@ import { getGeneration, viewGeneration } from '../../../core/generation/read-gen
 import type { Preview, Previews } from '../../../core/ports/media.js';
 import { renderTask } from '../render/generation.js';
 import { timestamp } from '../render/schema-parts.js';
+import type { Exchange } from './exchange.js';
 
 /** The extension with which a client receives a handle instead of a result, and requests the result later. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -28,7 +29,7 @@ export function takesTasks(capabilities: unknown): boolean {
 interface TaskMethod {
   readonly scope: Scope;
   readonly rate: 'reads' | 'writes';
-  readonly answer: (context: Context, caller: Caller, taskId: string) => Promise<Record<string, unknown>>;
+  readonly answer: (context: Exchange['context'], caller: Caller, taskId: string) => Promise<Record<string, unknown>>;
 }
 
 /** The methods of the extension, each with its scope and its rate limit. */
@@ -39,7 +40,7 @@ export const TASK_METHODS: ReadonlyMap<string, TaskMethod> = new Map([
 ]);
 
 /** A handle instead of a result. The generation is the task, and their ids are the same. */
-export function taskHandle(context: Pick<Context, 'settings'>, generation: Generation): CallToolResult {
+export function taskHandle(context: Machine, generation: Generation): CallToolResult {
   return { resultType: 'task', ...handleOf(context, generation) } as unknown as CallToolResult;
 }
 
@@ -47,7 +48,11 @@ export function taskHandle(context: Pick<Context, 'settings'>, generation: Gener
  * A task as returned by `tasks/get`, with the result of the call once there is one. A failed generation is a
  * completed call. Throws TASK_NOT_FOUND and GENERATION_JOB_NOT_FOUND.
  */
-async function getTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function getTask(
+  context: Work & Files & Machine & Call,
+  caller: Caller,
+  taskId: string,
+): Promise<Record<string, unknown>> {
   const generation = await getGeneration(context, caller, taskId);
   const handle = handleOf(context, generation);
   if (handle.status !== 'completed') return { ...handle };
@@ -55,13 +60,17 @@ async function getTask(context: Context, caller: Caller, taskId: string): Promis
 }
 
 /** No task waits for input: a task that there is takes any and does nothing. Throws as `getTask` does. */
-async function updateTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function updateTask(context: Work & Call, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
   await getGeneration(context, caller, taskId);
   return {};
 }
 
 /** Throws TASK_NOT_FOUND. */
-async function cancelTask(context: Context, caller: Caller, taskId: string): Promise<Record<string, unknown>> {
+async function cancelTask(
+  context: Money & Work & Webhooks & Machine & Call,
+  caller: Caller,
+  taskId: string,
+): Promise<Record<string, unknown>> {
   await cancelGeneration(context, caller, taskId);
   return {};
 }
@@ -74,7 +83,7 @@ const SENTENCES: Readonly<Record<GenerationStatus, string>> = {
   cancelled: 'The generation was cancelled.',
 };
 
-function handleOf({ settings }: Pick<Context, 'settings'>, generation: Generation) {
+function handleOf({ settings }: Machine, generation: Generation) {
   const { generationId, status, createdAt, updatedAt } = generation;
   return {
     taskId: generationId,
@@ -97,7 +106,7 @@ const MAX_PREVIEW_BYTES = 140_000;
  * A generation as a tool shows it: the task of REST, a sentence, a small picture of each of the first results, and a
  * link to each of the files.
  */
-export async function taskResult(context: Context, generation: Generation): Promise<CallToolResult> {
+export async function taskResult(context: Files & Machine & Call, generation: Generation): Promise<CallToolResult> {
   const view = await viewGeneration(context, generation);
   const task = JSON.parse(JSON.stringify(renderTask(view))) as Record<string, unknown>;
   return {
@@ -141,14 +150,14 @@ function linkTo({ output, url, filename }: OutputView): Content {
   };
 }
 
-async function previewsOf(context: Context, outputs: readonly OutputView[]): Promise<Content[]> {
+async function previewsOf(context: Files & Call, outputs: readonly OutputView[]): Promise<Content[]> {
   const images = outputs.filter(({ output }) => output.kind === 'image').slice(0, MAX_PREVIEWS);
   const made = await Promise.all(images.map(({ output }) => previewOf(context, output)));
   return made.filter((preview) => preview !== undefined);
 }
 
 /** A result is returned even if its preview fails. */
-async function previewOf(context: Context, output: OutputView['output']): Promise<Content | undefined> {
+async function previewOf(context: Files & Call, output: OutputView['output']): Promise<Content | undefined> {
   const preview = await previewOfOutput(context, output, MAX_PREVIEW_BYTES).catch(() => null);
   if (preview === null) return undefined;
   return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
@@ -173,7 +182,7 @@ function keep(kept: Map<string, Preview>, key: string, preview: Preview): void {
 
 /** A small picture of an output, of `maxBytes` at most; null where there is none to be had. */
 async function previewOfOutput(
-  { objects, previews, call }: Pick<Context, 'objects' | 'previews' | 'call'>,
+  { objects, previews, call }: Files & Call,
   { objectKey, byteSize, mark }: Output,
   maxBytes: number,
 ): Promise<Preview | null> {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
+import type { Identity, Machine } from '../../../core/context.js';
 import { ACCESS_TOKEN_PREFIX } from '../../../core/people/grants.js';
 import { deviceCodeForm, deviceConfirmForm, deviceDone, errorPage, showBeforeRedirect } from './library-pages.js';
 import { audienceOf, ENDPOINTS, type MetadataOptions, resourceUrl } from './metadata.js';
@@ -12,7 +12,7 @@ import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import { redirectFault } from './registration.js';
 
 export interface AuthorizationServerOptions extends Pick<MetadataOptions, 'publicUrl' | 'audiences'> {
-  readonly context: Context;
+  readonly context: Identity & Machine;
   readonly logger: Logger;
   /** The client address of a request, which its rates count. */
   readonly addressOf: (req: IncomingMessage) => string;

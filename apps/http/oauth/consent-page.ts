@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { errors, type Provider } from 'oidc-provider';
 import { type Audience, DEFAULT_SCOPES, type Scope, SCOPES } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
+import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { createGrant } from '../../../core/people/grants.js';
@@ -79,7 +79,7 @@ function capField(): Html {
 }
 
 export interface ConsentParts extends Pick<MetadataOptions, 'publicUrl' | 'audiences'> {
-  readonly context: Context;
+  readonly context: Money & Identity & Machine;
   readonly sessions: BrowserSessions;
   readonly bodyTimeoutMs: number;
 }

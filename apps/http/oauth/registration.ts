@@ -1,4 +1,4 @@
-import type { Context, Identity, Machine } from '../../../core/context.js';
+import type { Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { secretDigest } from '../../../core/people/secrets.js';
@@ -17,7 +17,7 @@ const PER_ADDRESS_AN_HOUR = 100;
 const HOUR_SECONDS = 3_600;
 
 export interface RegistrationOptions {
-  readonly context: Context;
+  readonly context: ClientPorts;
   readonly bodyTimeoutMs: number;
 }
 

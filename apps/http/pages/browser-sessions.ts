@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Context } from '../../../core/context.js';
+import type { Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Person } from '../../../core/people/person.js';
 import {
@@ -22,7 +22,7 @@ export class BrowserSessions {
   private readonly cookie: PageCookie;
 
   constructor(
-    private readonly context: Context,
+    private readonly context: Identity & Machine,
     publicUrl: () => string,
   ) {
     this.cookie = new PageCookie('darkroom_session', publicUrl, context.settings.sessionMaxMs);

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Context } from '../../../core/context.js';
+import type { Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { readBody as checkBody } from '../../../core/fields.js';
 import { secretText } from '../../../core/people/secrets.js';
@@ -47,7 +47,7 @@ import {
 } from '../pages/page.js';
 
 export interface SignInOptions {
-  readonly context: Context;
+  readonly context: Identity & Machine;
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
   readonly rates: SignInRates;
@@ -363,7 +363,7 @@ class DeviceCookie {
   private readonly cookie: PageCookie;
 
   constructor(
-    private readonly context: Pick<Context, 'digests' | 'ids'>,
+    private readonly context: Machine,
     publicUrl: () => string,
   ) {
     this.cookie = new PageCookie('darkroom_device', publicUrl, KEPT_MS);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiContext, ProtectedRoute } from '../../../apps/http/developer/operation.js';
+import type { ApiContext, ProtectedRoute, RestContext } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { readQuery } from '../../../apps/http/host/request.js';
 import type { Caller } from '../../../core/access/credential.js';
@@ -32,7 +32,7 @@ export async function callRest(
 ): Promise<{ readonly data: JsonObject; readonly replayed: boolean }> {
   const { clock } = context;
   const access = { authenticate: () => Promise.resolve(caller), follow: () => () => undefined };
-  const state: ApiContext['state'] = {
+  const state: ApiContext<RestContext>['state'] = {
     requestId: 'simulated',
     target: { path: '/', query },
     context,
@@ -45,7 +45,6 @@ export async function callRest(
       authenticatedAt: clock.now(),
     },
     api: {
-      context,
       access,
       rates: {},
       bodyTimeoutMs: 1_000,
@@ -61,7 +60,7 @@ export async function callRest(
     params,
     state,
     method: 'POST',
-  } as unknown as ApiContext;
+  } as unknown as ApiContext<RestContext>;
   const answer = await operation.answer(state, ctx);
   if (answer === undefined) throw new Error(`${operation.operationId} sent no envelope.`);
   const text = typeof answer.data === 'string' ? answer.data : JSON.stringify(answer.data);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CallOver, type Cancellation } from '../../../../core/cancellation.js';
-import type { Context } from '../../../../core/context.js';
+import type { Machine, Money, Work } from '../../../../core/context.js';
 import { listEntries } from '../../../../core/credits/operate.js';
 import { type Verification, verifyCredits, type VerifyProgress } from '../../../../core/credits/verify.js';
 import { ServiceError } from '../../../../core/errors.js';
@@ -86,7 +86,7 @@ const LONGEST_REST_MS = 1_000;
  * The stores of this process whose books are being checked. They allow one check at a time, because each check reads
  * everything.
  */
-const checked = new WeakSet<Context['accounts']>();
+const checked = new WeakSet<Money['accounts']>();
 
 /**
  * One check of the books of all accounts, from its creation on. After each page that it has read, and every 500 items
@@ -103,7 +103,7 @@ class BooksCheck implements Cancellation {
   private isStopped = false;
 
   /** Throws CONFLICT while another check runs over the same stores in this process. */
-  constructor(private readonly context: Context) {
+  constructor(private readonly context: Money & Work & Machine) {
     if (checked.has(context.accounts))
       throw new ServiceError('CONFLICT', 'This process checks the books already; wait until that check has ended.');
     checked.add(context.accounts);
@@ -195,7 +195,7 @@ function isRunningAfter(delayMs: number, { result }: BooksCheck): Promise<boolea
 }
 
 /** The end of a check: its outcome, its details for the log, and the last line for the page. */
-async function endOf({ log }: Context, { result, progress }: BooksCheck) {
+async function endOf({ log }: Machine, { result, progress }: BooksCheck) {
   try {
     const found = await result;
     if (found === null) return { outcome: 'stopped', about: {}, said: { ...progress, is_stopped: true } };

@@ -1,6 +1,6 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { Cancellation } from '../../../../core/cancellation.js';
-import type { Context } from '../../../../core/context.js';
+import type { Call, Identity, Machine, Money, Work } from '../../../../core/context.js';
 import type { Wording } from '../../../../core/fields.js';
 import { isUuid } from '../../../../core/ids.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -16,11 +16,10 @@ import { requireSameOrigin } from '../../pages/page.js';
 import type { ConsoleCall, ConsoleOperation, ConsoleParts } from '../console-operation.js';
 
 /** A request of an operator that passed all checks. */
-export interface OperatorCall<Body = JsonObject> extends Omit<ConsoleCall, 'body'> {
-  readonly parts: ConsoleParts;
+export interface OperatorCall<Body = JsonObject> extends ConsoleCall<Body> {
+  readonly parts: Omit<ConsoleParts, 'context'>;
   /** The context of the process, for work that is bounded and always completed. */
-  readonly context: Context;
-  readonly body: Body;
+  readonly context: Money & Work & Identity & Machine & Call;
   /** The id in the path; empty if it has none. */
   readonly id: string;
   /** The operators' services, in this process. */
