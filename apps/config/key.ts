@@ -137,6 +137,21 @@ export function hosts(form: string, errorMessage: string): Key<readonly string[]
   return list({ type: 'string', pattern: `^${form.replace('HOST', host)}$` }, errorMessage);
 }
 
+/** Origins of web pages, read as browsers send them. Browser extensions have a scheme of their own. */
+export function origins(): Key<readonly string[]> {
+  const { schema } = list(
+    { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#@*,\\s]+/?$' },
+    'must be a list of origins, as https://app.example or http://localhost:6274',
+  );
+  return new Key(schema, (value) => (value as readonly string[]).map(originOf));
+}
+
+/** `https://app.example` of `https://App.example:443/`. */
+function originOf(address: string): string {
+  const origin = URL.canParse(address) ? new URL(address).origin : 'null';
+  return origin === 'null' ? address.toLowerCase().replace(/\/$/, '') : origin;
+}
+
 export function networks(): Key<readonly string[]> {
   return list({ type: 'string', format: 'ip-network' }, 'must be a list of addresses and networks, as 10.0.0.0/8');
 }

@@ -17,6 +17,7 @@ import {
   minutes,
   networks,
   oneOf,
+  origins,
   path,
   seconds,
   secret,
@@ -107,6 +108,9 @@ export const KEYS = {
     enabled: boolean(true),
     confirm_above_credits: integer(100, 0, Number.MAX_SAFE_INTEGER).about(
       'A generation that costs more credits than this is confirmed by a person first, where the client can ask one.',
+    ),
+    allowed_origins: origins().about(
+      'Origins of web pages that may use the MCP server from a browser, such as https://app.example. DARKROOM_MCP_ALLOWED_ORIGINS is a comma-separated list.',
     ),
   },
   grpc: {

@@ -10,7 +10,7 @@ import { createCredentialRates, type CredentialLimits } from './host/authenticat
 import type { HttpLimits } from './host/http-context.js';
 import { probes, startPage } from './host/pages.js';
 import { createHttpHost, type HttpHostOptions } from './host/server.js';
-import { mcp } from './mcp/mcp-front.js';
+import { mcp, type McpOptions } from './mcp/mcp-front.js';
 import { signedObjects } from './objects/signed-objects.js';
 import type { ClientDocumentFetch } from './oauth/authorization-server.js';
 import { resourceMetadataUrl } from './oauth/metadata.js';
@@ -33,7 +33,7 @@ export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'l
   /** Serves `/objects/…`, for an object store without its own server. */
   readonly signedObjects?: SignedObjectGate | undefined;
   /** The MCP server; there is none when absent. */
-  readonly mcp?: { readonly confirmAboveCredits: number } | undefined;
+  readonly mcp?: Pick<McpOptions, 'confirmAboveCredits' | 'allowedOrigins'> | undefined;
   /** How people sign in and connect programs; what is absent has its default. */
   readonly people?: PeopleOptions | undefined;
 }

@@ -67,9 +67,9 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
     res.destroy();
     return;
   }
-  const { renderError = inEnvelope, requestId, resourceMetadata } = ctx.state;
+  const { renderError = inEnvelope, requestId } = ctx.state;
   if ((status === 401 || status === 403) && renderError === inEnvelope)
-    res.setHeader('WWW-Authenticate', bearerChallenge(code, details.scope, resourceMetadata?.()));
+    res.setHeader('WWW-Authenticate', bearerChallenge(refusal, status, ctx.state));
   // Closes the connection, because the rest of the request is not awaited.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs, availableCredits, pointer } = details;
@@ -110,15 +110,26 @@ export const INVALID_CREDENTIAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /**
  * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3), with the scope that the credential lacks, if that is
- * why, and the address of the resource's metadata (RFC 9728), where tokens are given out. A refusal that another scope
- * would not change names no error: clients would ask for the scope again and again.
+ * why, or those to begin with, and the address of the resource's metadata (RFC 9728), where tokens are given out. A
+ * refusal that another scope would not change names no error: clients would ask for the scope again and again.
  */
-function bearerChallenge(code: ErrorCode, scope: string | undefined, resourceMetadata: string | undefined): string {
-  const error = INVALID_CREDENTIAL.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
+function bearerChallenge(
+  { code, details: { scope: lacking } }: ServiceError,
+  status: number,
+  { resourceMetadata, suggestedScopes }: HttpState,
+): string {
+  const metadata = resourceMetadata?.();
+  const suggested = status === 401 && metadata !== undefined ? suggestedScopes?.join(' ') : undefined;
+  const scope = lacking ?? suggested;
+  const error = INVALID_CREDENTIAL.has(code)
+    ? 'invalid_token'
+    : lacking === undefined
+      ? undefined
+      : 'insufficient_scope';
   const parameters = [
     ...(error === undefined ? [] : [`error="${error}"`]),
     ...(scope === undefined ? [] : [`scope="${scope}"`]),
-    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
+    ...(metadata === undefined ? [] : [`resource_metadata="${metadata}"`]),
   ];
   return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`;
 }

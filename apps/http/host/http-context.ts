@@ -1,4 +1,5 @@
 import type { ParameterizedContext } from 'koa';
+import type { Scope } from '../../../core/access/credential.js';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 
@@ -45,6 +46,8 @@ export interface HttpState {
   route?: string;
   /** The URL where clients of this route learn how to get a token; undefined where no tokens are issued. */
   resourceMetadata?: () => string | undefined;
+  /** The scopes that a client of this route does well to request with its first token. */
+  suggestedScopes?: readonly Scope[];
   caller?: LoggedCaller;
   /** The client address of a request that was not authenticated. */
   address?: string;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type PublicDocument, serveDocument } from '../host/pages.js';
 import type { HttpRoute } from '../host/server.js';
+import { listed, TOOLS } from './tools.js';
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { readonly version: string };
@@ -63,6 +64,8 @@ function serverCard(publicUrl: string): object {
     version: IDENTITY.version,
     websiteUrl: `${publicUrl}/docs`,
     remotes: [{ type: 'streamable-http', url: publicUrl + MCP_PATH, supportedProtocolVersions: REVISIONS }],
+    // The proposal for cards leaves tools out, since they differ between people on many servers. Here everybody has these.
+    tools: TOOLS.map(listed),
   };
 }
 

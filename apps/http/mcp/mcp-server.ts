@@ -29,6 +29,7 @@ import {
 } from './elicitation.js';
 import { IDENTITY, REVISIONS } from './discovery.js';
 import { asksPeople, type Exchange, objectOf } from './exchange.js';
+import { inTakenType, type TakenTypes } from './response-type.js';
 import { takesTasks, TASK_METHODS, TASKS_EXTENSION } from './tasks.js';
 import { findTool, listed, refusalResult, type Tool, type ToolAnswer, type ToolCall, TOOLS } from './tools.js';
 
@@ -41,19 +42,22 @@ export interface McpServerOptions {
 
 /** The protocol for the messages of one process. */
 export function mcpProtocol(options: McpServerOptions): HandleMessage {
-  return messageHandler(options.logger, (request, exchange) => serverFor(request, exchange, options));
+  return messageHandler(options.logger, (request, message) => serverFor(request, message, options));
 }
 
-/** Responds to one message that was read and checked. */
-export type HandleMessage = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  body: JsonObject,
-  exchange: Exchange,
-) => Promise<void>;
+/** One message that was read and checked. */
+export interface ServedMessage {
+  readonly body: JsonObject;
+  readonly takes: TakenTypes;
+  /** Absent for a discovery, whose sender need not be known. */
+  readonly exchange?: Exchange;
+}
+
+/** Responds to one message. */
+export type HandleMessage = (req: IncomingMessage, res: ServerResponse, message: ServedMessage) => Promise<void>;
 
 /** Makes the server of one message. */
-export type ServerFactory = (request: McpRequestContext, exchange: Exchange) => Server | McpServer;
+export type ServerFactory = (request: McpRequestContext, message: ServedMessage) => Server | McpServer;
 
 /** Streams that clients of this process listen to; no event is sent on them. */
 const MAX_SUBSCRIPTIONS = 100;
@@ -62,16 +66,20 @@ const MAX_SUBSCRIPTIONS = 100;
 export function messageHandler(logger: Logger, makeServer: ServerFactory): HandleMessage {
   const onerror = (error: Error): void => logger.debug({ err: error }, 'MCP message refused');
   const handler = createMcpHandler(
-    (request) => makeServer(request, request.authInfo?.extra?.['exchange'] as Exchange),
+    (request) => makeServer(request, request.authInfo?.extra?.['message'] as ServedMessage),
     { onerror, maxSubscriptions: MAX_SUBSCRIPTIONS },
   );
-  return async (req, res, body, exchange) => {
-    const { credentialId, scopes } = exchange.caller;
-    const authInfo: AuthInfo = { token: '', clientId: credentialId, scopes: [...scopes], extra: { exchange } };
-    const fetch: typeof handler.fetch = (request, given) => handler.fetch(request, { ...given, authInfo });
+  return async (req, res, message) => {
+    const { body, takes, exchange } = message;
+    const { credentialId, scopes } = exchange?.caller ?? NOBODY;
+    const authInfo: AuthInfo = { token: '', clientId: credentialId, scopes: [...scopes], extra: { message } };
+    const fetch: typeof handler.fetch = (request, given) =>
+      inTakenType(takes, body, request, (asked) => handler.fetch(asked, { ...given, authInfo }));
     await toNodeHandler({ fetch }, { onerror })(req as NodeIncomingMessageLike, res, body);
   };
 }
+
+const NOBODY = { credentialId: '', scopes: [] } as const;
 
 const LIST_TTL_MS = 300_000;
 
@@ -79,17 +87,19 @@ const INSTRUCTIONS =
   'Makes images and videos from prompts, paid in credits. Call list_models first: prices and parameters differ between models. A generation is paid once for each idempotency_key; when an answer is lost, repeat the call with the same key.';
 
 /** The server of one message. */
-function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpServerOptions): Server {
+function serverFor({ era }: McpRequestContext, { exchange, takes }: ServedMessage, options: McpServerOptions): Server {
   const isModern = era === 'modern';
+  const isPublic = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
   const server = new Server(
     { ...IDENTITY },
     {
       capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) },
       instructions: INSTRUCTIONS,
       supportedProtocolVersions: [...REVISIONS],
-      cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'public' } },
+      cacheHints: { 'tools/list': isPublic, 'server/discover': isPublic },
     },
   );
+  if (exchange === undefined) return server;
   server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map(listed) }));
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const tool = findTool(params.name);
@@ -101,7 +111,7 @@ function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpS
       args: objectOf(params.arguments as Json | undefined),
       progress,
       takesTasks: isModern && takesTasks(capabilitiesOf(ctx)),
-      confirm: confirmOf(server, ctx, { era, exchange, progress, requests }),
+      confirm: confirmOf(server, ctx, { era, exchange, takes, progress, requests }),
       confirmAboveCredits,
     };
     return callTool(tool, call, logger);
@@ -118,22 +128,19 @@ function progressOf({ mcpReq }: ServerContext, { context }: Exchange): Progress 
   );
 }
 
-/** How the client of a call is asked about credits. */
-function confirmOf(
-  server: Server,
-  ctx: ServerContext,
-  {
-    era,
-    exchange,
-    progress,
-    requests,
-  }: Pick<McpRequestContext, 'era'> &
-    Pick<McpServerOptions, 'requests'> & { readonly exchange: Exchange; readonly progress: Progress },
-): Confirm {
+/** What asking the client of a call needs. */
+interface Asking
+  extends Pick<McpRequestContext, 'era'>, Pick<McpServerOptions, 'requests'>, Pick<ServedMessage, 'takes'> {
+  readonly exchange: Exchange;
+  readonly progress: Progress;
+}
+
+/** How the client of a call is asked about credits. In the revisions of 2025 the question needs a stream. */
+function confirmOf(server: Server, ctx: ServerContext, { era, exchange, takes, progress, requests }: Asking): Confirm {
   const { mcpReq } = ctx;
   const { context, caller, waits: call } = exchange;
-  if (!(era === 'modern' ? canShowForms(capabilitiesOf(ctx)) : asksPeople(exchange.sessionId)))
-    return async () => 'unable';
+  const canAsk = era === 'modern' ? canShowForms(capabilitiesOf(ctx)) : takes.stream && asksPeople(exchange.sessionId);
+  if (!canAsk) return async () => 'unable';
   if (era === 'modern')
     return confirmByRepetition(context, caller.credentialId, {
       responses: mcpReq.inputResponses,

@@ -98,14 +98,24 @@ describe('configuration', () => {
     expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
     expect(config.settings.replayWindowMs).to.equal(1_800_000);
     expect(config.worker.enabled).to.equal(false);
-    expect(config.mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 0 });
+    expect(config.mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 0, allowedOrigins: [] });
     expect(config.log.level).to.equal('info');
   });
 
   it('has an MCP server unless it is turned off', async () => {
     const read = (environment: Record<string, string>) => loadConfig({ folder, environment });
-    expect((await read({})).mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 100 });
+    expect((await read({})).mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 100, allowedOrigins: [] });
     expect((await read({ DARKROOM_MCP_ENABLED: 'false' })).mcp.enabled).to.equal(false);
+  });
+
+  it('reads origins as browsers write them', async () => {
+    const DARKROOM_MCP_ALLOWED_ORIGINS = 'https://App.Example:443/,http://localhost:6274,chrome-extension://AbCd';
+    const { mcp } = await loadConfig({ folder, environment: { DARKROOM_MCP_ALLOWED_ORIGINS } });
+    expect(mcp.allowedOrigins).to.deep.equal([
+      'https://app.example',
+      'http://localhost:6274',
+      'chrome-extension://abcd',
+    ]);
   });
 
   /** A file, or the environment, or both, and its faults. */
@@ -171,6 +181,10 @@ describe('configuration', () => {
   names('a public URL that is none', 'rest: { public_url: "ftp://x" }\n', [
     'darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.',
   ]);
+  for (const origin of ['*', 'app.example', 'https://app.example/path', 'https://*.app.example', 'null'])
+    names(`an origin that is none: ${origin}`, `mcp: { allowed_origins: ["${origin}"] }\n`, [
+      `darkroom.yaml:1: mcp.allowed_origins must be a list of origins, as https://app.example or http://localhost:6274, not ["${origin}"].`,
+    ]);
   names('proxies that are no list', 'rest: { trusted_proxies: 10.0.0.0/8 }\n', [
     'darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.',
   ]);

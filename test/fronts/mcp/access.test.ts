@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
 import { createApp, revokeKey } from '../../../core/access/manage.js';
@@ -21,6 +20,17 @@ const call = (name: string, args: JsonObject = {}): JsonObject => ({
   params: { name, arguments: args },
 });
 
+const WANTED = 'authorization,content-type,mcp-method,mcp-protocol-version,mcp-session-id';
+const preflight = (url: string, origin: string): Promise<Response> =>
+  fetch(url, {
+    method: 'OPTIONS',
+    headers: {
+      'Origin': origin,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': WANTED,
+    },
+  });
+
 describe('access to the MCP server', () => {
   let mcp: McpHarness;
   let metadata: string;
@@ -30,6 +40,7 @@ describe('access to the MCP server', () => {
   });
   after(() => mcp.close());
 
+  const scopes = 'scope="credits:read generations:read generations:write uploads:write"';
   const bearer = (credential: string) => ({ Authorization: `Bearer ${credential}` });
   const challenge = async (message: unknown, headers: Record<string, string> = {}): Promise<string> => {
     const response = await mcp.post(message, headers);
@@ -40,20 +51,32 @@ describe('access to the MCP server', () => {
     asText(((await response.json()) as JsonObject)['code']);
 
   describe('with a credential', () => {
-    it('is refused without one, and where to get one is said', async () => {
-      expect(await challenge(LIST)).to.equal(`401 Bearer ${metadata}`);
+    for (const method of ['initialize', 'ping', 'tools/list', 'tools/call'])
+      it(`is needed for ${method}: the refusal says where to get one, and with which scopes`, async () => {
+        const message = { ...call('get_credits'), method };
+        const { body, headers } = modernMessage(method, { name: 'get_credits', arguments: {} });
+        expect(await challenge(message)).to.equal(`401 Bearer ${scopes}, ${metadata}`);
+        expect(await challenge(body, headers)).to.equal(`401 Bearer ${scopes}, ${metadata}`);
+      });
+
+    it('is needed whatever the body is', async () => {
+      const long = JSON.stringify({ ...LIST, params: { x: 'x'.repeat(100_000) } });
+      for (const body of ['', '{', '[]', '"text"', long, { jsonrpc: '2.0', id: 1, result: {} }])
+        expect(await challenge(body)).to.equal(`401 Bearer ${scopes}, ${metadata}`);
     });
 
     it('is refused with one that is not valid', async () => {
       for (const credential of ['x', 'svc_live_x', `svc_oauth_${'A'.repeat(43)}`, 'svc_anon_1'])
         expect(await challenge(LIST, bearer(credential)), credential).to.equal(
-          `401 Bearer error="invalid_token", ${metadata}`,
+          `401 Bearer error="invalid_token", ${scopes}, ${metadata}`,
         );
     });
 
     it('is refused with a token for REST, as REST refuses one for MCP', async () => {
       const [forRest, forMcp] = [await mcp.token('rest'), await mcp.token('mcp')];
-      expect(await challenge(LIST, bearer(forRest))).to.equal(`401 Bearer error="invalid_token", ${metadata}`);
+      expect(await challenge(LIST, bearer(forRest))).to.equal(
+        `401 Bearer error="invalid_token", ${scopes}, ${metadata}`,
+      );
       expect((await mcp.rest(forMcp, 'GET', '/credits'))['code']).to.equal('DEVELOPER_TOKEN_INVALID');
       expect(await challenge(LIST, bearer(forMcp))).to.equal('200 null');
       expect((await mcp.rest(forRest, 'GET', '/credits'))['code']).to.equal('OK');
@@ -82,7 +105,9 @@ describe('access to the MCP server', () => {
       expect(codeOf(answer)).to.equal('DEVELOPER_TOKEN_REVOKED');
       expect(Date.now() - startedAt, 'much less than the wait').to.be.below(25_000);
       expect(context.generationWatch.followed).to.equal(0);
-      expect(await challenge(LIST, bearer(secret))).to.equal(`401 Bearer error="invalid_token", ${metadata}`);
+      expect(await challenge(LIST, bearer(secret))).to.equal(
+        `401 Bearer error="invalid_token", ${scopes}, ${metadata}`,
+      );
     });
   });
 
@@ -137,6 +162,8 @@ describe('access to the MCP server', () => {
         const response = await mcp.post(LIST, { Origin: origin });
         expect([response.status, await codeFrom(response)], origin).to.deep.equal([403, 'ORIGIN_REFUSED']);
         expect(response.headers.get('access-control-allow-origin')).to.equal(null);
+        const refused = await preflight(mcp.url, origin);
+        expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([403, null]);
       }
     });
 
@@ -165,6 +192,63 @@ describe('access to the MCP server', () => {
       for (const host of ['127.0.0.1', 'localhost:1', '[::1]:8080', '192.0.2.7'])
         expect(await statusFor(host)).to.equal(401);
     });
+  });
+});
+
+/*
+ * Goal: pages of the origins that the operator lists use the server, and can read why they were refused.
+ * Method: the requests of a browser, sent to a service with two such origins.
+ */
+
+describe('the MCP server for pages of allowed origins', () => {
+  const APP = 'https://app.example';
+  let mcp: McpHarness;
+  before(async () => {
+    mcp = await McpHarness.open({
+      mcp: { confirmAboveCredits: 100, allowedOrigins: [APP, 'chrome-extension://abcdefgh'] },
+    });
+  });
+  after(() => mcp.close());
+
+  it('allows the headers that a page wants to send, at the address with a slash too', async () => {
+    for (const origin of [APP, 'chrome-extension://abcdefgh'])
+      for (const url of [mcp.url, `${mcp.url}/`]) {
+        const { status, headers } = await preflight(url, origin);
+        expect(status).to.equal(204);
+        expect(headers.get('access-control-allow-origin')).to.equal(origin);
+        expect(headers.get('access-control-allow-methods')).to.equal('POST');
+        expect(headers.get('access-control-allow-headers')).to.equal(WANTED);
+        expect(headers.get('vary')).to.include('Origin');
+      }
+  });
+
+  it('lets them read results and refusals with the headers that clients need', async () => {
+    const authorization = { Authorization: `Bearer ${await mcp.key()}` };
+    const answers = [
+      await mcp.post(LIST, { ...authorization, Origin: APP }),
+      await mcp.post(LIST, { Origin: APP }),
+      await mcp.post(call('get_credits'), { Authorization: `Bearer ${await mcp.key(['uploads:write'])}`, Origin: APP }),
+      await mcp.post('{', { ...authorization, Origin: APP }),
+    ];
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 401, 403, 400]);
+    for (const { status, headers } of answers) {
+      expect(headers.get('access-control-allow-origin'), `${status}`).to.equal(APP);
+      const exposed = headers.get('access-control-expose-headers')?.split(', ');
+      expect(exposed).to.include.members(['WWW-Authenticate', 'Mcp-Session-Id', 'Mcp-Protocol-Version', 'Retry-After']);
+    }
+  });
+
+  it('refuses others, and names that only look alike', async () => {
+    for (const origin of [`${APP}.evil.example`, `${APP}:8443`, 'http://app.example', 'https://evil.example', 'null']) {
+      const refused = await preflight(mcp.url, origin);
+      expect([refused.status, refused.headers.get('access-control-allow-origin')], origin).to.deep.equal([403, null]);
+      expect((await mcp.post(LIST, { Origin: origin })).status, origin).to.equal(403);
+    }
+  });
+
+  it('says what it takes to OPTIONS of a program', async () => {
+    const { status, headers } = await fetch(mcp.url, { method: 'OPTIONS' });
+    expect([status, headers.get('allow')]).to.deep.equal([204, 'OPTIONS, POST']);
   });
 });
 
@@ -250,75 +334,3 @@ async function registered(mcp: McpHarness): Promise<string> {
   });
   return asText(((await response.json()) as JsonObject)['client_id']);
 }
-
-/*
- * Goal: clients find the server and its authorization from the address of the host alone, and every document says the
- * same of it as the server itself.
- * Method: the documents read over HTTP as a stranger, followed from one to the next, under a forged Host too.
- */
-
-const CATALOG = '/.well-known/ai-catalog.json';
-
-describe('the discovery of the MCP server', () => {
-  let mcp: McpHarness;
-  before(async () => {
-    mcp = await McpHarness.open();
-  });
-  after(() => mcp.close());
-
-  const read = async (url: string): Promise<{ readonly type: string | null; readonly body: JsonObject }> => {
-    const response = await fetch(url, { headers: { Origin: 'https://somewhere.example' } });
-    expect(response.status, url).to.equal(200);
-    expect(response.headers.get('access-control-allow-origin'), url).to.equal('*');
-    return { type: response.headers.get('content-type'), body: (await response.json()) as JsonObject };
-  };
-
-  it('leads from the catalog over the card to the server, which has the version of the package', async () => {
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    const catalog = await read(mcp.origin + CATALOG);
-    expect(catalog.type).to.equal('application/ai-catalog+json');
-    const [entry] = catalog.body['entries'] as JsonObject[];
-    expect(entry).to.include({
-      identifier: 'urn:air:127.0.0.1:mcp:darkroom',
-      type: 'application/mcp-server-card+json',
-      version,
-    });
-    const card = await read(asText(entry?.['url']));
-    expect(card.type).to.equal('application/mcp-server-card+json');
-    expect(card.body).to.include({ name: '127.0.0.1/darkroom', version, title: 'Darkroom' });
-    expect(asText(card.body['description']).length).to.be.at.most(100);
-    expect(card.body['remotes']).to.deep.equal([
-      {
-        type: 'streamable-http',
-        url: mcp.url,
-        supportedProtocolVersions: ['2026-07-28', '2025-11-25', '2025-06-18'],
-      },
-    ]);
-    for (const revision of REVISIONS) {
-      const client = await mcp.connect(revision, await mcp.key());
-      expect(client.serverVersion).to.include({ name: 'darkroom', version });
-    }
-  });
-
-  it('leads from the refusal of the server to its metadata', async () => {
-    const challenge = (await mcp.post({})).headers.get('www-authenticate') ?? '';
-    const [, address = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
-    expect((await read(address)).body).to.include({ resource: mcp.url });
-  });
-
-  it('ignores the address in a forged Host', async () => {
-    const { port } = new URL(mcp.origin);
-    for (const path of [CATALOG, `${MCP}/server-card`]) {
-      const text = await new Promise<string>((resolve, reject) => {
-        request({ port, path, headers: { 'Host': 'evil.example', 'X-Forwarded-Host': 'evil.example' } }, (response) => {
-          let got = '';
-          response.on('data', (chunk: Buffer) => (got += chunk.toString())).on('end', () => resolve(got));
-        })
-          .on('error', reject)
-          .end();
-      });
-      expect(text).to.include(mcp.origin);
-      expect(text).not.to.include('evil.example');
-    }
-  });
-});

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { request } from 'node:http';
 import { ANSWER_WITHIN_MS, ClientRequests } from '../../../apps/http/mcp/elicitation.js';
 import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/mcp-front.js';
 import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
@@ -7,7 +8,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { ManualClock } from '../../fixtures/clocks.js';
 import { codeOf, SeededIds } from '../../fixtures/memory-stores.js';
-import { asText, McpHarness, modernMessage } from './mcp-harness.js';
+import { asText, McpHarness, modernMessage, picture } from './mcp-harness.js';
 
 /*
  * Goal: invalid, oversized and ambiguous messages are refused before the protocol handles them, and exactly the named
@@ -61,8 +62,32 @@ describe('a message to the MCP server', () => {
   it('is posted: there is no stream to get and no session to delete', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const response = await fetch(mcp.url, { method, headers });
-      expect([response.status, response.headers.get('allow')], method).to.deep.equal([405, 'POST']);
+      expect([response.status, response.headers.get('allow')], method).to.deep.equal([405, 'OPTIONS, POST']);
     }
+  });
+
+  it('gets 202 with neither a body nor its type where there is nothing to answer', async () => {
+    for (const message of [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 77, result: {} },
+      { jsonrpc: '2.0', id: 'x', error: { code: -1, message: 'no' } },
+    ]) {
+      const response = await mcp.post(message, headers);
+      expect(response.status).to.equal(202);
+      expect(await response.text()).to.equal('');
+      expect(response.headers.get('content-type')).to.equal(null);
+    }
+  });
+
+  it('may be sent to the address with a slash at its end', async () => {
+    const response = await fetch(`${mcp.url}/`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json', 'Accept': '*/*' },
+      body: JSON.stringify(PING),
+    });
+    expect(response.status).to.equal(200);
+    expect(await response.text()).to.include('"result":{}');
+    expect((await fetch(`${mcp.url}/`, { method: 'POST' })).status).to.equal(401);
   });
 
   const initialize = async (protocolVersion: string, capabilities: JsonObject = {}): Promise<Response> =>
@@ -128,6 +153,137 @@ describe('a message to the MCP server', () => {
     expect(await sessionOf({ elicitation: { url: {} } })).to.equal(null);
     expect(await sessionOf({ elicitation: {} })).to.match(/^asks-[0-9a-f-]{36}$/);
     expect(await sessionOf({ elicitation: { form: {}, url: {} } })).to.match(/^asks-/);
+  });
+});
+
+/*
+ * Goal: a response has a type that the client takes, whatever the library would select, and only a client that takes
+ * neither type is refused.
+ * Method: the same messages of both eras with Accept as clients send it, written to the socket as it is.
+ */
+
+const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+
+describe('Accept of a message to the MCP server', () => {
+  let mcp: McpHarness;
+  let authorization: string;
+  before(async () => {
+    mcp = await McpHarness.open({ mcp: { confirmAboveCredits: 0 } });
+    authorization = `Bearer ${await mcp.key()}`;
+  });
+  after(() => mcp.close());
+
+  /** Sends no Accept at all where it is undefined, which `fetch` cannot. */
+  const post = (body: JsonObject, accept: string | undefined, more: Readonly<Record<string, string>> = {}) =>
+    new Promise<{ readonly status: number; readonly type: string; readonly text: string }>((resolve, reject) => {
+      const sent = request(mcp.url, {
+        method: 'POST',
+        headers: { authorization, 'content-type': JSON_TYPE, ...more, ...(accept === undefined ? {} : { accept }) },
+      });
+      sent.on('error', reject).on('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', text }),
+        );
+      });
+      sent.end(JSON.stringify(body));
+    });
+  const modern = modernMessage('tools/list');
+  const LISTS = [
+    ['2026-07-28', modern.body, modern.headers],
+    ['2025-11-25', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-protocol-version': '2025-11-25' }],
+  ] as const;
+
+  for (const accept of [
+    undefined,
+    '',
+    '*/*',
+    `${JSON_TYPE}, ${STREAM_TYPE}`,
+    `${STREAM_TYPE};q=0.1, ${JSON_TYPE};q=0.2`,
+    'application/*;q=0.5, text/*',
+    'Text/Event-Stream, APPLICATION/JSON;charset=utf-8',
+  ])
+    it(`takes both types with ${accept ?? 'no header'}`, async () => {
+      for (const [revision, body, headers] of LISTS) {
+        const { status, text } = await post(body, accept, headers);
+        expect([status, text.includes('"tools"')], revision).to.deep.equal([200, true]);
+      }
+    });
+
+  for (const accept of [
+    JSON_TYPE,
+    `${JSON_TYPE}; charset=utf-8`,
+    `${STREAM_TYPE};q=0, */*`,
+    `${JSON_TYPE}, ${STREAM_TYPE}; q=0.000`,
+    'application/*',
+  ])
+    it(`takes JSON alone with ${accept}`, async () => {
+      for (const [revision, body, headers] of LISTS) {
+        const { status, type, text } = await post(body, accept, headers);
+        expect([status, type], revision).to.deep.equal([200, JSON_TYPE]);
+        expect(JSON.parse(text)).to.have.nested.property('result.tools').with.length(9);
+      }
+    });
+
+  for (const accept of [STREAM_TYPE, `${JSON_TYPE};q=0, */*;q=0.1`, 'text/*', `text/html, ${STREAM_TYPE};q=0.5`])
+    it(`takes a stream alone with ${accept}`, async () => {
+      for (const [revision, body, headers] of LISTS) {
+        const { status, type, text } = await post(body, accept, headers);
+        expect([status, type], revision).to.deep.equal([200, STREAM_TYPE]);
+        const [, data = '{}'] = /^data: (.*)\n\n/m.exec(text) ?? [];
+        expect(JSON.parse(data)).to.have.nested.property('result.tools').with.length(9);
+      }
+    });
+
+  for (const accept of ['text/html', `${JSON_TYPE};q=0, ${STREAM_TYPE};q=0`, '*/*;q=0', 'image/*'])
+    it(`takes neither with ${accept}, which is refused`, async () => {
+      for (const [revision, body, headers] of LISTS) {
+        const { status, type, text } = await post(body, accept, headers);
+        expect([status, type], revision).to.deep.equal([406, JSON_TYPE]);
+        expect(JSON.parse(text)).to.deep.include({ jsonrpc: '2.0', id: 1 });
+      }
+    });
+
+  it('is not looked at where there is nothing to answer', async () => {
+    const { status } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, JSON_TYPE);
+    expect(status).to.equal(202);
+  });
+
+  it('is not looked at before the credential', async () => {
+    expect((await post(LISTS[1][1], 'text/html', { authorization: 'Bearer x' })).status).to.equal(401);
+  });
+
+  it('leaves nothing to listen to without a stream', async () => {
+    const { body, headers } = modernMessage('subscriptions/listen', { notifications: {} });
+    expect((await post(body, JSON_TYPE, headers)).status).to.equal(406);
+  });
+
+  it('leaves nobody to ask without a stream in the revisions of 2025', async () => {
+    const session = { 'mcp-session-id': 'asks-1', 'mcp-protocol-version': '2025-11-25' };
+    const params = { name: 'generate_image', arguments: picture('unasked'), _meta: { progressToken: 1 } };
+    const { text } = await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, JSON_TYPE, session);
+    expect(text).to.include('SPENDING_NOT_CONFIRMED').and.to.include('cannot ask');
+  });
+
+  it('leaves out progress, and only that, where JSON alone is taken', async () => {
+    const capped = await mcp.key(undefined, { monthlyCap: 100 });
+    for (const [accept, isTold] of [
+      [JSON_TYPE, false],
+      [STREAM_TYPE, true],
+    ] as const) {
+      const params = { name: 'generate_image', arguments: picture(`of-${accept}`, { wait_seconds: 1 }) };
+      const message = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { ...params, _meta: { progressToken: 1 } },
+      };
+      const { text } = await post(message, accept, { authorization: `Bearer ${capped}` });
+      expect(text, accept).to.include('"structuredContent"');
+      expect(text.includes('notifications/progress')).to.equal(isTold);
+    }
   });
 });
 
