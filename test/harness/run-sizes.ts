@@ -8,16 +8,16 @@ export interface RunSize {
 
 /** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` contains the same table. */
 export const RUN_SIZES = {
-  simulationSeeds: { of: 'seeds of the simulation', byDefault: 50, inFull: 20_000 },
+  simulationSeeds: { of: 'seeds of the simulation', byDefault: 30, inFull: 20_000 },
   playedMutants: { of: 'mutants played at their recorded seed', byDefault: 5, inFull: 157 },
   mutantSearches: { of: 'mutants searched for from the first seed', byDefault: 0, inFull: 157 },
-  exhaustiveSearches: { of: 'searches of the small case', byDefault: 7, inFull: 40 },
-  sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 40, inFull: 1_500 },
+  exhaustiveSearches: { of: 'searches of the small case', byDefault: 6, inFull: 40 },
+  sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 25, inFull: 1_500 },
   sequencesOnSqlite: { of: 'random sequences of steps on SQLite and files', byDefault: 4, inFull: 25 },
   sequencesOnMongo: { of: 'random sequences of steps on MongoDB and S3', byDefault: 1, inFull: 4 },
   keptBytesInMemory: {
     of: 'random histories of what an account makes the service keep, in memory',
-    byDefault: 80,
+    byDefault: 40,
     inFull: 1_500,
   },
   keptBytesOnSqlite: {
@@ -45,7 +45,7 @@ export const RUN_SIZES = {
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
   countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 125, inFull: 1_000 },
-  damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 200, inFull: 1_000 },
+  damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 100, inFull: 1_000 },
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;

@@ -316,10 +316,10 @@ describe('isSoundSmallPng', () => {
         seen.sound += Number(isSound);
         seen.refused += Number(!isSound);
       }),
-      { numRuns: 1_500 },
+      { numRuns: 750 },
     );
-    expect(seen.plain).to.be.greaterThan(50);
-    expect(seen.refused).to.be.greaterThan(300);
+    expect(seen.plain).to.be.greaterThan(25);
+    expect(seen.refused).to.be.greaterThan(150);
   });
 
   it('finds any changed byte of a PNG that sharp has written', async () => {

@@ -36,7 +36,7 @@ const PARTS: readonly Part[] = [
   {
     what: 'leases lapsing at any moment, and any process dying anywhere',
     isWhole: true,
-    always: ['two bodies', 'cancel', 'poor twins in one step'],
+    always: ['two bodies', 'poor twins in one step'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 },
   },
   {
