@@ -57,6 +57,8 @@ export interface McpTools {
   readonly conformance: McpTool;
   /** The inspector's command line. */
   readonly inspector: McpTool;
+  /** The bridge by which clients that only start programs reach a server over HTTP. */
+  readonly remote: McpTool;
 }
 
 export const MCP_TOOLS: Pick<ForeignClient, 'language' | 'install'> & { find(): McpTools } = {
@@ -73,14 +75,15 @@ export const MCP_TOOLS: Pick<ForeignClient, 'language' | 'install'> & { find(): 
     requireLinux();
     const found = findProgram(PACKAGES);
     if (!found) throw new ClientAbsent('The MCP tools are not on this machine: run `npm run clients:install`.');
-    const packages = join(dirname(found.path), 'node_modules/@modelcontextprotocol');
+    const packages = join(dirname(found.path), 'node_modules');
     const tool = (script: string): McpTool => ({
       command: join(dirname(found.path), NODE),
       args: [join(packages, script)],
     });
     return {
-      conformance: tool('conformance/dist/index.js'),
-      inspector: tool('inspector/clients/launcher/build/index.js'),
+      conformance: tool('@modelcontextprotocol/conformance/dist/index.js'),
+      inspector: tool('@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
+      remote: tool('mcp-remote/dist/proxy.js'),
     };
   },
 };

@@ -24,8 +24,8 @@ describe('the MCP server with a client in Python', () => {
   after(() => service?.close());
 
   /** Runs the client and returns the last line it printed. */
-  async function played(mode: string, key = ''): Promise<JsonObject> {
-    const child = spawn(client.command, [...client.args, url, mode], {
+  async function played(mode: string, key = '', address = url): Promise<JsonObject> {
+    const child = spawn(client.command, [...client.args, address, mode], {
       env: { ...process.env, MCP_KEY: key },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -63,7 +63,12 @@ describe('the MCP server with a client in Python', () => {
       expectPicture(await played(mode, secret));
     });
 
-  it('finds where to be allowed from a refusal, registers, is allowed and makes a picture', async () => {
-    expectPicture(await played('auto'));
-  });
+  for (const [mode, slash] of [
+    ['auto', '/'],
+    ['legacy', ''],
+    ['2026-07-28', ''],
+  ] as const)
+    it(`finds where to be allowed, registers, is allowed and makes a picture, in mode ${mode} at /mcp${slash}`, async () => {
+      expectPicture(await played(mode, '', url + slash));
+    });
 });
