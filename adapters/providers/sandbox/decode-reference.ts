@@ -5,8 +5,7 @@ import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 import { sharp } from '../../image-library.js';
 import { openUpright } from '../../upright-image.js';
-import { splitMasked } from '../shared/masked-reference.js';
-import { bytesOf, headOf, waitsOf } from '../shared/reference-bytes.js';
+import { bytesOf, headOf } from '../shared/reference-bytes.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import type { Size } from './plan.js';
 
@@ -18,37 +17,9 @@ export interface DecodedReference {
   readonly mask?: Uint8Array;
 }
 
-/** Decodes references one after another. Throws `CallOver` when the signal is aborted while it waits for memory. */
-export async function decodeReferences(
-  references: readonly ProviderReference[],
-  size: Size,
-  memory: MemoryBudget,
-  signal: AbortSignal,
-): Promise<DecodedReference[]> {
-  const decode = (reference: ProviderReference): Promise<DecodedReference> =>
-    decodeReference(reference, size, memory, waitsOf(signal));
-  const decoded: DecodedReference[] = [];
-  for (const reference of references) {
-    if (reference.isMasked !== true) decoded.push(await decode(reference));
-    else {
-      // It is split before it is resized, and only one reservation of memory is held at a time.
-      const { role } = reference;
-      const { colours, mask, close } = await splitMasked(reference, 'white', { memory, signal });
-      try {
-        const { pixels } = await decode({ role, ...colours });
-        const { pixels: grey } = await decode({ role, ...mask });
-        decoded.push({ role, pixels, mask: grey.filter((_, index) => index % 3 === 0) });
-      } finally {
-        await close();
-      }
-    }
-  }
-  return decoded;
-}
-
 /**
  * Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `TaskRefused` for
- * a file that is not a picture.
+ * a file that is not a picture, and `CallOver` when the call ends while it waits.
  */
 export async function decodeReference(
   reference: ProviderReference,
@@ -56,13 +27,18 @@ export async function decodeReference(
   memory: MemoryBudget,
   waits: Waits,
 ): Promise<DecodedReference> {
+  const { role, byteSize, isMasked = false } = reference;
   const head = await headOf(reference);
-  if (readImageHeader(head) === 'none') throw new TaskRefused('A reference file must be a PNG, JPEG or WebP picture.');
+  if (!isMasked && readImageHeader(head) === 'none')
+    throw new TaskRefused('A reference file must be a PNG, JPEG or WebP picture.');
   const work = async (): Promise<DecodedReference> => {
-    const bytes = await bytesOf(reference, head);
-    return { role: reference.role, pixels: await readPixels(bytes, size) };
+    const pixels = await readPixels(await bytesOf(reference, head), size, isMasked ? 4 : 3);
+    if (!isMasked) return { role, pixels };
+    const raw = { width: size.widthPx, height: size.heightPx, channels: 4 } as const;
+    const mask = await sharp(pixels, { raw }).extractChannel('alpha').negate().raw().toBuffer();
+    return { role, pixels: await sharp(pixels, { raw }).removeAlpha().raw().toBuffer(), mask };
   };
-  return memory.during(reference.byteSize + decodeBytesOf(head) + workBytes(size), work, waits);
+  return memory.during(byteSize + decodeBytesOf(head) + workBytes(size), work, waits);
 }
 
 /**
@@ -74,24 +50,24 @@ function workBytes({ widthPx, heightPx }: Size): number {
 }
 
 /**
- * The colours of the picture's pixels. The whole file is turned upright and shrunk in both directions before it is
+ * The pixels of the picture, on white where they have no alpha channel. The whole file is turned upright and shrunk in both directions before it is
  * cropped and resized: scaling a narrow strip to cover a square in one step would need a picture many times as large
  * as the strip.
  */
-async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
+async function readPixels(bytes: Uint8Array, size: Size, channels: 3 | 4): Promise<Uint8Array> {
   const header = readImageHeader(bytes);
   const isLong =
     typeof header === 'string' ||
     Math.max(header.widthPx, header.heightPx) > 2 * Math.min(header.widthPx, header.heightPx);
   const side = Math.max(size.widthPx, size.heightPx) * (isLong ? 2 : 1);
   try {
-    const shrunk = await openUpright(bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
+    const image = openUpright(bytes, { limitInputPixels: 64_000_000, failOn: 'error' });
+    const shrunk = await (channels === 4 ? image.ensureAlpha() : image.flatten({ background: '#ffffff' }))
       .resize(side, side, { fit: isLong ? 'inside' : 'outside', withoutEnlargement: true })
-      .flatten({ background: '#ffffff' })
       .toColourspace('srgb')
       .raw()
       .toBuffer({ resolveWithObject: true });
-    const { width, height, channels } = shrunk.info;
+    const { width, height } = shrunk.info;
     const pixels = await sharp(shrunk.data, { raw: { width, height, channels } })
       .extract(middleOf({ widthPx: width, heightPx: height }, size))
       .resize(size.widthPx, size.heightPx, { fit: 'fill' })
@@ -99,7 +75,8 @@ async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
       .toBuffer();
     return new Uint8Array(pixels);
   } catch {
-    throw new TaskRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
+    const formats = channels === 4 ? 'PNG or WebP' : 'PNG, JPEG or WebP';
+    throw new TaskRefused(`A reference file could not be read as a picture; send an intact ${formats} file.`);
   }
 }
 

@@ -1,6 +1,7 @@
-import { PROVIDER_ERRORS, type TaskErrorCode } from '../../../core/generation/generation.js';
+import { PROVIDER_ERRORS } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import { TASK_CACHE_LIMITS } from './tasks.js';
 
 export interface Size {
@@ -9,30 +10,9 @@ export interface Size {
 }
 
 /** The plan of a task, from the model's settings and the task's parameters. */
-export interface Plan {
-  readonly painter: keyof typeof PAINTERS;
-  readonly count: number;
-  readonly size: Size;
-  readonly format: (typeof FORMATS)[number];
-  readonly seed: number | undefined;
-  /** Only of a video, as is the frame rate. */
-  readonly durationSeconds: number;
-  readonly framesPerSecond: number;
-  readonly behaviour: Behaviour;
-}
+export type Plan = Readonly<ReturnType<typeof readPlan>>;
 
-/** The behaviour of a task of the test model; other tasks succeed. */
-export interface Behaviour {
-  readonly name: (typeof BEHAVIOURS)[number];
-  /** The least time until the task finishes, whatever its outcome; 0 to 60,000. */
-  readonly delayMs: number;
-  /** The number of outputs of a partial delivery. */
-  readonly deliver: number;
-  readonly errorCode: TaskErrorCode;
-  /** How many first attempts of a generation fail with a retryable error. With 0, all fail permanently. */
-  readonly retryableAttempts: number;
-}
-
+/** Of a task of the test model; other tasks succeed. */
 export const BEHAVIOURS = [
   'succeed',
   'slow',
@@ -60,17 +40,6 @@ const PAINTERS = {
   },
 };
 
-/** Settings or parameters that cannot be used. The message is a sentence for the client. */
-export class PlanInvalid extends Error {
-  constructor(
-    readonly code: 'MODEL_UNAVAILABLE' | 'INPUT_INVALID',
-    message: string,
-  ) {
-    super(message);
-    this.name = 'PlanInvalid';
-  }
-}
-
 /** The fault of a model's settings, as a sentence; undefined when there is none. */
 export function settingsFault(settings: JsonObject): string | undefined {
   const unknown = Object.keys(settings).find((name) => name !== 'painter');
@@ -88,48 +57,48 @@ export function sandboxCapabilities({ painter }: JsonObject): ProviderCapabiliti
     takesTokenOnce: true,
     settleMs: 0,
     cancels: 'running',
-    keepsResultsMs: TASK_CACHE_LIMITS.keepReadMs,
+    keepsResultsMs: TASK_CACHE_LIMITS.keepMs.read,
     isPaid: false,
     ...(painter === 'image' || painter === 'test' ? { maxMaskedReferences: 1 } : {}),
   };
 }
 
-/** Throws `PlanInvalid`. Parameters that the painter does not read are ignored. */
-export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
-  const fault = settingsFault(settings);
-  if (fault !== undefined) throw new PlanInvalid('MODEL_UNAVAILABLE', fault);
-  const painter = settings['painter'] as Plan['painter'];
+/** Throws `TaskRefused`. The settings have no fault. Parameters that the painter does not read are ignored. */
+export function readPlan(settings: JsonObject, parameters: JsonObject) {
+  const painter = settings['painter'] as keyof typeof PAINTERS;
   const { reads, size } = PAINTERS[painter];
   const given = (name: string): Json | undefined => (reads.includes(name) ? parameters[name] : undefined);
   const integer = (name: string, minimum: number, maximum: number, fallback: number): number => {
     const value = given(name) ?? fallback;
     if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-    throw new PlanInvalid('INPUT_INVALID', `${name} must be a whole number from ${minimum} to ${maximum}.`);
+    throw new TaskRefused(`${name} must be a whole number from ${minimum} to ${maximum}.`);
   };
   const oneOf = <T extends string>(name: string, values: readonly T[], fallback: T): T => {
     const value = values.find((candidate) => candidate === (given(name) ?? fallback));
-    if (value === undefined) throw new PlanInvalid('INPUT_INVALID', `${name} must be one of ${values.join(', ')}.`);
+    if (value === undefined) throw new TaskRefused(`${name} must be one of ${values.join(', ')}.`);
     return value;
   };
   const seed = given('seed') === undefined ? undefined : integer('seed', 0, 2 ** 31 - 1, 0);
-  const asked = readSize(given('size') ?? size);
-  const behaviour: Behaviour = {
-    name: oneOf('behaviour', BEHAVIOURS, 'succeed'),
-    delayMs: integer('delay_ms', 0, 60_000, 0),
-    deliver: integer('deliver', 0, 4, 1),
-    errorCode: oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
-    retryableAttempts: integer('retryable_attempts', 0, 100, 0),
-  };
-  const isWrong = behaviour.name === 'wrong_output';
+  const { widthPx, heightPx } = readSize(given('size') ?? size);
+  const behaviour = oneOf('behaviour', BEHAVIOURS, 'succeed');
+  const share = behaviour === 'wrong_output' ? 0.5 : 1;
   return {
     painter,
-    count: integer('n', 1, 4, 1),
-    size: isWrong ? { widthPx: asked.widthPx / 2, heightPx: asked.heightPx / 2 } : asked,
-    format: oneOf('format', FORMATS, 'png'),
     seed,
+    size: { widthPx: widthPx * share, heightPx: heightPx * share },
+    behaviour,
+    /** The least time until the task finishes, whatever its outcome. */
+    delayMs: integer('delay_ms', 0, 60_000, 0),
+    /** The number of outputs of a partial delivery. */
+    deliver: integer('deliver', 0, 4, 1),
+    errorCode: oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
+    /** How many first attempts of a generation fail with a retryable error. With 0, all fail permanently. */
+    retryableAttempts: integer('retryable_attempts', 0, 100, 0),
+    count: integer('n', 1, 4, 1),
+    format: oneOf('format', FORMATS, 'png'),
+    /** Only of a video, as is the frame rate. */
     durationSeconds: integer('duration_seconds', 1, 10, 2),
     framesPerSecond: integer('fps', 1, 30, 12),
-    behaviour,
   };
 }
 
@@ -138,5 +107,5 @@ function readSize(given: Json): Size {
   const size = { widthPx: Number(width), heightPx: Number(height) };
   const isFit = (px: number): boolean => px >= 64 && px <= 1024 && px % 2 === 0;
   if (isFit(size.widthPx) && isFit(size.heightPx)) return size;
-  throw new PlanInvalid('INPUT_INVALID', 'size must be WIDTHxHEIGHT, two even numbers from 64 to 1024.');
+  throw new TaskRefused('size must be WIDTHxHEIGHT, two even numbers from 64 to 1024.');
 }

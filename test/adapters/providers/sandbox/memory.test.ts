@@ -45,12 +45,12 @@ describe('Sandbox memory', () => {
     const read = await submitted(provider, noop('read'));
     const unread = await submitted(provider, noop('unread'));
     await bytesOf(provider.output(read, 0));
-    clock.advance(TASK_CACHE_LIMITS.keepReadMs - 1);
+    clock.advance(TASK_CACHE_LIMITS.keepMs.read - 1);
     expect((await provider.poll(read)).state).to.equal('succeeded');
     clock.advance(1);
     expect((await provider.poll(read)).state).to.equal('unknown');
     expect((await provider.poll(unread)).state).to.equal('succeeded');
-    clock.advance(TASK_CACHE_LIMITS.keepUnreadMs);
+    clock.advance(TASK_CACHE_LIMITS.keepMs.unread);
     expect((await provider.poll(unread)).state).to.equal('unknown');
     expect(provider.heldBytes).to.equal(0);
   });
