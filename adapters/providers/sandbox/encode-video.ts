@@ -10,22 +10,36 @@ import {
   Mp4OutputFormat,
   Output,
 } from 'mediabunny';
-import type { Size } from './plan.js';
+import type { Plan } from './plan.js';
 
-export interface Footage {
-  /** Even in both directions. */
-  readonly size: Size;
-  readonly framesPerSecond: number;
-  readonly frameCount: number;
-  /** RGBA, top row first. */
-  paintFrame(frame: number): Uint8Array;
+/**
+ * Encodes H.264 in an MP4 that can be played while it loads. The same frames give the same bytes. Width and height are even;
+ * `paintFrame` gives RGBA, top row first.
+ */
+export async function encodeVideo(
+  { size, framesPerSecond }: Plan,
+  frameCount: number,
+  paintFrame: (frame: number) => Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const encoder = await h264.createH264MP4Encoder();
+  encoder.width = size.widthPx;
+  encoder.height = size.heightPx;
+  encoder.frameRate = framesPerSecond;
+  encoder.quantizationParameter = 22;
+  encoder.groupOfPictures = framesPerSecond;
+  encoder.speed = 4;
+  encoder.initialize();
+  for (let frame = 0; frame < frameCount; frame += 1) encoder.addFrameRgba(paintFrame(frame));
+  encoder.finalize();
+  const encoded = encoder.FS.readFile(encoder.outputFilename);
+  encoder.FS.unlink(encoder.outputFilename);
+  encoder.delete();
+  return clearTimes(await writeAgain(encoded, framesPerSecond, frameCount));
 }
 
-/** Encodes H.264 in an MP4 that can be played while it loads. The same frames give the same bytes. */
-export async function encodeVideo(footage: Footage): Promise<Uint8Array<ArrayBuffer>> {
-  const { framesPerSecond, frameCount } = footage;
-  // The encoder writes its index last, marks every frame as a key frame and rounds times: the file is written again.
-  const input = new Input({ source: new BufferSource(await encode(footage)), formats: [MP4] });
+/** The encoder writes its index last, marks every frame as a key frame and rounds times. */
+async function writeAgain(encoded: Uint8Array, framesPerSecond: number, frameCount: number): Promise<ArrayBuffer> {
+  const input = new Input({ source: new BufferSource(encoded), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   const decoderConfig = await track?.getDecoderConfig();
   if (!track || !decoderConfig) throw new Error('The encoder delivered no video track.');
@@ -43,37 +57,19 @@ export async function encodeVideo(footage: Footage): Promise<Uint8Array<ArrayBuf
   }
   await output.finalize();
   if (target.buffer === null || frame !== frameCount) throw new Error('The encoder lost a frame.');
-  return clearTimes(new Uint8Array(target.buffer));
-}
-
-async function encode(footage: Footage): Promise<Uint8Array> {
-  const { size, framesPerSecond } = footage;
-  const encoder = await h264.createH264MP4Encoder();
-  encoder.width = size.widthPx;
-  encoder.height = size.heightPx;
-  encoder.frameRate = framesPerSecond;
-  encoder.quantizationParameter = 22;
-  encoder.groupOfPictures = framesPerSecond;
-  encoder.speed = 4;
-  encoder.initialize();
-  for (let frame = 0; frame < footage.frameCount; frame += 1) encoder.addFrameRgba(footage.paintFrame(frame));
-  encoder.finalize();
-  const bytes = encoder.FS.readFile(encoder.outputFilename);
-  encoder.FS.unlink(encoder.outputFilename);
-  encoder.delete();
-  return bytes;
+  return target.buffer;
 }
 
 /**
  * Zeroes the times of creation and modification, the only bytes that would differ from run to run. The index comes first
  * and describes one track, so the first box of each name is the one.
  */
-function clearTimes(file: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const bytes = Buffer.from(file.buffer);
+function clearTimes(file: ArrayBuffer): Uint8Array<ArrayBuffer> {
+  const bytes = Buffer.from(file);
   for (const box of ['mvhd', 'tkhd', 'mdhd']) {
     // After the name, the version (4-byte times, or 8 in version 1) and the flags.
     const at = bytes.indexOf(box) + 4;
     bytes.fill(0, at + 4, at + 4 + (bytes[at] === 1 ? 16 : 8));
   }
-  return file;
+  return new Uint8Array(file);
 }

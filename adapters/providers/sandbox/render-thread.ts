@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { DecodedReference } from './decode-reference.js';
-import { Canvas, smoothstep, type Color } from './paint/canvas.js';
+import { Canvas, smoothstep } from './paint/canvas.js';
 import { paintScene } from './paint/paint-scene.js';
 import { composeScene, type Scene } from './paint/scene.js';
 import type { RenderJob, RenderMessage } from './render.js';
@@ -23,8 +23,8 @@ function paintPictures(job: RenderJob): Uint8Array<ArrayBuffer>[] {
   const kept = references.find(({ mask }) => mask !== undefined);
   const backdrop = readBackdrop(job, kept);
   return Array.from({ length: plan.count }, (_, index) => {
-    const scene = composeFor(job, backdrop ?? (kept && readPicture(job, kept)), index);
-    const pixels = paintScene(scene, { ...plan.size, seconds: 0, progress: 0, backdrop }).toBytes(3);
+    const scene = composeFor(job, backdrop ?? readPicture(job, kept), index);
+    const pixels = paintScene(scene, plan.size, 0, 0, backdrop).toBytes(3);
     if (kept !== undefined) keepOpaque(pixels, kept);
     reportProgress((index + 1) / plan.count);
     return pixels;
@@ -33,41 +33,48 @@ function paintPictures(job: RenderJob): Uint8Array<ArrayBuffer>[] {
 
 /** The first picture of the same prompt and seed, moving. Start and end frames fade into it and out of it. */
 async function paintVideo(job: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
-  const { size, framesPerSecond, durationSeconds } = job.plan;
+  const { plan, references } = job;
+  const { size, framesPerSecond, durationSeconds } = plan;
   const backdrop = readBackdrop(job);
-  const [start, end] = ['start_frame', 'end_frame'].map((role) => {
-    const reference = job.references.find((candidate) => candidate.role === role);
-    return reference && readPicture(job, reference);
-  });
+  const start = readPicture(
+    job,
+    references.find(({ role }) => role === 'start_frame'),
+  );
+  const end = readPicture(
+    job,
+    references.find(({ role }) => role === 'end_frame'),
+  );
   const scene = composeFor(job, backdrop ?? start ?? end, 0);
   const frameCount = durationSeconds * framesPerSecond;
-  const paintFrame = (frame: number): Uint8Array => {
-    const progress = frameCount === 1 ? 0 : frame / (frameCount - 1);
-    const canvas = paintScene(scene, { ...size, seconds: frame / framesPerSecond, progress, backdrop });
+  const { encodeVideo } = await import('./encode-video.js');
+  return encodeVideo(plan, frameCount, (frame) => {
+    const progress = frame / Math.max(1, frameCount - 1);
+    const canvas = paintScene(scene, size, frame / framesPerSecond, progress, backdrop);
     if (start !== undefined) canvas.blendCanvas(start, () => smoothstep(0.45, 0, progress));
     if (end !== undefined) canvas.blendCanvas(end, () => smoothstep(0.55, 1, progress));
     reportProgress((frame + 1) / (frameCount + 1));
     return canvas.toBytes(4);
-  };
-  const { encodeVideo } = await import('./encode-video.js');
-  return encodeVideo({ size, framesPerSecond, frameCount, paintFrame });
+  });
 }
 
 /** The colours of `picture` tint the scene: the means of its upper, middle and lower third. */
 function composeFor(job: RenderJob, picture: Canvas | undefined, index: number): Scene {
-  const tints = picture === undefined ? [] : [0, 1, 2].map((third) => meanColor(picture, third / 3, (third + 1) / 3));
-  return composeScene(job, job.plan.seed, index, tints);
+  if (picture === undefined) return composeScene(job, index, []);
+  const { data, widthPx, heightPx } = picture;
+  const third = Math.floor(heightPx / 3) * widthPx * 3;
+  const tints = [0, 1, 2].map((part) => {
+    const mean: [number, number, number] = [0, 0, 0];
+    data.subarray(part * third, (part + 1) * third).forEach((value, at) => (mean[at % 3]! += (value * 3) / third));
+    return mean;
+  });
+  return composeScene(job, index, tints);
 }
 
-function meanColor({ data, widthPx, heightPx }: Canvas, from: number, to: number): Color {
-  const rows = data.subarray(Math.floor(heightPx * from) * widthPx * 3, Math.floor(heightPx * to) * widthPx * 3);
-  const mean = (channel: number): number =>
-    rows.reduce((sum, value, at) => (at % 3 === channel ? sum + value : sum), 0) / (rows.length / 3);
-  return [mean(0), mean(1), mean(2)];
-}
-
-function readPicture({ plan: { size } }: RenderJob, { pixels }: DecodedReference): Canvas {
-  return Canvas.fromRgb(size.widthPx, size.heightPx, pixels);
+function readPicture({ plan: { size } }: RenderJob, reference: DecodedReference | undefined): Canvas | undefined {
+  if (reference === undefined) return undefined;
+  const canvas = new Canvas(size.widthPx, size.heightPx);
+  reference.pixels.forEach((value, at) => (canvas.data[at] = value / 255));
+  return canvas;
 }
 
 /** All reference images but `kept` side by side, with soft seams; undefined when there are none. */
@@ -75,7 +82,7 @@ function readBackdrop(job: RenderJob, kept?: DecodedReference): Canvas | undefin
   const { widthPx } = job.plan.size;
   const images = job.references.filter((reference) => reference.role === 'reference_image' && reference !== kept);
   const soft = widthPx * 0.08;
-  const [backdrop, ...others] = images.map((image) => readPicture(job, image));
+  const [backdrop, ...others] = images.map((image) => readPicture(job, image)!);
   others.forEach((picture, index) => {
     const seam = ((index + 1) / images.length) * widthPx;
     backdrop!.blendCanvas(picture, (x) => smoothstep(seam - soft, seam + soft, x));

@@ -18,6 +18,12 @@ export type RenderMessage = number | readonly Uint8Array<ArrayBuffer>[];
 /** The thread has failed, or was stopped. The message is a sentence for the client. */
 export class RenderFailed extends Error {}
 
+const ENCODINGS = {
+  png: { compressionLevel: 6 },
+  jpeg: { quality: 91, chromaSubsampling: '4:4:4' },
+  webp: { quality: 90 },
+};
+
 /** The rendering threads of a sandbox, started when they are needed. Idle ones do not keep the process alive. */
 export class RenderThreads {
   private readonly idle = new Set<Worker>();
@@ -27,15 +33,11 @@ export class RenderThreads {
     const { painter, size, format } = job.plan;
     const painted = await this.paint(job, signal, onProgress);
     if (painter === 'video') return painted.map((bytes) => ({ kind: 'video', mediaType: 'video/mp4', bytes }));
+    const raw = { width: size.widthPx, height: size.heightPx, channels: 3 } as const;
     const outputs: Rendered[] = [];
     for (const pixels of painted) {
-      const image = sharp(pixels, { raw: { width: size.widthPx, height: size.heightPx, channels: 3 } });
-      const encoded = {
-        png: () => image.png({ compressionLevel: 6 }),
-        jpeg: () => image.jpeg({ quality: 91, chromaSubsampling: '4:4:4' }),
-        webp: () => image.webp({ quality: 90 }),
-      }[format]();
-      outputs.push({ kind: 'image', mediaType: `image/${format}`, bytes: new Uint8Array(await encoded.toBuffer()) });
+      const bytes = await sharp(pixels, { raw }).toFormat(format, ENCODINGS[format]).toBuffer();
+      outputs.push({ kind: 'image', mediaType: `image/${format}`, bytes: new Uint8Array(bytes) });
     }
     return outputs;
   }

@@ -1,15 +1,15 @@
 import { lattice } from './random.js';
-import type { Bounds, Shape } from './shapes.js';
 
 /** Red, green and blue, each from 0 to 1, as a screen shows them. */
 export type Color = readonly [red: number, green: number, blue: number];
 
-export interface Finish {
-  /** How strongly the light of the scene falls on the side that faces it. */
-  readonly lit?: number;
-  readonly alpha?: number;
-  /** Half the width of the edge; half a pixel when absent. */
-  readonly blurPx?: number;
+/** A filled area: its bounds, and how many pixels a point is outside of it (negative inside). */
+export interface Shape {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+  readonly distance: (x: number, y: number) => number;
 }
 
 /** Opaque pixels in floating point, three numbers each, top row first. */
@@ -25,15 +25,9 @@ export class Canvas {
     this.data = new Float32Array(widthPx * heightPx * 3);
   }
 
-  static fromRgb(widthPx: number, heightPx: number, bytes: Uint8Array): Canvas {
-    const canvas = new Canvas(widthPx, heightPx);
-    for (let index = 0; index < canvas.data.length; index += 1) canvas.data[index] = bytes[index]! / 255;
-    return canvas;
-  }
-
   /** Visits the pixels of an area, as far as they are inside; its right and its bottom are exclusive. */
   eachPixel(
-    { left = 0, top = 0, right = Infinity, bottom = Infinity }: Partial<Bounds>,
+    { left = 0, top = 0, right = Infinity, bottom = Infinity }: Partial<Shape>,
     paint: (x: number, y: number) => void,
   ): void {
     const [endX, endY] = [Math.min(this.widthPx, right), Math.min(this.heightPx, bottom)];
@@ -46,7 +40,7 @@ export class Canvas {
     return [this.data[at]!, this.data[at + 1]!, this.data[at + 2]!];
   }
 
-  /** Lays `color` over a pixel. The position must be inside, as for `glow`. */
+  /** Lays `color` over a pixel, which must be inside. */
   blend(x: number, y: number, color: Color, alpha: number): void {
     const at = (y * this.widthPx + x) * 3;
     this.data[at]! += (color[0] - this.data[at]!) * alpha;
@@ -54,23 +48,19 @@ export class Canvas {
     this.data[at + 2]! += (color[2] - this.data[at + 2]!) * alpha;
   }
 
-  /** Adds light to a pixel; bright pixels take less of it. */
-  glow(x: number, y: number, color: Color, strength: number): void {
-    const at = (y * this.widthPx + x) * 3;
-    this.data[at]! += (1 - this.data[at]!) * color[0] * strength;
-    this.data[at + 1]! += (1 - this.data[at + 1]!) * color[1] * strength;
-    this.data[at + 2]! += (1 - this.data[at + 2]!) * color[2] * strength;
-  }
-
   /** Lays another canvas of the same size over this one; `alphaAt` gives its share in column `x`. */
   blendCanvas(other: Canvas, alphaAt: (x: number) => number): void {
     this.eachPixel({}, (x, y) => this.blend(x, y, other.colorAt(x, y), alphaAt(x)));
   }
 
-  /** Paints a shape in a vertical gradient, with edges as smooth as the pixels allow. */
-  fillShape(shape: Shape, top: Color, bottom = top, { lit = 0, alpha = 1, blurPx = 0.5 }: Finish = {}): void {
+  /**
+   * Paints a shape in a vertical gradient. `lit` is how strongly the light of the scene falls on the side that faces it, and
+   * `blurPx` half the width of the edge, which is as smooth as the pixels allow when it is absent.
+   */
+  fillShape(shape: Shape, top: Color, bottom = top, { lit = 0, alpha = 1, blurPx = 0.5 } = {}): void {
     const { color, side } = this.light;
-    this.eachPixel(expand(shape, blurPx), (x, y) => {
+    const grown = { left: shape.left - blurPx, right: shape.right + blurPx, top: shape.top - blurPx };
+    this.eachPixel({ ...grown, bottom: shape.bottom + blurPx }, (x, y) => {
       const cover = smoothstep(blurPx, -blurPx, shape.distance(x + 0.5, y + 0.5)) * alpha;
       if (cover === 0) return;
       this.blend(x, y, mix(top, bottom, clamp01((y - shape.top) / (shape.bottom - shape.top))), cover);
@@ -81,10 +71,10 @@ export class Canvas {
 
   /** Paints light that fades with the distance from a point. */
   fillGlow(centerX: number, centerY: number, radius: number, color: Color, strength: number): void {
-    const point = { left: centerX, right: centerX, top: centerY, bottom: centerY };
-    this.eachPixel(expand(point, radius), (x, y) => {
-      const near = 1 - Math.hypot(x + 0.5 - centerX, y + 0.5 - centerY) / radius;
-      if (near > 0) this.glow(x, y, color, strength * near * near * near);
+    const halo = circle(centerX, centerY, radius);
+    this.eachPixel(halo, (x, y) => {
+      const near = Math.max(0, -halo.distance(x + 0.5, y + 0.5) / radius);
+      this.blend(x, y, color, strength * near * near * near);
     });
   }
 
@@ -101,8 +91,44 @@ export class Canvas {
   }
 }
 
-function expand({ left, top, right, bottom }: Bounds, by: number): Bounds {
-  return { left: left - by, top: top - by, right: right + by, bottom: bottom + by };
+export function circle(x: number, y: number, radius: number): Shape {
+  const distance = (px: number, py: number): number => Math.hypot(px - x, py - y) - radius;
+  return { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius, distance };
+}
+
+export function box(left: number, top: number, right: number, bottom: number): Shape {
+  return { left, top, right, bottom, distance: (x, y) => Math.max(left - x, x - right, top - y, y - bottom) };
+}
+
+/**
+ * An outline around (`x`, `y`): pairs of numbers in units of `size`, to the right and up. Three numbers are a circle, its
+ * centre and radius; four are a box, its left, low, right and high side.
+ */
+export function outline(numbers: readonly number[], x: number, y: number, size: number, tilt = 0): Shape {
+  const [left, low, right, high] = numbers as [number, number, number, number];
+  if (numbers.length === 3) return circle(x + (left - low * tilt) * size, y - (low + left * tilt) * size, right * size);
+  const pairs = numbers.length === 4 ? [left, low, right, low, right, high, left, high] : numbers;
+  const [xs, ys]: [number[], number[]] = [[], []];
+  for (let at = 0; at < pairs.length; at += 2) {
+    xs.push(x + (pairs[at]! - pairs[at + 1]! * tilt) * size);
+    ys.push(y - (pairs[at + 1]! + pairs[at]! * tilt) * size);
+  }
+  const distance = (px: number, py: number): number => polygonDistance(xs, ys, px, py);
+  return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys), distance };
+}
+
+function polygonDistance(xs: readonly number[], ys: readonly number[], x: number, y: number): number {
+  let nearest = Infinity;
+  let isInside = false;
+  for (let corner = 0, previous = xs.length - 1; corner < xs.length; previous = corner, corner += 1) {
+    const [fromX, fromY] = [x - xs[corner]!, y - ys[corner]!];
+    const [edgeX, edgeY] = [xs[previous]! - xs[corner]!, ys[previous]! - ys[corner]!];
+    const length = edgeX * edgeX + edgeY * edgeY;
+    const along = length === 0 ? 0 : Math.min(1, Math.max(0, (fromX * edgeX + fromY * edgeY) / length));
+    nearest = Math.min(nearest, (fromX - edgeX * along) ** 2 + (fromY - edgeY * along) ** 2);
+    if (fromY < 0 !== fromY < edgeY && fromX < (edgeX * fromY) / edgeY) isInside = !isInside;
+  }
+  return (isInside ? -1 : 1) * Math.sqrt(nearest);
 }
 
 export function hex(text: string): Color {

@@ -1,5 +1,5 @@
-import { clamp01, hex, mix, scale, smoothstep, type Color } from './canvas.js';
-import { fractalNoise, noise, ridgedNoise } from './random.js';
+import { clamp01, mix, scale, smoothstep, type Color } from './canvas.js';
+import { fractalNoise, noise } from './random.js';
 import type { Frame } from './scene.js';
 
 /** Paints everything from a crest down to `bottom`. `down` is the depth below the crest, in units. */
@@ -16,52 +16,38 @@ function paintBelow(
   }
 }
 
-/** Mountain ranges, the farthest first; farther ranges are paler. */
+/** Rocky ranges, the farthest and palest first; the farthest of tall ones have snow, except in a golden light. */
 export function paintMountains(frame: Frame): void {
-  const { elements, palette, random } = frame;
+  const { elements, palette, random, time, side, width, unit, horizonY } = frame;
   const isTall = elements.has('mountain');
   const own = elements.get('mountain');
   const far = mix(palette.far, own ?? palette.far, 0.75);
   const land = own === undefined ? palette.near : mix(scale(own, 0.45), palette.near, 0.35);
+  const cap = mix([1, 1, 1], palette.light, 0.4);
   const layers = isTall ? 4 : 2;
   for (let layer = 0; layer < layers; layer += 1) {
     const near = layer / (layers - 1);
     const { seed } = random.fork(`range ${layer}`);
     const color = mix(mix(palette.mist, far, 0.55), mix(far, land, 0.62), near);
-    if (isTall && layer < 3) paintPeaks(frame, seed, near, color);
-    else paintRidge(frame, seed, isTall ? 0.14 : 0.16 - 0.08 * near, color);
+    const mist = mix(palette.mist, color, 0.3);
+    // The height of the highest peak above the horizon, as a share of the horizon's own height.
+    const rise = isTall ? 0.5 - 0.36 * near : 0.16 - 0.08 * near;
+    const snow = !isTall || near > 0.5 || time === 'golden' ? 0 : 0.75 - near * 0.75;
+    const ridgeAt = (x: number): number =>
+      fractalNoise(((x - width / 2) / unit) * (1.4 + near) + 125, layer, seed, 6, true);
+    const crestAt = (x: number): number => horizonY * (1 - rise * (0.25 + 0.95 * ridgeAt(x)));
+    paintBelow(frame, crestAt, horizonY, (x, down) => {
+      // Noise that runs down the slope looks like gullies, one flank lit and the other in shade.
+      const gullyAt = (shift: number): number =>
+        fractalNoise((x / unit) * 9 + side * (down * 7 - shift), down * 8 + 9, seed, 5);
+      const relief = gullyAt(0) - gullyAt(0.3);
+      const rock = scale(color, 0.82 + clamp01(relief * 2.4 + 0.5) * 0.34);
+      const line = rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, seed) - 0.5);
+      const white = snow * smoothstep(line, line - 0.035, down);
+      const covered = mix(rock, scale(cap, 0.55 + 0.35 * palette.brightness + relief * 0.5), white);
+      return mix(covered, mist, 0.6 * smoothstep(0.25, 1, down / (rise * 0.9)));
+    });
   }
-}
-
-/** Rocky peaks; the two farthest ranges have snow on their tops, except in a golden light. */
-function paintPeaks(frame: Frame, seed: number, near: number, color: Color): void {
-  const { palette, time, side, width, unit, horizonY } = frame;
-  /** The height of the highest peak above the horizon, as a share of the horizon's own height. */
-  const rise = 0.5 - 0.36 * near;
-  const mist = mix(palette.mist, color, 0.3);
-  const cap = mix([1, 1, 1], palette.light, 0.4);
-  const snow = near > 0.5 || time === 'golden' ? 0 : 0.75 - near * 0.75;
-  const ridgeAt = (x: number): number =>
-    ridgedNoise((((x - width / 2) / unit) * (1.1 + near * 0.9) + 100) * 1.25, seed, 6);
-  const crestAt = (x: number): number => horizonY - horizonY * rise * (0.25 + 0.95 * ridgeAt(x));
-  paintBelow(frame, crestAt, horizonY, (x, down) => {
-    // Noise that runs down the slope looks like gullies, one flank lit and the other in shade.
-    const slope = (x / unit) * 9 + side * down * 7;
-    const relief = fractalNoise(slope, down * 8 + 9, seed, 5) - fractalNoise(slope - 0.3 * side, down * 8 + 9, seed, 5);
-    const rock = scale(color, 0.82 + clamp01(relief * 2.4 + 0.5) * 0.34);
-    const line = snow === 0 ? 0 : rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, seed) - 0.5);
-    const white = smoothstep(line, line - 0.035, down) * snow;
-    const covered = mix(rock, scale(cap, 0.55 + 0.35 * palette.brightness + relief * 0.5), white);
-    return mix(covered, mist, 0.6 * smoothstep(0.25, 1, down / (rise * 0.9)));
-  });
-}
-
-function paintRidge(frame: Frame, seed: number, rise: number, color: Color): void {
-  const { palette, width, unit, horizonY } = frame;
-  const mist = mix(palette.mist, color, 0.3);
-  const crestAt = (x: number): number =>
-    horizonY * (1 - rise * (0.25 + 0.95 * fractalNoise(((x - width / 2) / unit) * 1.3 + 160, 3, seed, 4)));
-  paintBelow(frame, crestAt, horizonY, (_, down) => mix(color, mist, 0.6 * smoothstep(0.25, 1, down / rise)));
 }
 
 export interface Hill {
@@ -70,46 +56,31 @@ export interface Hill {
   readonly level: number;
   readonly roll: number;
   readonly color: Color;
+  /** A dune has a sharp crest, a lit and a shaded flank, and ripples. */
+  readonly isDune?: boolean;
 }
 
 /** The height of a hill's crest in column `x`. */
-export function crestY({ width, height, unit }: Frame, { level, roll, seed }: Hill, x: number): number {
-  return height * (level - roll * (noise(((x - width / 2) / unit) * 1.5 + 50, 2, seed) - 0.5) * 2);
+export function crestY({ width, height, unit }: Frame, { level, roll, seed, isDune }: Hill, x: number): number {
+  const wave = 2 * noise(((x - width / 2) / unit) * 1.5 + 50, 2, seed) - 1;
+  return height * (level - roll * (isDune === true ? 1 - 2 * Math.abs(wave) : wave));
 }
 
 export function paintHill(frame: Frame, hill: Hill): void {
-  const { height, unit } = frame;
+  const { height, unit, width, side } = frame;
   const { color, seed } = hill;
-  const crestAt = (x: number): number => crestY(frame, hill, x);
-  paintBelow(frame, crestAt, height, (x, down, y) => {
+  const grassAt = (x: number, down: number, y: number): Color => {
     const grain = fractalNoise((x / unit) * 30, (y / unit) * 60, seed, 2) - 0.5;
     const shade = fractalNoise((x / unit) * 3 + 7, down * 8, seed, 2) - 0.5;
     return scale(color, (1.15 - 0.6 * clamp01(down * 3.2)) * (1 + grain * 0.14 + shade * 0.3));
-  });
-}
-
-/** Four rows of dunes, each with a lit and a shaded flank. */
-export function paintDunes(frame: Frame): void {
-  const { elements, palette, random, side, width, height, unit, horizonY } = frame;
-  const sunlit = mix(elements.get('desert') ?? hex('e3a868'), palette.mist, 0.2);
-  const sand = scale(sunlit, 0.3 + 0.7 * palette.brightness);
-  for (let row = 0; row < 4; row += 1) {
-    const { seed } = random.fork(`dune ${row}`);
-    const near = row / 3;
-    const color = mix(mix(sand, palette.mist, 0.45), sand, near);
-    const waveAt = (across: number): number => noise(across * (1.9 - near * 0.6), row, seed);
-    const acrossAt = (x: number): number => (x - width / 2) / unit + 60;
-    const crestAt = (x: number): number => {
-      const ridge = 1 - Math.abs(2 * waveAt(acrossAt(x)) - 1);
-      return horizonY + (height - horizonY) * near * 0.62 - unit * (0.02 + (0.06 + 0.06 * near) * ridge ** 1.4);
-    };
-    paintBelow(frame, crestAt, height, (x, down, y) => {
-      const across = acrossAt(x);
-      const flank = smoothstep(0.35, 0.65, waveAt(across - down * side));
-      const ripple = noise(across * 6, (y / unit) * (120 - 60 * near) + Math.sin(across * 9) * 2, seed) - 0.5;
-      return scale(color, 0.72 + 0.4 * flank + ripple * 0.05 - Math.min(0.2, down * 0.5));
-    });
-  }
+  };
+  const sandAt = (x: number, down: number, y: number): Color => {
+    const across = ((x - width / 2) / unit) * 1.5 + 50;
+    const flank = smoothstep(0.35, 0.65, noise(across - down * 1.5 * side, 2, seed));
+    const ripple = noise(across * 4, (y / unit) * 90 + Math.sin(across * 6) * 2, seed) - 0.5;
+    return scale(color, 0.72 + 0.4 * flank + ripple * 0.05 - Math.min(0.2, down * 0.5));
+  };
+  paintBelow(frame, (x) => crestY(frame, hill, x), height, hill.isDune === true ? sandAt : grassAt);
 }
 
 /** Turns everything below the horizon into water that mirrors what is above, broken by waves, with a path of light. */
@@ -132,11 +103,11 @@ export function paintWater({ canvas, elements, palette, random, width, height, u
     const mirrored = horizonY - 1 - (y - horizonY) * 1.12 + wave * unit * 0.075 * (0.15 + near);
     const source = canvas.colorAt(Math.round(fromX), Math.round(clamp01(mirrored / (horizonY - 1)) * (horizonY - 1)));
     canvas.blend(x, y, mix(source, body, 0.22 + 0.5 * smoothstep(0, 1, near) + clamp01(wave) * 0.25), 1);
-    canvas.glow(x, y, palette.mist, Math.max(0, wave - 0.32) * 0.45 * (0.35 + near));
+    canvas.blend(x, y, palette.mist, Math.max(0, wave - 0.32) * 0.45 * (0.35 + near));
     const away = (x - sunX) / (unit * (0.035 + 0.13 * near));
     if (!hasLight || Math.abs(away) > 3) return;
     const sparkle = noise(((x - sunX) / unit) * (14 + distance * 3), distance * 26 + seconds * 2.6, seed + 9);
     const strength = smoothstep(0.52, 0.78, sparkle) * 0.85 + 0.1;
-    canvas.glow(x, y, glitter, Math.exp(-(away ** 2)) * strength * (1 - near * 0.55));
+    canvas.blend(x, y, glitter, Math.exp(-(away ** 2)) * strength * (1 - near * 0.55));
   });
 }

@@ -5,49 +5,42 @@ export type Element = keyof typeof ELEMENT_WORDS;
 export type FigureKind = keyof typeof FIGURE_WORDS;
 
 /** The things that a prompt names, as far as the painter knows the words. */
-export interface Reading {
-  readonly time?: Time | undefined;
-  /** Each with the colour that the prompt gives it, if any. */
-  readonly elements: ReadonlyMap<Element, Color | undefined>;
-  readonly figures: readonly { readonly kind: FigureKind; readonly color?: Color | undefined }[];
-  /** Colours that belong to no thing: they set the mood. */
-  readonly tints: readonly Color[];
-}
+export type Reading = Readonly<ReturnType<typeof readPrompt>>;
 
 const MAX_FIGURES = 9;
 const MAX_WORDS = 600;
 /** The most words between a colour and the thing that it colours, as in "a red wooden house". */
 const COLOR_REACH = 2;
 
-export function readPrompt(prompt: string): Reading {
+export function readPrompt(prompt: string) {
   const plain = prompt.slice(0, 16_000).normalize('NFKD').toLowerCase();
   const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+  /** With the colour that the prompt gives each, if any. */
   const elements = new Map<Element, Color | undefined>();
-  const figures: Reading['figures'][number][] = [];
-  const tints: Color[] = [];
+  const figures: { kind: FigureKind; color: Color | undefined }[] = [];
+  /** By position, the colours that no thing has taken: they set the mood. */
+  const colors = new Map<number, Color>();
   let time: Time | undefined;
-  let pending: { color: Color; age: number } | undefined;
+  let latest = -Infinity;
   let count = 1;
-  for (const word of words.slice(0, MAX_WORDS)) {
-    const meaning = meaningOf(word, pending !== undefined || count > 1);
+  for (const [at, word] of words.slice(0, MAX_WORDS).entries()) {
+    const color = at - latest <= COLOR_REACH + 1 ? colors.get(latest) : undefined;
+    const meaning = meaningOf(word, color !== undefined || count > 1);
     time ??= meaning.time;
     if (meaning.element !== undefined || meaning.figure !== undefined) {
-      const color = pending?.color;
+      const kind = meaning.figure;
       if (meaning.element !== undefined) elements.set(meaning.element, color ?? elements.get(meaning.element));
-      else for (let copy = 0; copy < count; copy += 1) figures.push({ kind: meaning.figure!, color });
-      pending = undefined;
+      if (kind !== undefined) figures.push(...Array.from({ length: count }, () => ({ kind, color })));
+      if (color !== undefined) colors.delete(latest);
+      latest = -Infinity;
       count = 1;
     } else if (meaning.color !== undefined) {
-      if (pending !== undefined) tints.push(pending.color);
-      pending = { color: meaning.color, age: 0 };
-    } else if (pending !== undefined && (pending.age += 1) > COLOR_REACH) {
-      tints.push(pending.color);
-      pending = undefined;
+      colors.set(at, meaning.color);
+      latest = at;
     }
     count = meaning.count ?? count;
   }
-  if (pending !== undefined) tints.push(pending.color);
-  return { time, elements, figures: figures.slice(0, MAX_FIGURES), tints: tints.slice(0, 4) };
+  return { time, elements, figures: figures.slice(0, MAX_FIGURES), tints: [...colors.values()] };
 }
 
 /**

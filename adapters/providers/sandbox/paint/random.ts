@@ -20,8 +20,8 @@ export class Random {
     return this.next() < probability;
   }
 
-  pick<T>(items: readonly [T, ...T[]]): T {
-    return items[Math.floor(this.next() * items.length)] ?? items[0];
+  pick<T>(items: readonly T[]): T {
+    return items[Math.floor(this.next() * items.length)]!;
   }
 
   /** An independent generator, so that more of one thing in a picture does not move the others. */
@@ -61,26 +61,14 @@ export function noise(x: number, y: number, seed: number): number {
   return above * (1 - v) + below * v;
 }
 
-/** Several octaves of `noise`, each twice as fine and half as strong, 0 to 1. */
-export function fractalNoise(x: number, y: number, seed: number, octaves: number): number {
+/** Several octaves of `noise`, each twice as fine and half as strong, 0 to 1. Ridged ones have sharp crests. */
+export function fractalNoise(x: number, y: number, seed: number, octaves: number, isRidged = false): number {
   let sum = 0;
   for (let octave = 0, weight = 0.5; octave < octaves; octave += 1, weight *= 0.5) {
-    sum += weight * noise(x, y, seed + octave * 1013);
+    const value = noise(x, y, seed + octave * 1013);
+    sum += weight * (isRidged ? (1 - Math.abs(2 * value - 1)) ** 2 : value);
     // Turning the lattice between octaves hides its grid.
-    const turned = 1.6 * x + 1.2 * y;
-    y = 1.6 * y - 1.2 * x;
-    x = turned;
+    [x, y] = [1.6 * x + 1.2 * y, 1.6 * y - 1.2 * x];
   }
   return sum / (1 - 0.5 ** octaves);
-}
-
-/** Sharp crests with smooth valleys between them, 0 to 1: the outline of a mountain range. */
-export function ridgedNoise(x: number, seed: number, octaves: number): number {
-  let sum = 0;
-  let total = 0;
-  for (let octave = 0, weight = 0.5; octave < octaves; octave += 1, weight *= 0.48, x *= 2.1) {
-    sum += weight * (1 - Math.abs(2 * noise(x, octave * 7.3, seed + octave * 7919) - 1)) ** 2;
-    total += weight;
-  }
-  return sum / total;
 }

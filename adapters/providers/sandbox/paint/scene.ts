@@ -1,79 +1,74 @@
-import { hex, mix, type Canvas, type Color } from './canvas.js';
+import type { Size } from '../plan.js';
+import type { RenderJob } from '../render.js';
+import { Canvas, hex, mix, scale, type Color } from './canvas.js';
 import { readPrompt, type Element, type Reading, type Time } from './prompt.js';
 import { hashText, Random } from './random.js';
 
 /** Everything a picture shows, without a size or a moment: one scene is painted large, small and moving. */
-export interface Scene extends Pick<Reading, 'elements' | 'figures'> {
-  readonly kind: 'landscape' | 'still life';
-  readonly time: Time;
-  readonly palette: Palette;
-  readonly random: Random;
-  /** The share of the picture's height above the horizon. */
-  readonly horizon: number;
-  /** The position of the sun or the moon, as shares of width and height. */
-  readonly lightX: number;
-  readonly lightY: number;
-  /** 1 where the light is on the left, so that things stand on the right of the middle; else -1. */
-  readonly side: 1 | -1;
-  /** Whether lamps are lit. */
-  readonly isDark: boolean;
-  /** The factor that darkens the colours of things, 1 at noon. */
-  readonly dim: number;
-}
+export type Scene = ReturnType<typeof composeScene>;
 
 /** One moment of a scene while it is painted. Lengths are in pixels unless said otherwise. */
-export interface Frame extends Scene {
-  readonly canvas: Canvas;
-  /** Since the first frame; 0 for a picture. */
-  readonly seconds: number;
-  /** From 0 at the first frame to 1 at the last. */
-  readonly progress: number;
-  readonly width: number;
-  readonly height: number;
-  /** The shorter side: the size of every thing is a share of it. */
-  readonly unit: number;
-  readonly horizonY: number;
-  /** The position of the light at this moment. */
-  readonly sunX: number;
-  readonly sunY: number;
-}
+export type Frame = ReturnType<typeof frameOf>;
 
 /**
  * Composes picture number `index` of a request. Without a seed, the prompts alone decide. The tints are the mean colours of
  * the reference pictures.
  */
 export function composeScene(
-  { prompt, negativePrompt }: { readonly prompt: string; readonly negativePrompt: string },
-  seed: number | undefined,
+  { prompt, negativePrompt, plan: { seed } }: RenderJob,
   index: number,
   tints: readonly Color[],
-): Scene {
+) {
   const random = new Random(hashText(JSON.stringify([prompt, negativePrompt, seed ?? null, index])));
   const reading = readPrompt(prompt);
   const unwanted = readPrompt(negativePrompt);
   const figures = reading.figures.filter((figure) => !unwanted.figures.some((other) => other.kind === figure.kind));
   const isStill = figures.length > 0 && reading.elements.size === 0 && reading.time === undefined;
   const time = chooseTime(reading, unwanted, random.fork('time'));
-  const elements: Scene['elements'] = isStill
+  const elements: Reading['elements'] = isStill
     ? new Map()
     : chooseElements(reading, unwanted, time, random.fork('elements'));
   const palette = choosePalette(time, random.fork('palette'), [...reading.tints, ...tints].slice(0, 4));
   const place = random.fork('light');
-  const horizon = elements.has('sea') ? place.between(0.54, 0.6) : place.between(0.6, 0.66);
   const side = place.chance(0.5) ? 1 : -1;
   return {
-    kind: isStill ? 'still life' : 'landscape',
+    /** Figures before a plain sky; else a landscape. */
+    isStill,
     time,
     palette,
     random,
     elements,
     figures,
-    horizon,
+    /** The share of the picture's height above the horizon. */
+    horizon: elements.has('sea') ? place.between(0.54, 0.6) : place.between(0.6, 0.66),
+    /** 1 where the light is on the left, so that things stand on the right of the middle; else -1. */
     side,
+    /** The position of the sun or the moon, as shares of width and height. */
     lightX: 0.5 - side * place.between(0.1, 0.28),
     lightY: time === 'day' || time === 'night' ? place.between(0.15, 0.24) : place.between(0.4, 0.47),
+    /** Whether lamps are lit. */
     isDark: palette.brightness < 0.7,
+    /** The factor that darkens the colours of things, 1 at noon. */
     dim: 0.46 + 0.54 * palette.brightness,
+  } as const;
+}
+
+/** `seconds` since the first frame; `progress` from 0 at the first frame to 1 at the last. */
+export function frameOf(scene: Scene, { widthPx: width, heightPx: height }: Size, seconds: number, progress: number) {
+  // The sun climbs at dawn, sinks in the evening, and otherwise hardly moves.
+  const climb = { dawn: -0.09, day: -0.03, golden: 0.09, dusk: 0.09, night: -0.03 }[scene.time];
+  return {
+    ...scene,
+    canvas: new Canvas(width, height, { color: scene.palette.light, side: scene.side }),
+    seconds,
+    progress,
+    width,
+    height,
+    /** The shorter side: the size of every thing is a share of it. */
+    unit: Math.min(width, height),
+    horizonY: Math.round(scene.horizon * height),
+    sunX: (scene.lightX + 0.03 * progress) * width,
+    sunY: (scene.lightY + climb * progress) * height,
   };
 }
 
@@ -85,7 +80,7 @@ function chooseTime({ time, elements }: Reading, unwanted: Reading, random: Rand
   return chosen === unwanted.time ? (chosen === 'day' ? 'dusk' : 'day') : chosen;
 }
 
-function chooseElements(reading: Reading, unwanted: Reading, time: Time, random: Random): Scene['elements'] {
+function chooseElements(reading: Reading, unwanted: Reading, time: Time, random: Random): Reading['elements'] {
   const elements = new Map(reading.elements);
   const hasAny = (...names: Element[]): boolean => names.some((name) => elements.has(name));
   const add = (element: Element, probability: number, isFit: boolean): void => {
@@ -105,22 +100,6 @@ function chooseElements(reading: Reading, unwanted: Reading, time: Time, random:
   return elements;
 }
 
-interface Palette {
-  /** From the zenith down to the horizon. */
-  readonly sky: readonly Color[];
-  /** The sky at the horizon, which colours distant things. */
-  readonly mist: Color;
-  /** The light of the sun or the moon. */
-  readonly light: Color;
-  readonly cloud: Color;
-  /** The farthest and the nearest land. */
-  readonly far: Color;
-  readonly near: Color;
-  readonly water: Color;
-  /** From 0 at night to 1 at noon. */
-  readonly brightness: number;
-}
-
 /** The time of day, its brightness, then light, cloud, far, near and water, then five colours of the sky. */
 const PALETTES = [
   'dawn   0.65 fff0cf ffd5c4 a791b3 2c3350 3d5a80 37508a 7a86b8 d8a3b4 f7c3a4 ffe3b8',
@@ -138,26 +117,27 @@ const PALETTES = [
 ].map((line) => line.split(/ +/));
 
 /** The colours of a time of day. The tints shift them towards the colours that the prompt asks for. */
-function choosePalette(time: Time, random: Random, tints: readonly Color[]): Palette {
-  const fitting = PALETTES.filter(([name]) => name === time);
-  const [, share, ...colors] = fitting[Math.floor(random.next() * fitting.length)]!;
+function choosePalette(time: Time, random: Random, tints: readonly Color[]) {
+  const [, share, ...colors] = random.pick(PALETTES.filter(([name]) => name === time));
   const brightness = Number(share);
-  const tinted = (color: Color, position: number, tintShare: number, dim = Math.max(0.25, brightness)): Color =>
-    tints.length === 0
-      ? color
-      : mix(color, mix([0, 0, 0], tints[Math.floor(position * tints.length)]!, dim), tintShare);
-  const [light, cloud, far, near, water, ...sky] = colors.map(hex) as [Color, Color, Color, Color, Color, ...Color[]];
-  const tintedSky = sky.map((color, index) =>
-    index < 3 ? tinted(color, index / 5, 0.55) : tinted(color, index / 5, 0.3, 1),
-  );
+  const dimmed = Math.max(0.25, brightness);
+  const tinted = (color: Color, position: number, tintShare: number, dim = dimmed): Color =>
+    tints.length === 0 ? color : mix(color, scale(tints[Math.floor(position * tints.length)]!, dim), tintShare);
+  const [light, cloud, far, near, water, ...plainSky] = colors.map(hex) as [Color, Color, Color, Color, Color];
+  const sky = plainSky.map((color, row) => (row < 3 ? tinted(color, row / 5, 0.55) : tinted(color, row / 5, 0.3, 1)));
   return {
-    sky: tintedSky,
-    mist: tintedSky.at(-1)!,
+    /** From the zenith down to the horizon. */
+    sky,
+    /** The sky at the horizon, which colours distant things. */
+    mist: sky.at(-1)!,
+    /** The light of the sun or the moon. */
     light,
     cloud: tinted(cloud, 0, 0.2, 1),
+    /** The farthest and the nearest land. */
     far: tinted(far, 0.5, 0.5),
     near: tinted(near, 0.99, 0.18),
     water: tinted(water, 0, 0.4),
+    /** From 0 at night to 1 at noon. */
     brightness,
   };
 }

@@ -1,20 +1,17 @@
-import { clamp01, hex, mix, ramp, scale, smoothstep } from './canvas.js';
+import { circle, clamp01, hex, mix, outline, ramp, scale, smoothstep } from './canvas.js';
 import { fractalNoise, noise } from './random.js';
 import type { Frame } from './scene.js';
-import { circle, outline } from './shapes.js';
 
 export function paintSky(frame: Frame): void {
   const { canvas, elements, palette, width, height, horizonY, sunX } = frame;
   const { sky, light } = palette;
-  const rows = Array.from({ length: height }, (_, y) => {
+  for (let y = 0; y < height; y += 1) {
     const position = clamp01(y / horizonY) ** 1.15;
-    return { color: ramp(sky, position), warmth: position ** 3 * 0.25 };
-  });
-  canvas.eachPixel({}, (x, y) => {
-    const { color, warmth } = rows[y]!;
+    const color = ramp(sky, position);
     // Warmer towards the light, near the horizon.
-    canvas.blend(x, y, mix(color, light, clamp01(1 - Math.abs(x - sunX) / width) ** 2 * warmth), 1);
-  });
+    const warmthAt = (x: number): number => clamp01(1 - Math.abs(x - sunX) / width) ** 2 * position ** 3 * 0.25;
+    for (let x = 0; x < width; x += 1) canvas.blend(x, y, mix(color, light, warmthAt(x)), 1);
+  }
   if (elements.has('stars')) paintStars(frame);
   if (elements.has('aurora')) paintAurora(frame);
   if (elements.has('sun')) paintSun(frame);
@@ -26,13 +23,11 @@ export function paintSky(frame: Frame): void {
 function paintStars({ canvas, random: scene, width, unit, horizonY, seconds }: Frame): void {
   const random = scene.fork('stars');
   for (let star = 0; star < 260; star += 1) {
-    const x = random.next() * width;
-    const up = random.next() ** 1.4 * 0.95;
-    const size = random.next() ** 6;
+    const [across, up, size] = [random.next(), random.next() ** 1.4 * 0.95, random.next() ** 6];
     const twinkle = 0.8 + 0.2 * Math.sin(random.next() * 6.28 + seconds * (2 + size * 3));
     const tint = mix([0.75, 0.85, 1], [1, 0.92, 0.8], random.next());
     const strength = (0.9 + 0.7 * size) * twinkle * (1 - up ** 2);
-    canvas.fillGlow(x, up * horizonY, unit * (0.003 + 0.016 * size) + 0.9, tint, strength);
+    canvas.fillGlow(across * width, up * horizonY, unit * (0.003 + 0.016 * size) + 0.9, tint, strength);
   }
 }
 
@@ -47,7 +42,7 @@ function paintAurora({ canvas, elements, random, width, horizonY, seconds }: Fra
     for (let y = 0; y < horizonY * Math.min(1, foot); y += 1) {
       const up = foot - y / horizonY;
       const curtain = smoothstep(0, 0.05, up) * Math.exp(-up * 4.2) * rays * bright;
-      canvas.glow(x, y, mix(color, [0.6, 0.25, 0.9], clamp01(up * 1.6)), curtain);
+      canvas.blend(x, y, mix(color, [0.6, 0.25, 0.9], clamp01(up * 1.6)), curtain);
     }
   }
 }
@@ -61,21 +56,18 @@ function paintSun({ canvas, elements, palette, time, unit, sunX, sunY }: Frame):
   canvas.fillShape(disc, mix(color, [1, 1, 1], 0.55), mix(color, [1, 1, 1], 0.1));
 }
 
+/** With both in one sky, the moon is on the other side. */
 function paintMoon({ canvas, elements, random: scene, width, unit, sunX, sunY }: Frame): void {
   const color = elements.get('moon') ?? [0.96, 0.95, 0.9];
   const random = scene.fork('moon');
-  const radius = unit * 0.062;
-  // With both in one sky, the moon is on the other side.
-  const x = elements.has('sun') ? width - sunX : sunX;
-  const y = Math.min(sunY, unit * 0.24);
+  const [x, y] = [elements.has('sun') ? width - sunX : sunX, Math.min(sunY, unit * 0.24)];
   canvas.fillGlow(x, y, unit * 0.55, color, 0.35);
   canvas.fillGlow(x, y, unit * 0.17, color, 0.5);
-  canvas.fillShape(circle(x, y, radius), color, scale(color, 0.93));
+  canvas.fillShape(circle(x, y, unit * 0.062), color, scale(color, 0.93));
   for (let crater = 0; crater < 7; crater += 1) {
-    const angle = random.next() * 6.28;
-    const away = Math.sqrt(random.next()) * 0.72 * radius;
-    const place = circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, radius * random.between(0.08, 0.22));
-    canvas.fillShape(place, scale(color, 0.8), scale(color, 0.9), { alpha: 0.55 });
+    const [angle, away] = [random.next() * 6.28, Math.sqrt(random.next()) * 0.72];
+    const spot = [Math.cos(angle) * away, Math.sin(angle) * away, random.between(0.08, 0.22)];
+    canvas.fillShape(outline(spot, x, y, unit * 0.062), scale(color, 0.8), scale(color, 0.9), { alpha: 0.55 });
   }
 }
 
