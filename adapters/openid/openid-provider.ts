@@ -37,7 +37,11 @@ export class OpenIdProvider implements OutsideProvider {
     this.client = new HttpClient({ allow: [new URL(options.issuer).host] });
   }
 
-  async begin(): Promise<{ readonly location: string; readonly checks: ProviderChecks }> {
+  async begin({
+    isAgain,
+  }: {
+    readonly isAgain: boolean;
+  }): Promise<{ readonly location: string; readonly checks: ProviderChecks }> {
     const { library, configuration } = await this.find();
     const checks: ProviderChecks = {
       state: library.randomState(),
@@ -51,6 +55,8 @@ export class OpenIdProvider implements OutsideProvider {
       code_challenge_method: 'S256',
       state: checks.state,
       nonce: checks.nonce,
+      // The answer to a request with it has the time of the authentication (OpenID Connect Core, 3.1.2.1).
+      ...(isAgain ? { max_age: '0' } : {}),
     });
     return { location: location.href, checks };
   }

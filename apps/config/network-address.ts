@@ -13,6 +13,15 @@ export function networkOf(text: string): string | undefined {
   return `${groups.join(':')}::/64`;
 }
 
+/**
+ * The block that the network of a client, as `networkOf` has it, was given out with: the /48 of an IPv6 address, since
+ * a site usually has one, or the IPv4 address itself. Other texts stay as they are.
+ */
+export function blockOf(network: string): string {
+  const [, site] = /^([0-9a-f]+:[0-9a-f]+:[0-9a-f]+):[0-9a-f]+::\/64$/.exec(network) ?? [];
+  return site === undefined ? network : `${site}::/48`;
+}
+
 /** Whether a text is an address, or a network as `10.0.0.0/8`. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');

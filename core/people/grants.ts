@@ -1,9 +1,10 @@
-import { type App, type Audience, type Scope, SCOPES } from '../access/credential.js';
+import { type App, type Audience, DEFAULT_SCOPES, type Scope, SCOPES } from '../access/credential.js';
 import { derivedApp, readName } from '../access/manage.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
+import { pagesOf } from '../paging.js';
 import { startOfDay } from '../settings.js';
 import type { Artefact, Person } from './person.js';
 import { secretDigest } from './secrets.js';
@@ -22,6 +23,8 @@ export interface Grant {
   readonly audience: Audience;
   /** Whole credits that the grant may spend in its whole life; absent for one without a cap. */
   readonly capCredits?: number;
+  /** The person's `grantEpoch` when they allowed it: it ends with that epoch. */
+  readonly epoch?: string;
   readonly createdAt: number;
   /** Unless it is renewed. */
   readonly expiresAt: number;
@@ -31,7 +34,27 @@ export interface Grant {
 }
 
 export interface NewGrant extends Pick<Grant, 'clientId' | 'clientName' | 'audience' | 'capCredits'> {
-  readonly scopes: readonly string[];
+  /** The scopes that the client asked for, as `askedScopes` reads them. */
+  readonly asked: readonly Scope[];
+  /** What the person ticked. Anything that was not asked for is left out. */
+  readonly ticked: readonly string[];
+}
+
+/** What a client asks for, and whether that is only the default because it named no scope that exists. */
+export interface AskedScopes {
+  readonly scopes: readonly Scope[];
+  readonly isDefault: boolean;
+}
+
+/** Reads the scopes of a request, separated by spaces (RFC 6749, 3.3). Unknown ones are left out. */
+export function askedScopes(named: string | undefined): AskedScopes {
+  const scopes = knownScopes(named);
+  return scopes.length === 0 ? { scopes: DEFAULT_SCOPES, isDefault: true } : { scopes, isDefault: false };
+}
+
+export function knownScopes(named = ''): readonly Scope[] {
+  const names = named.split(' ');
+  return SCOPES.filter((scope) => names.includes(scope));
 }
 
 const GRANT_KIND = 'grant';
@@ -40,29 +63,34 @@ const DAY_MS = 86_400_000;
 const MAX_NAME = 100;
 
 /**
- * Makes a new grant, and the client's App of this person if this is its first. Throws FIELD_INVALID for unknown scopes,
- * for an empty list, and for a cap that is not a whole number of credits.
+ * Makes a new grant, and the client's App of this person if this is its first. `person` is the one whom the session has
+ * found: a grant of somebody who was reset meanwhile has ended already. Throws FIELD_INVALID if nothing that was asked
+ * for was ticked, and for a cap that is not a whole number of credits.
  */
-export async function createGrant(context: Identity & Machine & Call, person: Person, asked: NewGrant): Promise<Grant> {
-  const scopes = SCOPES.filter((scope) => asked.scopes.includes(scope));
-  if (scopes.length === 0 || scopes.length !== new Set(asked.scopes).size)
-    throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
-  const { capCredits } = asked;
+export async function createGrant(
+  context: Identity & Machine & Call,
+  person: Person,
+  wanted: NewGrant,
+): Promise<Grant> {
+  const scopes = SCOPES.filter((scope) => wanted.asked.includes(scope) && wanted.ticked.includes(scope));
+  if (scopes.length === 0) throw fieldInvalid('/scope', 'Tick what the program may do, or refuse it.');
+  const { capCredits } = wanted;
   if (capCredits !== undefined && !(Number.isSafeInteger(capCredits) && capCredits >= 0))
     throw fieldInvalid('/cap', 'A cap must be a whole number of credits, not below 0.');
-  const clientName = shownName(asked.clientName);
-  const app = await appOf(context, person, { clientId: asked.clientId, clientName });
+  const clientName = shownName(wanted.clientName);
+  const app = await appOf(context, person, { clientId: wanted.clientId, clientName });
   const now = context.clock.now();
   const grant: Grant = {
     grantId: context.ids.uuid(),
     personId: person.personId,
     accountId: person.accountId,
     appId: app.appId,
-    clientId: asked.clientId,
+    clientId: wanted.clientId,
     clientName,
     scopes,
-    audience: asked.audience,
+    audience: wanted.audience,
     ...(capCredits === undefined ? {} : { capCredits }),
+    ...(person.grantEpoch === undefined ? {} : { epoch: person.grantEpoch }),
     createdAt: now,
     expiresAt: now + context.settings.grantIdleMs,
   };
@@ -80,10 +108,22 @@ function appOf(
   return derivedApp(context, `app of ${personId} ${clientId}`, { accountId, name: clientName });
 }
 
-/** The client's own name, cleaned up to be valid here. */
-function shownName(text: string): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, ' ').trim();
-  return readName(clean === '' ? 'unnamed client' : clean.slice(0, MAX_NAME));
+/**
+ * The name that a client gave itself, as people are shown it: without line breaks and other control characters, and
+ * without format and invisible characters, which could reverse or hide parts of the text around it. At most 100 UTF-16
+ * code units.
+ */
+export function shownName(text: string): string {
+  const clean = text
+    .replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Surrogate}]/gu, '')
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+  // A character beyond the basic plane is not cut in half.
+  const short = clean
+    .slice(0, MAX_NAME)
+    .replace(/\p{Surrogate}$/u, '')
+    .trim();
+  return readName(short === '' ? 'unnamed program' : short);
 }
 
 /** The grant with this id, also when it has ended. */
@@ -92,14 +132,52 @@ export async function findGrant({ artefacts }: Identity, grantId: string): Promi
   return artefact ? grantOf(artefact) : undefined;
 }
 
+/** The grant with this id; undefined once it has ended or expired, and while its person may not sign in. */
+export async function findLivingGrant(ports: Identity & Machine, grantId: string): Promise<Grant | undefined> {
+  const grant = await findGrant(ports, grantId);
+  if (grant === undefined || grant.endedAt !== undefined || grant.expiresAt <= ports.clock.now()) return undefined;
+  const person = await ports.people.read(grant.personId);
+  return isAllowedBy(person, grant) ? grant : undefined;
+}
+
+/** Whether the person may sign in, and has neither been reset nor changed their password since they allowed the grant. */
+function isAllowedBy(person: Person | null, { epoch }: Grant): boolean {
+  return person !== null && person.disabledAt === undefined && person.grantEpoch === epoch;
+}
+
 /** The grants of a person that have not ended, newest first, at most 1,000. */
 export async function listGrants(
   { artefacts, clock }: Identity & Machine,
-  personId: string,
+  { personId, grantEpoch }: Pick<Person, 'personId' | 'grantEpoch'>,
 ): Promise<readonly Grant[]> {
   const now = clock.now();
   const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
-  return found.map(grantOf).filter(({ endedAt, expiresAt }) => endedAt === undefined && expiresAt > now);
+  return found
+    .map(grantOf)
+    .filter(({ endedAt, expiresAt, epoch }) => endedAt === undefined && expiresAt > now && epoch === grantEpoch);
+}
+
+/** A grant, and who allowed it. */
+export interface AccountGrant {
+  readonly grant: Grant;
+  readonly person: Person;
+}
+
+const PEOPLE_PER_PAGE = 100;
+
+/**
+ * The grants of all people of an account that have not ended, newest first, at most 1,000. Those of a person who may not
+ * sign in are left out, as they cannot be used.
+ */
+export async function listAccountGrants(
+  ports: Identity & Machine & Call,
+  accountId: string,
+): Promise<readonly AccountGrant[]> {
+  const found: AccountGrant[] = [];
+  for await (const people of pagesOf((page) => ports.people.list(accountId, page, ports.call), PEOPLE_PER_PAGE))
+    for (const person of people.filter(({ disabledAt }) => disabledAt === undefined))
+      for (const grant of await listGrants(ports, person)) found.push({ grant, person });
+  return found.toSorted((a, b) => b.grant.createdAt - a.grant.createdAt).slice(0, MAX_LISTED);
 }
 
 /** The Apps of the programs that a person has connected, also of those that are disconnected, while they are known. */
@@ -188,11 +266,10 @@ export async function findAccessToken(
   if (!grant) return undefined;
   const person = await ports.people.read(grant.personId);
   const { scope } = token.data;
-  const asked = typeof scope === 'string' ? scope.split(' ') : [];
   return {
     grant,
-    scopes: SCOPES.filter((known) => asked.includes(known) && grant.scopes.includes(known)),
+    scopes: knownScopes(typeof scope === 'string' ? scope : '').filter((known) => grant.scopes.includes(known)),
     expiresAt: token.expiresAt,
-    isRevoked: token.endedAt !== undefined || grant.endedAt !== undefined || !person || person.disabledAt !== undefined,
+    isRevoked: token.endedAt !== undefined || grant.endedAt !== undefined || !isAllowedBy(person, grant),
   };
 }

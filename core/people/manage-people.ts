@@ -60,15 +60,16 @@ export function enablePerson(ports: Identity & Machine & Call, personId: string)
 }
 
 /**
- * Removes password, passkeys and outside identities and ends every session, for a person who has lost them. Programs
- * that they have connected stay connected. An operator loses that role: the link must not let in whoever has got hold
- * of it.
+ * Removes password, passkeys and outside identities, ends every session and disconnects every program, for a person who
+ * has lost them: whoever used what was lost may have connected one. An operator loses that role: the link must not let
+ * in whoever has got hold of it.
  */
 export async function resetPerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   const reset = await changePerson(ports, personId, ({ password: _password, operatorSince: _since, ...person }) => ({
     ...person,
     passkeys: [],
     sessionEpoch: ports.ids.uuid(),
+    grantEpoch: ports.ids.uuid(),
   }));
   // Afterwards: an identity that a session of before links meanwhile is taken away here, or by the one that links it.
   for (const identity of await ports.people.listIdentities(personId))
@@ -77,7 +78,8 @@ export async function resetPerson(ports: Identity & Machine & Call, personId: st
 }
 
 /**
- * Every session of theirs ends, also the one in which the password was changed. With the epoch of that session, throws
+ * Every session of theirs ends, also the one in which the password was changed, and every program that they have
+ * connected is disconnected. With the epoch of that session, throws
  * SESSION_REQUIRED if it has ended meanwhile.
  */
 export async function setPassword(
@@ -89,7 +91,7 @@ export async function setPassword(
   const hash = await hashed(ports, password);
   return changePerson(ports, personId, (person) => {
     if (sessionEpoch !== undefined) requireEpoch(person, sessionEpoch);
-    return { ...person, password: hash, sessionEpoch: ports.ids.uuid() };
+    return { ...person, password: hash, sessionEpoch: ports.ids.uuid(), grantEpoch: ports.ids.uuid() };
   });
 }
 

@@ -20,6 +20,11 @@ export interface Person {
    * one.
    */
   readonly sessionEpoch: string;
+  /**
+   * Programs that the person has connected carry the epoch in which they were allowed, and end with it: a new password
+   * and a reset start a new one. Absent until the first of these.
+   */
+  readonly grantEpoch?: string;
   readonly lastSignInAt?: number;
   /** Since when the person is an operator; absent for everybody else. */
   readonly operatorSince?: number;

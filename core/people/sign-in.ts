@@ -72,7 +72,7 @@ export async function noteSignIn(
 }
 
 /**
- * Sets the password of a person, which ends every session of theirs. It takes the current password, or a recent
+ * Sets the password of a person, which ends every session of theirs and disconnects every program. It takes the current password, or a recent
  * sign-in of a person who has none. Throws FIELD_INVALID, RECENT_SIGN_IN_REQUIRED, and
  * SESSION_REQUIRED for a session that has ended meanwhile.
  */
@@ -99,13 +99,16 @@ export interface OutsidePurpose {
   readonly sessionId?: string;
 }
 
-/** Returns the browser's destination, and the secret that only this browser keeps. */
+/**
+ * Returns the browser's destination, and the secret that only this browser keeps. With `isAgain` the provider is asked
+ * to have the person authenticate now, whatever session it has.
+ */
 export async function beginOutsideSignIn(
   ports: Identity & Machine,
   provider: OutsideProvider,
-  { returnTo, sessionId }: OutsidePurpose,
+  { returnTo, sessionId, isAgain = false }: OutsidePurpose & { readonly isAgain?: boolean },
 ): Promise<{ readonly location: string; readonly secret: string }> {
-  const { location, checks } = await provider.begin();
+  const { location, checks } = await provider.begin({ isAgain });
   const data = { ...checks, returnTo, ...(sessionId === undefined ? {} : { sessionId }) };
   await putSecret(ports, { kind: KIND, data, lifeMs: LIFE_MS, secret: checks.state });
   return { location, secret: checks.state };

@@ -25,8 +25,11 @@ export interface OutsideProvider {
   /** The name that people know it by. */
   readonly name: string;
 
-  /** Returns the URL for the browser, and the checks for its return. */
-  begin(): Promise<{ readonly location: string; readonly checks: ProviderChecks }>;
+  /**
+   * Returns the URL for the browser, and the checks for its return. With `isAgain` the person is to authenticate now,
+   * and the provider to report when they did.
+   */
+  begin(how: { readonly isAgain: boolean }): Promise<{ readonly location: string; readonly checks: ProviderChecks }>;
 
   /**
    * Returns the person who has signed in, once the browser is back at `currentUrl`. Null where the person has not: they gave up, or the

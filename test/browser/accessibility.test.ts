@@ -176,8 +176,14 @@ describe('every page', () => {
     const { key } = await createKey(harness.context, { appId, name: 'an old key', scopes: ['credits:read'] });
     await revokeKey(harness.context, key.keyId);
     await createPerson(harness.context, { accountId: person.accountId, email: 'bob@example.com' });
-    const asked = { clientId: 'https://client.example/id', clientName: 'a program', audience: 'rest' } as const;
-    await createGrant(harness.context, person, { ...asked, scopes: ['credits:read'], capCredits: 400 });
+    await createGrant(harness.context, person, {
+      clientId: 'https://client.example/id',
+      clientName: 'a program',
+      audience: 'rest',
+      asked: ['credits:read'],
+      ticked: ['credits:read'],
+      capCredits: 400,
+    });
     await makeConsoleStates(pages);
   });
   after(() => pages?.close());

@@ -95,6 +95,16 @@ function consumed(store: () => ArtefactStore): void {
     expect((await store().find(anArtefact(1)))?.consumedAt).to.equal(AT + outcomes.indexOf('consumed'));
   });
 
+  it('are used by one of twelve callers who each put them first', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, async (_, n) =>
+        (await store().put(anArtefact(1))) === 'kept' ? store().consume(anArtefact(1), AT + n) : 'refused',
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'consumed')).to.have.length(1);
+    expect((await store().find(anArtefact(1)))?.consumedAt).to.equal(AT + outcomes.indexOf('consumed'));
+  });
+
   it('are not used once they have ended, or where there is none', async () => {
     await store().put(anArtefact(1));
     await store().end(anArtefact(1), AT);

@@ -55,7 +55,7 @@ export function addPeople(program: CliCommand): void {
   });
   act(
     'reset',
-    'take password, passkeys, outside identities and the rights of an operator away, end all sessions, and show a link that signs the person in once',
+    'take password, passkeys, outside identities and the rights of an operator away, end all sessions and connected programs, and show a link that signs the person in once',
     async (on, personId, options) => shownWithLink(io, await on.people.resetPerson({ personId }), on, options),
   );
   act(

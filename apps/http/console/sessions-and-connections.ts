@@ -1,24 +1,26 @@
 import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { isUuid } from '../../../core/ids.js';
-import { disconnect, listGrants } from '../../../core/people/grants.js';
+import { disconnect, listAccountGrants } from '../../../core/people/grants.js';
 import { endOtherSessions, endSession, listSessions } from '../../../core/people/sessions.js';
 import { type ConsoleOperation, get, post, shownTime } from './console-operation.js';
 import { readCapUses } from './keys-and-apps.js';
 
 /** Browsers in which the person is signed in, and programs that they have connected. */
 export const SESSION_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machine>[] = [
-  /** The programs that this person has connected, newest first. */
+  /** The programs that the people of the account have connected, newest first. */
   get('/connections', async ({ context }, { signedIn: { person } }) => {
-    const grants = await listGrants(context, person.personId);
+    const grants = await listAccountGrants(context, person.accountId);
     const usedOf = await readCapUses(
       context,
       person.accountId,
-      grants.some(({ capCredits }) => capCredits !== undefined),
+      grants.some(({ grant: { capCredits } }) => capCredits !== undefined),
     );
     return {
-      connections: grants.map((grant) => ({
+      connections: grants.map(({ grant, person: owner }) => ({
         id: grant.grantId,
+        connected_by: owner.email,
+        is_own: owner.personId === person.personId,
         client_name: grant.clientName,
         client_host: hostOf(grant.clientId),
         audience: grant.audience,

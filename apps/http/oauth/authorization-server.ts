@@ -3,13 +3,14 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import { SCOPES } from '../../../core/access/credential.js';
 import type { Identity, Machine } from '../../../core/context.js';
 import { ACCESS_TOKEN_PREFIX } from '../../../core/people/grants.js';
 import { deviceCodeForm, deviceConfirmForm, deviceDone, errorPage, showBeforeRedirect } from './library-pages.js';
 import { audienceOf, ENDPOINTS, type MetadataOptions, resourceUrl } from './metadata.js';
 import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import { redirectFault } from './registration.js';
+import { defaultAudience, NOT_A_NUMBER, OWN_PARAMS } from './requests.js';
 
 export interface AuthorizationServerOptions extends Pick<MetadataOptions, 'publicUrl' | 'audiences'> {
   readonly context: Identity & Machine;
@@ -79,7 +80,7 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
       ? {}
       : { fetch: (url) => fetchClientDocument.fetch(url instanceof Request ? url.url : url.toString()) }),
     extraClientMetadata: { properties: ['redirect_policy'], validator: checkRedirects },
-    extraParams: { scope: assignScope, resource: requireOneResource, response_mode: requireQueryMode },
+    extraParams: EXTRA_PARAMS,
     pkce: { required: () => true },
     formats: { bitsOfOpaqueRandomness: 256 },
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
@@ -129,6 +130,14 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
   };
 }
 
+/** Checked once the client and the address to redirect to are known. */
+const EXTRA_PARAMS: NonNullable<Configuration['extraParams']> = {
+  resource: requireOneResource,
+  response_mode: requireQueryMode,
+  [OWN_PARAMS.since]: requireSeconds,
+  [OWN_PARAMS.isDefault]: null,
+};
+
 /** The features of the library that are used. */
 function featuresOf({
   context: { settings },
@@ -153,7 +162,7 @@ function featuresOf({
     resourceIndicators: {
       enabled: true,
       defaultResource: (_ctx, _client, oneOf) =>
-        Array.isArray(oneOf) ? (oneOf[0] ?? '') : (oneOf ?? resourceUrl(publicUrl(), 'rest')),
+        (Array.isArray(oneOf) ? oneOf[0] : oneOf) ?? resourceUrl(publicUrl(), defaultAudience(audiences)),
       getResourceServerInfo: (_ctx, resource) => {
         const audience = audienceOf(publicUrl(), resource, audiences);
         if (audience === undefined) throw new errors.InvalidTarget('there is no such resource here');
@@ -207,14 +216,12 @@ function promptUnless(
   return new Prompt({ name, requestable: true }, check);
 }
 
-/** A client that names no scope asks for the usual ones, of which the person ticks some. */
-async function assignScope(ctx: KoaContextWithOIDC): Promise<void> {
-  const { params } = ctx.oidc;
-  if (params !== undefined) params['scope'] ??= DEFAULT_SCOPES.join(' ');
-}
-
 async function requireOneResource(_ctx: KoaContextWithOIDC, value: unknown): Promise<void> {
   if (Array.isArray(value)) throw new errors.InvalidTarget('name one resource');
+}
+
+async function requireSeconds(_ctx: KoaContextWithOIDC, value: unknown): Promise<void> {
+  if (value === NOT_A_NUMBER) throw new errors.InvalidRequest('max_age must be a whole number of seconds');
 }
 
 /** Other modes need a script on one of our pages, or put codes where they stay in the browser's history. */

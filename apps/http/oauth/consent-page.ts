@@ -1,16 +1,20 @@
 import { html } from 'hono/html';
 import { errors, type Provider } from 'oidc-provider';
-import { type Audience, DEFAULT_SCOPES, type Scope, SCOPES } from '../../../core/access/credential.js';
+import { type Audience, DEFAULT_SCOPES, type Scope } from '../../../core/access/credential.js';
 import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import { createGrant } from '../../../core/people/grants.js';
-import type { SignedIn } from '../../../core/people/sessions.js';
+import { type AskedScopes, createGrant, knownScopes, shownName } from '../../../core/people/grants.js';
+import type { Person } from '../../../core/people/person.js';
+import { secretKey } from '../../../core/people/secrets.js';
+import { isRecentSignIn, type SignedIn } from '../../../core/people/sessions.js';
+import type { ArtefactKey } from '../../../core/ports/stores.js';
 import type { HttpContext } from '../host/http-context.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { alertIf, type Html, numberText, readForm, redirectTo, requireSameOrigin, sendPage } from '../pages/page.js';
-import { ownerOf } from './registration.js';
-import { audienceOf, type MetadataOptions, resourceUrl } from './metadata.js';
+import { audienceOf, type MetadataOptions } from './metadata.js';
+import { isDocument, noteClientUse, ownerOf } from './registration.js';
+import { defaultAudience, OWN_PARAMS } from './requests.js';
 
 /** Each scope in words; what spends credits says so. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
@@ -29,8 +33,13 @@ const AUDIENCES: Readonly<Record<Audience, string>> = {
 /** `balance` is what the account has available. */
 function consentForm(
   action: string,
-  { clientName, redirectUri, audience, scopes }: Request,
-  account: { readonly email: string; readonly name: string; readonly balance: string },
+  { clientId, clientName, redirectUri, audience, asked: { scopes, isDefault } }: Request,
+  account: {
+    readonly personId: string;
+    readonly email: string;
+    readonly name: string;
+    readonly balance: string;
+  },
   fault: string | undefined,
 ): Html {
   return html`${alertIf(fault)}
@@ -39,6 +48,12 @@ function consentForm(
       checked its name. Go on only if you have started this yourself.
     </p>
     <dl class="facts">
+      ${
+        isDocument(clientId)
+          ? html`<dt>Described at</dt>
+              <dd>${clientId}</dd>`
+          : ''
+      }
       <dt>Answer goes to</dt>
       <dd>${redirectUri === undefined ? 'the device that shows the code' : ownerOf(redirectUri)}</dd>
       <dt>Signed in as</dt>
@@ -49,9 +64,10 @@ function consentForm(
       <dd>${account.balance}</dd>
     </dl>
     <form method="post" action="${action}">
+      <input type="hidden" name="person" value="${account.personId}" />
       <fieldset>
         <legend>It may</legend>
-        ${SCOPES.filter((scope) => scopes.includes(scope)).map(scopeBox)}
+        ${scopes.map((scope) => scopeBox(scope, isDefault))}
       </fieldset>
       ${scopes.includes('generations:write') ? capField() : ''}
       <div class="split">
@@ -60,13 +76,15 @@ function consentForm(
       </div>
     </form>
     <p class="quiet">You can end the connection at any time on your account page.</p>
-    <form method="post" action="/sign-out">
+    <form method="post" action="/sign-out?return=${encodeURIComponent(action)}">
       <button type="submit" class="outline secondary">Not you? Sign out</button>
     </form>`;
 }
 
-function scopeBox(scope: Scope): Html {
-  const checked = DEFAULT_SCOPES.includes(scope) ? html` checked` : '';
+/** What spends credits is ticked only for a program that has asked for it by name. */
+function scopeBox(scope: Scope, isDefault: boolean): Html {
+  const isTicked = DEFAULT_SCOPES.includes(scope) && !(isDefault && scope === 'generations:write');
+  const checked = isTicked ? html` checked` : '';
   return html`<label><input type="checkbox" name="scope" value="${scope}" ${checked} />${SCOPE_TEXTS[scope]}</label>`;
 }
 
@@ -89,8 +107,18 @@ interface Request {
   readonly clientName: string;
   readonly redirectUri: string | undefined;
   readonly audience: Audience;
-  readonly scopes: readonly Scope[];
+  readonly asked: AskedScopes;
+  /** The person must have signed in at this time or later; absent if the client did not say. */
+  readonly signedInSince?: number;
+  /** The artefact that says whom the page was shown to. */
+  readonly shown: ArtefactKey;
 }
+
+const SHOWN = 'consent-shown';
+/** As long as a request may be answered. */
+const SHOWN_MS = 900_000;
+const OTHER_PERSON =
+  'This request was shown to another person, who was signed in here before. Check it again: it is for your account now.';
 
 /** The page on which a person allows a client to act for them, or refuses it. */
 export class ConsentPage {
@@ -102,66 +130,103 @@ export class ConsentPage {
   async show(ctx: HttpContext): Promise<void> {
     const request = await this.requestOf(ctx);
     const signedIn = await this.parts.sessions.find(ctx);
-    if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}`);
+    if (!signedIn || !this.isRecent(signedIn, request)) return signInFirst(ctx);
     await this.showForm(ctx, request, signedIn);
   }
 
   async answer(ctx: HttpContext): Promise<void> {
-    const { context, sessions, publicUrl, bodyTimeoutMs } = this.parts;
+    const { sessions, publicUrl, bodyTimeoutMs } = this.parts;
     requireSameOrigin(ctx, publicUrl());
     const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs, lists: ['scope'] });
     const request = await this.requestOf(ctx);
     const signedIn = await sessions.find(ctx);
-    if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}`);
+    if (!signedIn) return signInFirst(ctx);
     if (form.get('decision') !== 'allow')
       return this.finish(ctx, { error: 'access_denied', error_description: 'The person refused the request.' });
-    const ticked = form.getAll('scope');
-    const scopes = request.scopes.filter((scope) => ticked.includes(scope));
-    const { person } = signedIn;
+    if (!this.isRecent(signedIn, request)) return signInFirst(ctx);
+    if (!(await this.wasShownTo(signedIn.person, request, form.get('person') ?? undefined)))
+      return this.showForm(ctx, request, signedIn, OTHER_PERSON);
     try {
-      if (scopes.length === 0) throw fieldInvalid('/scope', 'Tick what the program may do, or refuse it.');
-      const { clientId, clientName, audience } = request;
-      const capCredits = readCap(form.get('cap') ?? '');
-      const asked = { clientId, clientName, audience, scopes, ...(capCredits === undefined ? {} : { capCredits }) };
-      const { grantId } = await createGrant(context, person, asked);
-      await this.finish(ctx, { login: { accountId: person.personId, remember: false }, consent: { grantId } });
+      await this.allow(ctx, request, signedIn.person, form);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'FIELD_INVALID') throw error;
       await this.showForm(ctx, request, signedIn, error.message);
     }
   }
 
+  private async allow(ctx: HttpContext, request: Request, person: Person, form: URLSearchParams): Promise<void> {
+    const { context } = this.parts;
+    const { clientId, clientName, audience } = request;
+    const capCredits = readCap(form.get('cap') ?? '');
+    const { grantId } = await createGrant(context, person, {
+      clientId,
+      clientName,
+      audience,
+      asked: request.asked.scopes,
+      ticked: form.getAll('scope'),
+      ...(capCredits === undefined ? {} : { capCredits }),
+    });
+    await noteClientUse(context, clientId);
+    await this.finish(ctx, { login: { accountId: person.personId, remember: false }, consent: { grantId } });
+  }
+
+  /** A browser that somebody has left open must not be enough to connect a program. */
+  private isRecent({ session }: SignedIn, { signedInSince = 0 }: Request): boolean {
+    return isRecentSignIn(this.parts.context, session) && session.authenticatedAt >= signedInSince;
+  }
+
+  /** Whether this person is the one whom the form names, and whom the page was last shown to. */
+  private async wasShownTo({ personId }: Person, { shown }: Request, named = personId): Promise<boolean> {
+    const found = await this.parts.context.artefacts.find(shown);
+    return named === personId && found?.owner === personId;
+  }
+
   private async showForm(ctx: HttpContext, request: Request, { person }: SignedIn, fault?: string): Promise<void> {
-    const account = await this.parts.context.accounts.read(person.accountId, undefined, 'totals');
+    const { accounts, artefacts, clock } = this.parts.context;
+    const { personId, accountId, email } = person;
+    const account = await accounts.read(accountId, undefined, 'totals');
     if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
+    const now = clock.now();
+    const until = now + SHOWN_MS;
+    await artefacts.put({
+      ...request.shown,
+      owner: personId,
+      data: {},
+      createdAt: now,
+      expiresAt: until,
+      removeAt: until,
+    });
     const balance = `${numberText(ctx, account.available)} ${account.currency}`;
-    const shown = { email: person.email, name: account.name, balance };
     await sendPage(ctx, {
       title: 'Connect a program',
       status: fault === undefined ? 200 : 422,
       redirectsAway: true,
-      content: consentForm(ctx.state.target.path, request, shown, fault),
+      content: consentForm(ctx.state.target.path, request, { personId, email, name: account.name, balance }, fault),
     });
   }
 
   /** The request that this browser was sent here with. */
   private async requestOf(ctx: HttpContext): Promise<Request> {
-    const { params } = await this.provider.interactionDetails(ctx.req, ctx.res).catch((error: unknown) => {
+    const { params, uid } = await this.provider.interactionDetails(ctx.req, ctx.res).catch((error: unknown) => {
       throw error instanceof errors.SessionNotFound ? expired() : error;
     });
     const clientId = textOf(params['client_id']);
     const client = await this.provider.Client.find(clientId);
     if (!client) throw expired();
-    const { publicUrl, audiences } = this.parts;
-    const asked = textOf(params['scope']).split(' ');
+    const { context, publicUrl, audiences } = this.parts;
     const redirectUri = params['redirect_uri'];
+    const since = params[OWN_PARAMS.since];
     return {
       clientId,
-      clientName: client.clientName ?? clientId,
+      clientName: shownName(client.clientName ?? clientId),
       redirectUri: typeof redirectUri === 'string' ? redirectUri : undefined,
-      audience:
-        audienceOf(publicUrl(), textOf(params['resource'], resourceUrl(publicUrl(), 'rest')), audiences) ?? 'rest',
-      scopes: SCOPES.filter((scope) => asked.includes(scope)),
+      audience: audienceOf(publicUrl(), textOf(params['resource']), audiences) ?? defaultAudience(audiences),
+      asked: {
+        scopes: knownScopes(textOf(params['scope'])),
+        isDefault: params[OWN_PARAMS.isDefault] !== undefined,
+      },
+      ...(since === undefined ? {} : { signedInSince: Number(since) }),
+      shown: secretKey(context, SHOWN, uid),
     };
   }
 
@@ -170,8 +235,13 @@ export class ConsentPage {
   }
 }
 
-function textOf(param: unknown, otherwise = ''): string {
-  return typeof param === 'string' ? param : otherwise;
+/** The person comes back here once they have signed in. */
+function signInFirst(ctx: HttpContext): void {
+  redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}&again=1`);
+}
+
+function textOf(param: unknown): string {
+  return typeof param === 'string' ? param : '';
 }
 
 function expired(): ServiceError {

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { shownName } from '../../../core/people/grants.js';
 import { alert, alertIf, type Html, PAGE_HEADERS, pageText } from '../pages/page.js';
-import { isLoopback, ownerOf } from './registration.js';
+import { isLoopback, ownerOf, redirectFault } from './registration.js';
 import { ENDPOINTS } from './metadata.js';
 
 /** The code of a link, by the request that followed it: the person still confirms it. */
@@ -13,6 +14,8 @@ export function prefillUserCode(req: object, userCode: string): void {
   if (USER_CODE.test(userCode)) PREFILLED.set(req, userCode);
 }
 
+export const REFUSAL_TITLE = 'This did not work';
+
 export async function errorPage(
   ctx: KoaContextWithOIDC,
   {
@@ -20,39 +23,59 @@ export async function errorPage(
     error_description: description,
   }: { readonly error: string; readonly error_description?: string | undefined },
 ): Promise<void> {
-  show(
-    ctx,
-    'This did not work',
-    html`${alert(sentenceOf(error, description))}
-      <p>Go back to the program that sent you here, and start again. The error code is <code>${error}</code>.</p>`,
-  );
+  show(ctx, REFUSAL_TITLE, refusal(error, description));
+}
+
+/** What a person reads whose program sent a request that cannot be answered, without a way back to any address. */
+export function refusal(error: string, description: string | null | undefined): Html {
+  return html`${alert(sentenceOf(error, description))}
+    <p>Go back to the program that sent you here, and start again. The error code is <code>${error}</code>.</p>`;
 }
 
 /**
  * Shows a page instead of a response that would redirect the browser before the person has done anything: anyone may
  * register a client, so a link to this server could lead to any address (RFC 9700, 4.11.2). A program that waits on
- * the person's computer is redirected to immediately.
+ * the person's computer is redirected to immediately. No other address is named or linked to than one that the client
+ * has registered and that is still accepted.
  */
 export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   await next();
   const address = ctx.response.get('Location');
   // Redirects to our own pages have a path without an origin, which cannot be parsed as a URL.
-  if (ctx.path !== ENDPOINTS.authorization || !URL.canParse(address) || isLoopback(address)) return;
+  if (ctx.path !== ENDPOINTS.authorization || !URL.canParse(address)) return;
   const { searchParams } = new URL(address);
   const error = searchParams.get('error') ?? 'server_error';
+  const description = searchParams.get('error_description');
+  const isKnown = isRegistered(ctx, address);
+  if (isKnown && isLoopback(address)) return;
   ctx.remove('Location');
   ctx.status = 400;
-  show(
-    ctx,
-    'This did not work',
-    html`${alert(sentenceOf(error, searchParams.get('error_description')))}
-      <p>
-        A program sent you here with a request that cannot be answered. Its address is that of
-        <strong>${ownerOf(address)}</strong>, and nobody has checked it.
-      </p>
-      <p>
-        <a href="${address}">Go back to it with the error <code>${error}</code></a>
-      </p>`,
+  show(ctx, REFUSAL_TITLE, isKnown ? wayBack(address, error, description) : refusal(error, description));
+}
+
+function wayBack(address: string, error: string, description: string | null): Html {
+  return html`${alert(sentenceOf(error, description))}
+    <p>
+      A program sent you here with a request that cannot be answered. Its address is that of
+      <strong>${ownerOf(address)}</strong>, and nobody has checked it.
+    </p>
+    <p>
+      <a href="${address}">Go back to it with the error <code>${error}</code></a>
+    </p>`;
+}
+
+/** Whether a response leads to the address of the request, and the client of the request may use that. */
+function isRegistered({ oidc }: KoaContextWithOIDC, address: string): boolean {
+  const { client, params = {} } = oidc;
+  const { redirect_uri: uri } = params;
+  if (client === undefined || typeof uri !== 'string' || !client.redirectUriAllowed(uri)) return false;
+  const { protocol, host, pathname } = new URL(uri);
+  const target = new URL(address);
+  return (
+    redirectFault([uri]) === undefined &&
+    target.protocol === protocol &&
+    target.host === host &&
+    target.pathname === pathname
   );
 }
 
@@ -112,8 +135,8 @@ export async function deviceConfirmForm(
     ctx,
     'Connect a device',
     html`<p>
-        <strong>${client.clientName ?? client.clientId}</strong> asks to be connected. Go on only if your device shows
-        this code, and you have it before you:
+        <strong>${shownName(client.clientName ?? client.clientId)}</strong> asks to be connected. Go on only if your
+        device shows this code, and you have it before you:
       </p>
       <p><code>${userCode}</code></p>
       <form method="post" action="/oauth/device">

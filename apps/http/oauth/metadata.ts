@@ -24,10 +24,14 @@ export function resourceMetadataUrl(publicUrl: string, audience: Audience): stri
   return publicUrl + RESOURCE_METADATA_PATHS[audience];
 }
 
-/** The resource of those served that a client names, with a slash at the end or without; undefined for any other. */
+/**
+ * The resource of those served that a client names, with a slash at the end or without, and in any spelling of its
+ * scheme, host and port; undefined for any other.
+ */
 export function audienceOf(publicUrl: string, resource: string, served: readonly Audience[]): Audience | undefined {
-  const named = resource.replace(/\/$/, '');
-  return served.find((audience) => resourceUrl(publicUrl, audience) === named);
+  if (!URL.canParse(resource)) return undefined;
+  const named = new URL(resource).href.replace(/\/$/, '');
+  return served.find((audience) => new URL(resourceUrl(publicUrl, audience)).href === named);
 }
 
 /** The paths of the endpoints of the authorization server, below the issuer. */

@@ -5,11 +5,13 @@ import type { HttpContext } from '../host/http-context.js';
 import { loadOnce } from '../host/pages.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { RequestRates } from '../pages/browser-sessions.js';
-import { pageRoutes, redirectTo } from '../pages/page.js';
+import { pageRoutes, redirectTo, sendPage } from '../pages/page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
+import { refusal, REFUSAL_TITLE } from './library-pages.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
 import { oauthErrors, registrationRouter } from './registration.js';
+import { readAuthorizationRequest, withReadForm } from './requests.js';
 
 export interface OAuthOptions extends ConsentParts {
   readonly logger: Logger;
@@ -34,7 +36,8 @@ export function oauth(options: OAuthOptions): HttpFront {
           return oauthErrors('invalid_request')(error);
         };
         await take(ctx);
-        await server.handle(ctx);
+        const resources = { publicUrl, audiences: options.audiences };
+        await server.handle(ctx, await withReadForm(ctx.req, path, { ...resources, timeoutMs: options.bodyTimeoutMs }));
       },
     });
     const request = (ctx: HttpContext) => rates.takeRequest(ctx);
@@ -53,7 +56,7 @@ export function oauth(options: OAuthOptions): HttpFront {
     return [
       metadataRouter({ ...options, take: request }),
       createRouter([
-        page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx), begun),
+        page('GET', ENDPOINTS.authorization, (ctx) => server.authorize(ctx), begun),
         page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),
         page('GET', '/oauth/consent/:uid', async (ctx) => (await server.consent()).show(ctx)),
         page('POST', '/oauth/consent/:uid', async (ctx) => (await server.consent()).answer(ctx)),
@@ -85,6 +88,19 @@ class LazyServer {
     return (await this.load()).consent;
   }
 
+  /** Begins an authorization. */
+  async authorize(ctx: HttpContext): Promise<void> {
+    const { path, query } = ctx.state.target;
+    const request = readAuthorizationRequest(query, { ...this.options, now: this.options.context.clock.now() });
+    if ('repeated' in request) {
+      // No redirect: which client or address is meant would be a guess (RFC 6749, 3.1 and 4.1.2.1).
+      const content = refusal('invalid_request', `${request.repeated} was sent more than once`);
+      return sendPage(ctx, { title: REFUSAL_TITLE, status: 400, content });
+    }
+    ctx.req.url = `${path}?${request.query}`;
+    await this.begin(ctx);
+  }
+
   /** Our session determines who is signed in, rather than what the library stored for an earlier request. */
   async begin(ctx: HttpContext): Promise<void> {
     dropSession(ctx);
@@ -107,9 +123,9 @@ class LazyServer {
   }
 
   /** Hands the request over as it came, but for what a client could make the library believe of its own address. */
-  async handle(ctx: HttpContext): Promise<void> {
+  async handle(ctx: HttpContext, req = ctx.req): Promise<void> {
     const { serve } = await this.load();
-    const { req, res } = ctx;
+    const { res } = ctx;
     const { host, protocol } = new URL(this.options.publicUrl());
     for (const name of Object.keys(req.headers)) if (/^(x-forwarded-|forwarded$)/.test(name)) delete req.headers[name];
     req.headers.host = host;

@@ -1,19 +1,25 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Identity, Machine } from '../../../core/context.js';
 import type { JsonObject } from '../../../core/json.js';
-import { ACCESS_TOKEN_KIND, endGrant, findGrant, noteGrantUse } from '../../../core/people/grants.js';
+import { ACCESS_TOKEN_KIND, endGrant, findGrant, findLivingGrant, noteGrantUse } from '../../../core/people/grants.js';
+import { exchangeRefreshToken, isInGrace, REFRESH_TOKEN_KIND } from '../../../core/people/refresh-tokens.js';
 import { secretDigest } from '../../../core/people/secrets.js';
 import type { Artefact } from '../../../core/people/person.js';
 import { resourceUrl } from './metadata.js';
-import { CLIENT_KIND, noteClientUse } from './registration.js';
+import {
+  CLIENT_KIND,
+  DEVICE_CODE_KIND,
+  INTERACTION_KIND,
+  isClients,
+  noteClientUse,
+  requestsOf,
+} from './registration.js';
 
 type ProviderStorePorts = Identity & Machine;
 
 const SECOND_MS = 1_000;
 /** How long an ended artefact stays distinguishable from none. */
 const KEPT_MS = 86_400_000;
-/** How long a used refresh token may be used again by its client: processes of one client refresh at the same time. */
-const REFRESH_GRACE_MS = 30_000;
 
 /** Anybody can make these without an account, so they take up room for no longer than somebody may ask for them. */
 const BRIEFLY_KEPT_MS: Readonly<Record<string, number>> = { Interaction: 0, Session: 0, DeviceCode: 600_000 };
@@ -21,10 +27,10 @@ const BRIEFLY_KEPT_MS: Readonly<Record<string, number>> = { Interaction: 0, Sess
 const KINDS: Readonly<Record<string, string>> = {
   AccessToken: ACCESS_TOKEN_KIND,
   AuthorizationCode: 'authorization-code',
-  RefreshToken: 'refresh-token',
-  DeviceCode: 'device-code',
+  RefreshToken: REFRESH_TOKEN_KIND,
+  DeviceCode: DEVICE_CODE_KIND,
   Client: CLIENT_KIND,
-  Interaction: 'oauth-interaction',
+  Interaction: INTERACTION_KIND,
   Session: 'oauth-session',
 };
 
@@ -54,13 +60,14 @@ export class ProviderStore implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<void> {
     const { clock } = this.ports;
     const { jti: _jti, grantId, accountId, userCode, ...data } = payload;
+    const owner = accountId ?? this.clientOf(payload);
     const now = clock.now();
     const expiresAt = now + expiresInSeconds * SECOND_MS;
     const artefact: Artefact = {
       kind: this.kind,
       id: this.digestOf(id),
       ...(grantId === undefined ? {} : { group: grantId }),
-      ...(accountId === undefined ? {} : { owner: accountId }),
+      ...(owner === undefined ? {} : { owner }),
       ...(userCode === undefined ? {} : { alias: this.aliasOf(userCode) }),
       data: data as JsonObject,
       createdAt: now,
@@ -89,12 +96,13 @@ export class ProviderStore implements Adapter {
   readonly revokeByGrantId = nothing;
 
   async consume(id: string): Promise<void> {
-    const key = { kind: this.kind, id: this.digestOf(id) };
-    const now = this.ports.clock.now();
-    if ((await this.ports.artefacts.consume(key, now)) === 'consumed') return;
-    const found = await this.ports.artefacts.find(key);
-    if (this.model === 'RefreshToken' && found !== null && this.isInGrace(found, now)) return;
-    throw new errors.InvalidGrant('it was used already');
+    const { artefacts, clock } = this.ports;
+    const digest = this.digestOf(id);
+    const isConsumed =
+      this.model === 'RefreshToken'
+        ? (await exchangeRefreshToken(this.ports, digest)) === 'exchanged'
+        : (await artefacts.consume({ kind: this.kind, id: digest }, clock.now())) === 'consumed';
+    if (!isConsumed) throw new errors.InvalidGrant('it was used already');
   }
 
   async destroy(id: string): Promise<void> {
@@ -107,7 +115,8 @@ export class ProviderStore implements Adapter {
     if (consumedAt !== undefined && this.model === 'AuthorizationCode' && !(await this.wasRedeemed(group)))
       // Its first exchange is still under way: to end the grant now would take the tokens from the client.
       throw new errors.InvalidGrant('authorization code is being exchanged');
-    const isUsed = consumedAt !== undefined && !this.isInGrace(artefact, this.ports.clock.now());
+    const mayBeUsedAgain = this.model === 'RefreshToken' && isInGrace(artefact, this.ports.clock.now());
+    const isUsed = consumedAt !== undefined && !mayBeUsedAgain;
     return {
       iat: Math.floor(createdAt / SECOND_MS),
       exp: Math.floor(expiresAt / SECOND_MS),
@@ -115,18 +124,16 @@ export class ProviderStore implements Adapter {
       ...structuredClone(data),
       jti: id,
       ...(group === undefined ? {} : { grantId: group }),
-      ...(owner === undefined || this.model === 'Client' ? {} : { accountId: owner }),
+      ...(owner === undefined || this.model === 'Client' || isClients(owner) ? {} : { accountId: owner }),
       ...(isUsed ? { consumed: Math.floor(consumedAt / SECOND_MS) } : {}),
     };
   }
 
-  private isInGrace({ consumedAt, endedAt }: Artefact, now: number): boolean {
-    return (
-      this.model === 'RefreshToken' &&
-      endedAt === undefined &&
-      consumedAt !== undefined &&
-      now - consumedAt <= REFRESH_GRACE_MS
-    );
+  /** The owner of a request that no person has answered yet. */
+  private clientOf({ clientId, params }: AdapterPayload): string | undefined {
+    const asked =
+      this.model === 'Interaction' ? params?.['client_id'] : this.model === 'DeviceCode' ? clientId : undefined;
+    return typeof asked === 'string' ? requestsOf(this.ports, asked) : undefined;
   }
 
   private async wasRedeemed(grantId: string | undefined): Promise<boolean> {
@@ -171,8 +178,8 @@ export class GrantView implements Adapter {
   ) {}
 
   async find(grantId: string): Promise<AdapterPayload | undefined> {
-    const grant = await findGrant(this.ports, grantId);
-    if (!grant || grant.endedAt !== undefined || grant.expiresAt <= this.ports.clock.now()) return undefined;
+    const grant = await findLivingGrant(this.ports, grantId);
+    if (!grant) return undefined;
     const { personId, clientId, audience, scopes, createdAt, expiresAt } = grant;
     const resource = resourceUrl(this.publicUrl(), audience);
     const scope = scopes.join(' ');
@@ -183,7 +190,7 @@ export class GrantView implements Adapter {
       clientId,
       iat: Math.floor(createdAt / SECOND_MS),
       exp: Math.floor(expiresAt / SECOND_MS),
-      // Clients name a resource with a slash at its end, too.
+      // Tokens of earlier releases may name the resource with a slash at its end.
       resources: { [resource]: scope, [`${resource}/`]: scope },
     };
   }

@@ -93,6 +93,7 @@ const CALLBACK = '/sign-in/provider/callback';
 
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
+const SIGN_IN_AGAIN = 'Sign in again to go on: your last sign-in here was too long ago.';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -115,10 +116,12 @@ class SignInPages {
   }
 
   async show(ctx: HttpContext): Promise<void> {
-    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
+    const { return: asked, again } = readQuery(ctx.state.target.query, ['return', 'again']);
     const returnTo = returnPath(asked);
-    if (await this.options.sessions.find(ctx)) return redirectTo(ctx, returnTo);
-    await this.showForm(ctx, { returnTo }, 200);
+    const isAgain = again !== undefined;
+    const signedIn = await this.options.sessions.find(ctx);
+    if (signedIn && !isAgain) return redirectTo(ctx, returnTo);
+    await this.showForm(ctx, { returnTo, isAgain, ...(signedIn ? { fault: SIGN_IN_AGAIN } : {}) }, 200);
   }
 
   async withPassword(ctx: HttpContext): Promise<void> {
@@ -134,7 +137,8 @@ class SignInPages {
       device: this.device.read(ctx, email),
     });
     const person = await personByPassword(context, { email, password: form.get('password') ?? '' });
-    if (!person) return this.showForm(ctx, { returnTo, email, fault: REFUSED }, 422);
+    if (!person)
+      return this.showForm(ctx, { returnTo, email, isAgain: form.get('again') !== null, fault: REFUSED }, 422);
     await this.begin(ctx, person, { method: 'password' });
     redirectTo(ctx, returnTo);
   }
@@ -198,9 +202,10 @@ class SignInPages {
   /** Out to the outside provider. Throws RATE_LIMITED: each sign-in in progress is stored, and sends requests there. */
   async leave(ctx: HttpContext, provider: OutsideProvider): Promise<void> {
     await this.outsideRates.takeBegun(ctx);
-    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
+    const { return: asked, again } = readQuery(ctx.state.target.query, ['return', 'again']);
     const { location, secret } = await beginOutsideSignIn(this.options.context, provider, {
       returnTo: returnPath(asked),
+      isAgain: again !== undefined,
     });
     this.outside.write(ctx, secret);
     redirectTo(ctx, location);
@@ -261,6 +266,8 @@ class SignInPages {
 interface SignInView {
   /** The address after the sign-in. */
   readonly returnTo: string;
+  /** Whether a session that the browser has is not enough. */
+  readonly isAgain: boolean;
   readonly email?: string;
   readonly fault?: string | undefined;
   /** The name of the outside provider, where one is configured. */
@@ -269,10 +276,11 @@ interface SignInView {
   readonly hasPasskeys: boolean;
 }
 
-function signInForm({ returnTo, email = '', fault, provider, hasPasskeys }: SignInView): Html {
+function signInForm({ returnTo, isAgain, email = '', fault, provider, hasPasskeys }: SignInView): Html {
   return html`${alertIf(fault)}
     <form method="post" action="/sign-in">
       <input type="hidden" name="return" value="${returnTo}" />
+      ${isAgain ? html`<input type="hidden" name="again" value="1" />` : ''}
       <label>
         E-mail address
         <input type="email" name="email" value="${email}" autocomplete="username" required maxlength="254" />
@@ -283,7 +291,8 @@ function signInForm({ returnTo, email = '', fault, provider, hasPasskeys }: Sign
       </label>
       <button type="submit">Sign in</button>
     </form>
-    ${hasPasskeys ? passkeyButton(returnTo) : ''} ${provider === undefined ? '' : providerLink(provider, returnTo)}
+    ${hasPasskeys ? passkeyButton(returnTo) : ''}
+    ${provider === undefined ? '' : providerLink(provider, returnTo, isAgain)}
     <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
 }
 
@@ -297,8 +306,8 @@ function passkeyButton(returnTo: string): Html {
   </div>`;
 }
 
-function providerLink(provider: string, returnTo: string): Html {
-  const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}`;
+function providerLink(provider: string, returnTo: string, isAgain: boolean): Html {
+  const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}${isAgain ? '&again=1' : ''}`;
   return html`<p><a role="button" class="secondary outline wide" href="${address}">Sign in with ${provider}</a></p>`;
 }
 

@@ -77,6 +77,10 @@ export interface NewKey {
 
 export interface Connection {
   readonly id: string;
+  /** The e-mail address of the person who connected it. */
+  readonly connected_by: string;
+  /** Whether that is the person who is signed in. */
+  readonly is_own: boolean;
   readonly client_name: string;
   readonly client_host: string | null;
   readonly audience: 'rest' | 'mcp';

@@ -451,7 +451,8 @@ describe('a person acting in an App on the account page', () => {
         clientId: 'https://client.example/id',
         clientName: 'a program',
         audience: 'rest',
-        scopes: ['generations:read'],
+        asked: ['generations:read'],
+        ticked: ['generations:read'],
       });
       const answers = [];
       for (const appId of [foreign.appId, bobs, UNKNOWN, 'x', '%00'])
@@ -476,8 +477,13 @@ describe('a person acting in an App on the account page', () => {
     it('the App of the page, those for keys, and those of programs they connected, also once disconnected', async () => {
       const { person } = service;
       await createApp(context(), { accountId: person.accountId, name: 'studio' });
-      const asked = { clientId: 'https://client.example/id', clientName: 'a program', audience: 'rest' } as const;
-      const { grantId, appId } = await createGrant(context(), person, { ...asked, scopes: ['generations:read'] });
+      const { grantId, appId } = await createGrant(context(), person, {
+        clientId: 'https://client.example/id',
+        clientName: 'a program',
+        audience: 'rest',
+        asked: ['generations:read'],
+        ticked: ['generations:read'],
+      });
       const bob = await clientOf(
         service,
         await createPerson(context(), { accountId: person.accountId, email: 'bob@example.com' }),

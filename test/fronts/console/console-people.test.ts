@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { createPerson } from '../../../core/people/manage-people.js';
+import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
 import { beginPasskeySignIn, personByPasskey } from '../../../core/people/passkeys.js';
 import type { Person } from '../../../core/people/person.js';
+import { issueToken } from '../../fixtures/access-tokens.js';
 import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 import { clientOf, type ConsoleAnswer, ConsoleClient, stranger } from './console-harness.js';
@@ -56,12 +57,48 @@ describe("a person's own on the account page", () => {
       return { token, id: connection?.id ?? '' };
     };
 
-    it('are listed with what they may do and spend, to the person who made them alone', async () => {
+    it('are listed with what they may do and spend and whose they are, to everybody in the account', async () => {
       await connect();
-      const [connection] = await listOf<object>(ada, 'connections');
-      expect(connection).to.include({ client_name: 'a client', client_host: null, audience: 'rest', cap: 40, used: 0 });
-      expect(await listOf(bob, 'connections')).to.deep.equal([]);
+      for (const [client, isOwn] of [
+        [ada, true],
+        [bob, false],
+      ] as const) {
+        const connections = await listOf<object>(client, 'connections');
+        expect(connections).to.have.lengthOf(1);
+        expect(connections[0]).to.include({
+          client_name: 'a client',
+          client_host: null,
+          audience: 'rest',
+          cap: 40,
+          used: 0,
+          connected_by: 'ada@example.com',
+          is_own: isOwn,
+        });
+      }
       expect(await listOf(eve, 'connections')).to.deep.equal([]);
+    });
+
+    it('are not listed for a person who may not sign in any more, as they cannot be used', async () => {
+      const { token } = await connect();
+      await disablePerson(service.harness.context, service.person.personId);
+      expect(await listOf(bob, 'connections')).to.deep.equal([]);
+      service.harness.clock.advance(5_000);
+      expect((await service.call(token)).body).to.include({ code: 'DEVELOPER_TOKEN_REVOKED' });
+    });
+
+    it('end when their person changes their password, and those of others do not', async () => {
+      const { token } = await connect();
+      const bobs = await issueToken(service.harness.context, bobHimself, {
+        clientId: 'bobs',
+        scopes: ['credits:read'],
+      });
+      const changed = await ada.post('/password', { current_password: PASSWORD, new_password: NEXT });
+      expect(changed).to.include({ status: 200 });
+      service.harness.clock.advance(5_000);
+      expect((await service.call(token)).body).to.include({ code: 'DEVELOPER_TOKEN_REVOKED' });
+      expect((await service.call(bobs.secret)).status).to.equal(200);
+      const left = await listOf<{ connected_by: string }>(bob, 'connections');
+      expect(left.map(({ connected_by: owner }) => owner)).to.deep.equal(['bob@example.com']);
     });
 
     it('end with their tokens, at the request of that person alone', async () => {

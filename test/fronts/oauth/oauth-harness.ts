@@ -100,6 +100,7 @@ export class OAuthHarness {
     return String(body['client_id']);
   }
 
+  /** Names REST as the resource, unless `params` name another one, or none. */
   request(clientId: string, params: Readonly<Record<string, string | undefined>> = {}): AuthorizationRequest {
     const verifier = randomBytes(32).toString('base64url');
     const state = randomBytes(8).toString('hex');
@@ -110,6 +111,7 @@ export class OAuthHarness {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
       state,
+      resource: `${this.origin}/api/v1/developer`,
       ...params,
     };
     const named = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);

@@ -23,7 +23,7 @@ export function AccessSection({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** The programs that the person has allowed to act for them. */
+/** The programs that people of the account have allowed to act for them. */
 function ConnectionList({ currency }: { readonly currency: string }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
   const said = afterChange(connections.reload, 'connections');
@@ -31,7 +31,7 @@ function ConnectionList({ currency }: { readonly currency: string }) {
     <Card
       id="connections"
       title="Connected programs"
-      note="Programs that you have allowed to act for you. Only you see these."
+      note="Programs that people of this account have allowed to act for them. Everybody in the account sees these; only you can disconnect yours."
     >
       <Loaded data={connections} what="connected programs">
         {({ connections: shown }) => (
@@ -54,7 +54,7 @@ interface ConnectionRowProps {
 }
 
 function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
-  const { client_name: name, client_host: host, cap, used } = shown;
+  const { client_name: name, client_host: host, cap, used, is_own: isOwn } = shown;
   const usedText =
     cap === null ? 'no limit but the balance' : `${numberText(used ?? 0)} of ${numberText(cap)} ${currency}`;
   return (
@@ -62,17 +62,20 @@ function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
       title={name}
       badge={host ?? undefined}
       actions={
-        <ConfirmButton
-          label="Disconnect"
-          fullLabel={`Disconnect ${name}`}
-          question={`Disconnect “${name}”?`}
-          consequence="It is refused within seconds, and has to ask you again. What it made stays in the account."
-          doIt="Disconnect it"
-          action={() => change(`/connections/${shown.id}/disconnect`)}
-          done={() => said(`${name} is disconnected.`)}
-        />
+        isOwn ? (
+          <ConfirmButton
+            label="Disconnect"
+            fullLabel={`Disconnect ${name}`}
+            question={`Disconnect “${name}”?`}
+            consequence="It is refused within seconds, and has to ask you again. What it made stays in the account."
+            doIt="Disconnect it"
+            action={() => change(`/connections/${shown.id}/disconnect`)}
+            done={() => said(`${name} is disconnected.`)}
+          />
+        ) : null
       }
       facts={[
+        ['Connected by', isOwn ? `${shown.connected_by} (you)` : shown.connected_by],
         ['Uses', shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'],
         ['Connected', dateText(shown.created_at)],
         ['Last used', shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)],

@@ -92,7 +92,7 @@ function LinkButton({ name, overview }: { readonly name: string; readonly overvi
 
 const MIN_LENGTH = 12;
 
-/** Changes the password, or sets the first one. All other sessions end with it. */
+/** Changes the password, or sets the first one. All other sessions and all connected programs end with it. */
 function PasswordCard({ overview, reload }: SectionProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
@@ -107,14 +107,14 @@ function PasswordCard({ overview, reload }: SectionProps) {
         new_password: text('new'),
       });
       form.current?.reset();
-      announce('The password is set. You are signed out everywhere else.');
+      announce('The password is set. You are signed out everywhere else, and your programs are disconnected.');
       focusOn('password');
       await reload();
     });
   };
   const note = person.has_password
-    ? 'Changing it signs you out everywhere else.'
-    : 'You have none yet. With one you can sign in by yourself; without one you need a link from the operator.';
+    ? 'Changing it signs you out everywhere else and disconnects all programs that you have connected.'
+    : 'You have none yet. With one you can sign in by yourself; without one you need a link from the operator. Setting it signs you out everywhere else and disconnects all programs that you have connected.';
   if (!person.has_password && !session.is_recent)
     return (
       <Card id="password" title="Password" note="You have none.">

@@ -512,8 +512,8 @@ export const People: GenService<{
     output: typeof EnablePersonResponseSchema;
   },
   /**
-   * Removes the password, the passkeys and the outside identities of a person, ends their sessions, and returns a new link
-   * that signs them in once.
+   * Removes the password, the passkeys and the outside identities of a person, ends their sessions, disconnects the
+   * programs that they have connected, and returns a new link that signs them in once.
    * An operator is none afterwards.
    *
    * @generated from rpc darkroom.v1.People.ResetPerson

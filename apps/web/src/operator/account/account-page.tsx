@@ -266,7 +266,7 @@ function Reset({ person, done }: ActProps) {
       label="Reset"
       fullLabel={`Reset the sign-in of ${email}`}
       question={`Reset the sign-in of ${email}?`}
-      consequence={`Their password, passkeys and outside identities are gone, and they are signed out everywhere.${operator} You get a link that signs them in once.`}
+      consequence={`Their password, passkeys and outside identities are gone, they are signed out everywhere, and the programs that they have connected are disconnected.${operator} You get a link that signs them in once.`}
       doIt="Reset it"
       action={() => change<WithLink>(`/operator/people/${id}/reset`)}
       done={(made) => done(`The sign-in of ${email} is reset.`, made)}
