@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import type { ApiKey, App } from '../../core/access/credential.js';
 import type { AccountTotals, Attribution, CapUse, Entry, Hold } from '../../core/credits/account.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { Artefact, OutsideIdentity } from '../../core/people/person.js';
 import type { TraceRow, UseRow } from '../../core/usage/usage.js';
-import { type Row, type SqlValue, uuidOfHex } from './database.js';
+import type { Row, SqlValue } from './database.js';
 
 /** The field that a column has, and after a colon how it is stored: a UUID as 16 bytes, JSON as text, else as it is. */
 type Stored<R> = `${keyof R & string}${'' | ':uuid' | ':json'}`;
@@ -77,6 +78,19 @@ function placeOf([, , form]: Column): string {
   return form === 'uuid' ? `unhex(?, '-')` : '?';
 }
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether the text is a UUID as we write them. SQL's `unhex` is more lenient, so lookups ask this first. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** The UUID whose 32 hex digits SQL's `hex` gave. */
+export function uuidOfHex(hex: string): string {
+  const digits = hex.toLowerCase();
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`;
+}
+
 export const ACCOUNTS = new Columns<AccountTotals>('accounts', {
   id: 'accountId:uuid',
   version: 'version',
@@ -138,6 +152,22 @@ export const CLAIMS = new Columns<Omit<Claim, keyof ClaimKey>>('claims', {
   remove_at: 'removeAt',
   boot: 'bootId:uuid',
 });
+
+/** The columns of a claim, by the digest of its key. */
+export const CLAIM_OF_KEY = `${CLAIMS.selection} WHERE key_digest = unhex(?)`;
+
+/** Hexadecimal digits of 16 bytes. */
+const KEY_DIGEST_DIGITS = 32;
+
+/**
+ * The digest that finds a claim's row, in hexadecimal: 16 bytes of the SHA-256 of its key. It is the same for a UUID as text
+ * and for one as SQLite's `hex` writes it. Keys have no order, so each new one changes a page of their index; that page
+ * holds these bytes alone, and the rows are appended elsewhere.
+ */
+export function claimKeyDigest({ accountId, appId, operation, key }: Record<keyof ClaimKey, SqlValue>): string {
+  const [account, app] = [accountId, appId].map((id) => String(id).replaceAll('-', '').toLowerCase());
+  return hash('sha256', JSON.stringify([account, app, operation, key]), 'hex').slice(0, KEY_DIGEST_DIGITS);
+}
 
 export const APPS = new Columns<App>('apps', {
   id: 'appId:uuid',

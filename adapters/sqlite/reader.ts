@@ -54,7 +54,7 @@ export class SqliteReader {
   soon<T>(read: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) setImmediate(() => this.readWaiting());
-      this.waiting.push({ run: () => resolve(read()), reject });
+      this.waiting.push({ read, resolve: resolve as (answer: unknown) => void, reject });
     });
   }
 
@@ -67,9 +67,9 @@ export class SqliteReader {
       for (const { reject } of waiting) reject(error);
       return;
     }
-    for (const { run, reject } of waiting) {
+    for (const { read, resolve, reject } of waiting) {
       try {
-        run();
+        resolve(read());
       } catch (error) {
         reject(error);
       }
@@ -92,7 +92,8 @@ export class SqliteReader {
 }
 
 interface Waiting {
-  readonly run: () => void;
+  readonly read: () => unknown;
+  readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 

@@ -1,4 +1,4 @@
-import { claimKeyDigest } from './writes.js';
+import { claimKeyDigest } from './columns.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder.js';
 import type { Database } from './database.js';
 
@@ -233,7 +233,9 @@ export function migrate(
 
 /** Defines what migrations call. */
 function defineFunctions(database: Database): void {
-  database.function('claim_key_digest', { deterministic: true }, claimKeyDigest);
+  database.function('claim_key_digest', { deterministic: true }, (accountId, appId, operation, key) =>
+    claimKeyDigest({ accountId, appId, operation, key }),
+  );
 }
 
 function schemaVersion(database: Database): number {

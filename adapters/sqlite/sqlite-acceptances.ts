@@ -1,12 +1,12 @@
-import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { GenerationRecord } from '../../core/generation/generation.js';
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
-import { recordFrom } from '../record-text.js';
+import { recordFrom, recordText } from '../record-text.js';
 import { changeValues } from './sqlite-account-store.js';
 import type { Row } from './database.js';
 import type { Connections } from './reader.js';
 import { claimOf, claimValues } from './sqlite-claim-store.js';
-import { generationValues, type RecordCache, textOf } from './sqlite-generation-store.js';
+import { generationValues, type RecordCache } from './sqlite-generation-store.js';
 
 /** Accepts generations in SQLite: all in one transaction, or nothing. */
 export class SqliteAcceptances implements AcceptanceStore {
@@ -17,21 +17,20 @@ export class SqliteAcceptances implements AcceptanceStore {
 
   async accept({ claims, change, generations }: AcceptanceBatch): Promise<AcceptanceOutcome> {
     const ids = generations.map(({ generationId }) => generationId);
-    const inserted = generations.map(generationValues);
+    const inserted = generations.map((generation) => ({ generation, text: recordText(generation) }));
     const result = await this.cache.whileInserting(ids, () =>
       this.db.writer.write(
         'acceptGenerations',
         claims.length,
         generations.length,
         ...claims.flatMap(claimValues),
-        ...inserted.flat(),
+        ...inserted.flatMap(({ generation, text }) => generationValues(generation, text)),
         ...changeValues(change),
       ),
     );
     if (result === 1) {
       // Whoever runs them reads them next.
-      for (const [index, values] of inserted.entries())
-        this.cache.keep(generations[index] as Generation, textOf(values).length);
+      for (const { generation, text } of inserted) this.cache.keep(generation, text.length);
       return { outcome: 'accepted', existing: [] };
     }
     if (result === 0) return { outcome: 'conflict', claimsStand: false };

@@ -3,8 +3,8 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Attribution, Entry, Hold } from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
-import { ACCOUNTS, CAP_USES, ENTRIES, type Flat, HOLDS } from './columns.js';
-import { isUuid, type Row, type SqlValue, uuidOfHex } from './database.js';
+import { ACCOUNTS, CAP_USES, ENTRIES, type Flat, HOLDS, isUuid, uuidOfHex } from './columns.js';
+import type { Row, SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied, created } from './writer.js';
 

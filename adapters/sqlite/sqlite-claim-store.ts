@@ -1,11 +1,10 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
-import { CLAIMS } from './columns.js';
+import { CLAIM_OF_KEY, claimKeyDigest, CLAIMS } from './columns.js';
 import type { Row, SqlValue } from './database.js';
 import type { Connections } from './reader.js';
 import { applied } from './writer.js';
-import { CLAIM_OF_KEY, claimKeyDigest } from './writes.js';
 
 /** Idempotency claims in SQLite. */
 export class SqliteClaimStore implements ClaimStore {
@@ -19,18 +18,18 @@ export class SqliteClaimStore implements ClaimStore {
   }
 
   async read(key: ClaimKey): Promise<Claim | null> {
-    const row = this.db.reader.get(CLAIM_OF_KEY, keyDigestOf(key));
+    const row = this.db.reader.get(CLAIM_OF_KEY, claimKeyDigest(key));
     return row === undefined ? null : claimOf(key, row);
   }
 
   replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const sql = `UPDATE claims SET ${CLAIMS.assigned} WHERE key_digest = unhex(?) AND version = ?`;
-    return applied(this.db.writer.run(sql, ...CLAIMS.valuesOf(next), keyDigestOf(next), expectedVersion));
+    return applied(this.db.writer.run(sql, ...CLAIMS.valuesOf(next), claimKeyDigest(next), expectedVersion));
   }
 
   remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const sql = 'DELETE FROM claims WHERE key_digest = unhex(?) AND version = ?';
-    return applied(this.db.writer.run(sql, keyDigestOf(key), expectedVersion));
+    return applied(this.db.writer.run(sql, claimKeyDigest(key), expectedVersion));
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {
@@ -42,11 +41,7 @@ export class SqliteClaimStore implements ClaimStore {
 
 /** The arguments of `insertClaim`. */
 export function claimValues(claim: Claim): SqlValue[] {
-  return [keyDigestOf(claim), ...CLAIMS.valuesOf(claim)];
-}
-
-function keyDigestOf({ accountId, appId, operation, key }: ClaimKey): string {
-  return claimKeyDigest(accountId, appId, operation, key);
+  return [claimKeyDigest(claim), ...CLAIMS.valuesOf(claim)];
 }
 
 export function claimOf({ accountId, appId, operation, key }: ClaimKey, row: Row): Claim {

@@ -12,7 +12,8 @@ import type {
 } from '../../core/ports/stores.js';
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { isUuid, type Row, type SqlValue } from './database.js';
+import { isUuid } from './columns.js';
+import type { Row, SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { insertionOf } from './sqlite-records.js';
 import { applied } from './writer.js';
@@ -55,7 +56,7 @@ export class SqliteGenerationStore implements GenerationStore {
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
     const result = await this.cache.whileInserting([record.generationId], () =>
-      this.db.writer.write('insertGeneration', ...generationValues(record)),
+      this.db.writer.write('insertGeneration', ...generationValues(record, recordText(record))),
     );
     return insertionOf(result);
   }
@@ -63,31 +64,27 @@ export class SqliteGenerationStore implements GenerationStore {
   async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     throwIfAborted(call);
     if (!isUuid(generationId)) return null;
-    return this.db.reader.soon(() => {
-      throwIfAborted(call);
-      return this.current(generationId);
-    });
-  }
-
-  /** The record as it is stored now. One that is kept and has the stored version spares its text. */
-  private current(generationId: string): GenerationRecord | null {
     const { reader } = this.db;
-    const kept = this.cache.get(generationId);
-    if (kept !== undefined && reader.get(VERSION, generationId)?.['version'] === kept.version) return kept;
-    const text = reader.get(DOC, generationId)?.['doc'] as string | undefined;
-    if (text === undefined) {
-      this.cache.forget(generationId);
-      return null;
-    }
-    const record = recordFrom<GenerationRecord>(text);
-    this.cache.keep(record, text.length);
-    return record;
+    return reader.soon(() => {
+      throwIfAborted(call);
+      // A record that is kept and has the stored version spares its text.
+      const kept = this.cache.get(generationId);
+      if (kept !== undefined && reader.get(VERSION, generationId)?.['version'] === kept.version) return kept;
+      const text = reader.get(DOC, generationId)?.['doc'] as string | undefined;
+      if (text === undefined) {
+        this.cache.forget(generationId);
+        return null;
+      }
+      const record = recordFrom<GenerationRecord>(text);
+      this.cache.keep(record, text.length);
+      return record;
+    });
   }
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const text = recordText(next);
     const [sql, beside] =
-      next.kind === 'generation' ? [REPLACE, [unchargedBytes(next), next.status]] : [BURY, [next.kind]];
+      next.kind === 'generation' ? [REPLACE, [next.unchargedBytes ?? null, next.status]] : [BURY, [next.kind]];
     const values = [next.version, next.dueAt, text, ...beside, next.generationId, expectedVersion];
     const outcome = await applied(this.db.writer.run(sql, ...values));
     if (outcome === 'applied') this.cache.keep(next, text.length);
@@ -140,37 +137,14 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 }
 
-/** The arguments of `insertGeneration`. */
-export function generationValues(record: GenerationRecord): SqlValue[] {
+/** The arguments of `insertGeneration`, for a record and its text. */
+export function generationValues(record: GenerationRecord, text: string): SqlValue[] {
   const { generationId, accountId, appId, kind, version, dueAt } = record;
-  return [
-    generationId,
-    accountId,
-    appId,
-    kind,
-    version,
-    dueAt,
-    recordText(record),
-    unchargedBytes(record),
-    ...listedBy(record),
-  ];
-}
-
-/** The record's text among the arguments of `insertGeneration`. */
-export function textOf(values: readonly SqlValue[]): string {
-  return values[6] as string;
-}
-
-/** A separate column for the sum; null for a generation that does not count. */
-function unchargedBytes(record: GenerationRecord): number | null {
-  return record.kind === 'generation' ? (record.unchargedBytes ?? null) : null;
-}
-
-/** The columns of lists: null for a tombstone, which is in none. */
-function listedBy(record: GenerationRecord): readonly (string | number | null)[] {
-  if (record.kind !== 'generation') return [null, null, null, null];
-  const { status, createdAt, modelKey, clientTraceId = null } = record;
-  return [status, createdAt, modelKey, clientTraceId];
+  const values = [generationId, accountId, appId, kind, version, dueAt, text];
+  // A tombstone counts in no sum and is in no list.
+  if (record.kind !== 'generation') return [...values, null, null, null, null, null];
+  const { unchargedBytes = null, status, createdAt, modelKey, clientTraceId = null } = record;
+  return [...values, unchargedBytes, status, createdAt, modelKey, clientTraceId];
 }
 
 function recordsOf<R extends GenerationRecord = GenerationRecord>(rows: readonly Row[]): R[] {

@@ -2,8 +2,8 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
-import { IDENTITIES } from './columns.js';
-import { isUuid, type Row, uuidOfHex } from './database.js';
+import { IDENTITIES, isUuid, uuidOfHex } from './columns.js';
+import type { Row } from './database.js';
 import { type Connections, rowsOfAccount } from './reader.js';
 import { applied, created } from './writer.js';
 

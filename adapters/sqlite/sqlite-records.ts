@@ -5,7 +5,8 @@ import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { isUuid, type SqlValue } from './database.js';
+import { isUuid } from './columns.js';
+import type { SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied } from './writer.js';
 

@@ -103,7 +103,7 @@ export class SqliteWriter {
       this.refusal ??= new StoreUnavailable('The database is closed.');
       while (this.units.length > 0) this.post();
       this.worker.ref();
-      this.send('close');
+      this.worker.postMessage('close' satisfies ToWriter, []);
     }
     await this.ended;
   }
@@ -120,12 +120,7 @@ export class SqliteWriter {
   private post(): void {
     const units = this.units.splice(0, MAX_UNITS_PER_MESSAGE);
     this.messagesUnderWay += 1;
-    this.send(units);
-  }
-
-  private send(message: ToWriter): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin; the rule means windows.
-    this.worker.postMessage(message);
+    this.worker.postMessage(units satisfies ToWriter, []);
   }
 
   private receive(message: FromWriter): void {

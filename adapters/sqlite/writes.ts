@@ -1,5 +1,15 @@
-import { hash } from 'node:crypto';
-import { ARTEFACTS, CAP_USES, CLAIMS, type Columns, ENTRIES, HOLDS, TRACES, USAGE_SUMS, USES } from './columns.js';
+import {
+  ARTEFACTS,
+  CAP_USES,
+  CLAIM_OF_KEY,
+  CLAIMS,
+  type Columns,
+  ENTRIES,
+  HOLDS,
+  TRACES,
+  USAGE_SUMS,
+  USES,
+} from './columns.js';
 import { type Database, isWriterFault, type SqlValue, type Statement } from './database.js';
 
 /** The result of a write: how many rows it changed, or the JSON of what prevented it. */
@@ -176,26 +186,6 @@ function accountWrite(on: Statements): (...change: SqlValue[]) => number {
     return 1;
   };
 }
-
-/** Hexadecimal digits of 16 bytes. */
-const KEY_DIGEST_DIGITS = 32;
-
-/**
- * The digest that finds a claim's row, in hexadecimal: 16 bytes of the SHA-256 of its key. Keys have no order, so each new one changes a
- * page of their index; that page holds these bytes alone, and the rows are appended elsewhere.
- */
-export function claimKeyDigest(accountId: SqlValue, appId: SqlValue, operation: SqlValue, key: SqlValue): string {
-  const text = JSON.stringify([plainUuid(accountId), plainUuid(appId), operation, key]);
-  return hash('sha256', text, 'hex').slice(0, KEY_DIGEST_DIGITS);
-}
-
-/** The same for a UUID as text and for one as SQLite's `hex` writes it. */
-function plainUuid(id: SqlValue): string {
-  return String(id).replaceAll('-', '').toLowerCase();
-}
-
-/** The columns of a claim, by the digest of its key. */
-export const CLAIM_OF_KEY = `${CLAIMS.selection} WHERE key_digest = unhex(?)`;
 
 /** Returns 1, or the columns of the claim that has the key. */
 function claimWrite(on: Statements): Write {

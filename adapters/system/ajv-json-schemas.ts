@@ -23,7 +23,13 @@ export class AjvJsonSchemas implements JsonSchemas {
     value: Json,
     under = '',
   ): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
-    const { validate, hasReferences } = this.#validatorOf(schema);
+    let validator = this.#validators.get(schema);
+    if (validator === undefined) {
+      const hasReferences = /"\$(?:dynamicRef|ref)":/.test(JSON.stringify(schema));
+      validator = { validate: compileSchema(schema), hasReferences };
+      this.#validators.set(schema, validator);
+    }
+    const { validate, hasReferences } = validator;
     let withDefaults: Json;
     try {
       withDefaults = copyJson(value);
@@ -36,18 +42,6 @@ export class AjvJsonSchemas implements JsonSchemas {
     }
     if (validate(withDefaults)) return { faults: NO_FAULTS, withDefaults };
     return { faults: orderedFaults(validate.errors ?? [], value, { under, hasReferences }), withDefaults };
-  }
-
-  #validatorOf(schema: JsonObject): Validator {
-    let validator = this.#validators.get(schema);
-    if (validator === undefined) {
-      validator = {
-        validate: compileSchema(schema),
-        hasReferences: /"\$(?:dynamicRef|ref)":/.test(JSON.stringify(schema)),
-      };
-      this.#validators.set(schema, validator);
-    }
-    return validator;
   }
 }
 
