@@ -69,7 +69,13 @@ function observedCall(port: object, call: Call, observers: readonly CallObserver
   return (...args) => {
     const beganAt = performance.now();
     report('started');
-    const outcome = called(port, call, args);
+    // An adapter of another package may throw, or return its answer, where it should return a promise.
+    let outcome: Promise<unknown>;
+    try {
+      outcome = Promise.resolve(Reflect.apply(call, port, args));
+    } catch (error) {
+      outcome = Promise.reject(error);
+    }
     const end = (how: 'answered' | 'failed', ...about: readonly unknown[]): void => {
       const seconds = (performance.now() - beganAt) / 1_000;
       report(how, ...about);
@@ -81,13 +87,4 @@ function observedCall(port: object, call: Call, observers: readonly CallObserver
     );
     return outcome;
   };
-}
-
-/** An adapter of another package may throw, or return its answer, where it should return a promise. */
-function called(port: object, call: Call, args: readonly unknown[]): Promise<unknown> {
-  try {
-    return Promise.resolve(Reflect.apply(call, port, args));
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }

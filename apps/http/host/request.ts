@@ -234,10 +234,6 @@ export async function readBody(req: IncomingMessage, { required, arrived, ...bou
   if (encoding.toLowerCase() !== 'identity')
     throw new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send the body without Content-Encoding.');
   if (!JSON_MEDIA_TYPE.test(mediaType)) throw new ServiceError('MEDIA_TYPE_UNSUPPORTED');
-  return parseJson(bytes);
-}
-
-function parseJson(bytes: Buffer): Json {
   let text: string;
   try {
     text = UTF8.decode(bytes);
@@ -254,12 +250,13 @@ function parseJson(bytes: Buffer): Json {
 
 /** Walks the text as it is written, since the parsed value no longer shows what was written twice. */
 function refuseAmbiguity(text: string): void {
-  const namesByDepth: (Set<string> | undefined)[] = [];
-  const enter = (names: Set<string> | undefined): void => {
+  // The names of a list are empty.
+  const namesByDepth: Set<string>[] = [];
+  const enter = (): void => {
     count();
     if (namesByDepth.length >= MAX_BODY_DEPTH)
       throw invalid(`The request body must be nested at most ${MAX_BODY_DEPTH} deep.`);
-    namesByDepth.push(names);
+    namesByDepth.push(new Set());
   };
   const leave = (): void => {
     namesByDepth.pop();
@@ -272,8 +269,8 @@ function refuseAmbiguity(text: string): void {
   visit(
     text,
     {
-      onObjectBegin: () => enter(new Set()),
-      onArrayBegin: () => enter(undefined),
+      onObjectBegin: enter,
+      onArrayBegin: enter,
       onObjectEnd: leave,
       onArrayEnd: leave,
       onObjectProperty: (name) => {
@@ -361,9 +358,9 @@ export function readBytes(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let byteSize = 0;
-    const settle = (error: ServiceError | undefined): void => {
+    const settle = (error?: ServiceError): void => {
       clearTimeout(timer);
-      req.off('data', take).off('end', finish).off('error', breakOff).off('close', breakOff);
+      req.off('data', take).off('end', settle).off('error', breakOff).off('close', breakOff);
       if (error === undefined)
         return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, byteSize));
       req.on('error', ignore).pause();
@@ -380,13 +377,12 @@ export function readBytes(
           ),
         );
     };
-    const finish = (): void => settle(undefined);
     const breakOff = (): void => settle(brokenOff());
     const timer = setTimeout(
       () => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)),
       timeoutMs,
     );
-    req.on('data', take).on('end', finish).on('error', breakOff).on('close', breakOff);
+    req.on('data', take).on('end', settle).on('error', breakOff).on('close', breakOff);
   });
 }
 

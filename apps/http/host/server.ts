@@ -189,7 +189,23 @@ function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void
     state.isLeftOut = !refusals.isLogged(state.address);
   }
   const level = levelFor(status, state);
-  if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
+  if (logger.isLevelEnabled(level)) {
+    const { requestId, route, tool, caller, refusal, ids, address } = state;
+    const line = {
+      requestId,
+      method,
+      route,
+      tool,
+      status,
+      ...refusal,
+      ...(ids && loggedIds(ids)),
+      durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
+      address,
+      accountId: caller?.accountId,
+      credentialId: caller?.credentialId,
+    };
+    logger[level](line, 'request');
+  }
   finishSending(ctx);
 }
 
@@ -197,27 +213,6 @@ function levelFor(status: number, { isLeftOut, hasCreated, refusal }: HttpState)
   if (isLeftOut === true) return 'debug';
   if (status >= 500) return 'error';
   return status >= 400 || hasCreated === true || refusal !== undefined ? 'info' : 'debug';
-}
-
-function lineOf(
-  { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
-  startedAt: number,
-): object {
-  const { requestId, route, tool, caller, refusal, ids, address } = state;
-  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  return {
-    requestId,
-    method,
-    route,
-    tool,
-    status,
-    ...refusal,
-    ...(ids && loggedIds(ids)),
-    durationMs,
-    address,
-    accountId: caller?.accountId,
-    credentialId: caller?.credentialId,
-  };
 }
 
 /**
