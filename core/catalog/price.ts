@@ -128,32 +128,26 @@ export function requestedDurationMs(terms: PriceTerms, parameters: JsonObject): 
  * arithmetic in millionths, rounded up once, then kept within the model's bounds. Nothing delivered costs nothing.
  */
 export function creditsByOutputs(model: PricedModel, parameters: JsonObject): readonly number[] {
+  const { price } = model;
+  const { isPerGeneration, parts = 1n, requested } = RULES[price.unit];
+  const perOutput = requested?.(price, parameters) ?? parts;
+  const rate = { ...price, thousandths: thousandthsOf(price, parameters) };
   const table = [0];
   for (let count = 1; count <= requestedOutputs(model, parameters); count += 1) {
-    const credits = creditsFor(model.price, parameters, count);
+    const credits = creditsForParts(rate, isPerGeneration === true ? perOutput : perOutput * BigInt(count));
     assert(credits >= (table.at(-1) ?? 0), 'the price does not fall when more is delivered');
     table.push(credits);
   }
   return table;
 }
 
-function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
-  const { isPerGeneration, parts = 1n, requested } = RULES[terms.unit];
-  const perOutput = requested?.(terms, parameters) ?? parts;
-  const quantity = isPerGeneration === true ? perOutput : perOutput * BigInt(count);
-  return creditsForParts({ ...terms, thousandths: thousandthsOf(terms, parameters) }, quantity);
-}
-
 /** The rate of a request whose price follows the size or the duration; undefined where the price follows the count alone. */
 export function measuredRateOf({ price }: PricedModel, parameters: JsonObject): MeasuredRate | undefined {
   const { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits } = price;
-  if (!isMeasured(unit)) return undefined;
+  if (RULES[unit].delivered === undefined) return undefined;
   const thousandths = thousandthsOf(price, parameters);
-  return { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits, thousandths };
-}
-
-function isMeasured(unit: PriceUnit): unit is MeasuredUnit {
-  return RULES[unit].delivered !== undefined;
+  const rate = { microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits, thousandths };
+  return { unit: unit as MeasuredUnit, ...rate };
 }
 
 /** Credits for outputs of these sizes and durations, rounded up once. Nothing costs nothing. */
@@ -176,8 +170,8 @@ function creditsForParts(rate: Omit<MeasuredRate, 'unit'> & Pick<PriceTerms, 'un
   const total = amount + BigInt(rate.baseMicrocredits) * scale;
   const divisor = MICRO * scale;
   const roundedUp = (total + divisor - 1n) / divisor;
-  const bounded = min(max(roundedUp, BigInt(rate.minimumCredits)), BigInt(rate.maximumCredits));
-  return Number(bounded);
+  // What a number cannot hold exactly is above the maximum.
+  return Math.min(Math.max(Number(roundedUp), rate.minimumCredits), rate.maximumCredits);
 }
 
 function thousandthsOf({ multipliers }: PriceTerms, parameters: JsonObject): number[] {
@@ -201,6 +195,3 @@ export function publicPrice(terms: PriceTerms): { readonly price: number; readon
   const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0 && !isBelowMinimum;
   return isLinear ? { price: terms.microcreditsPerUnit / 1_000_000, priceUnit: terms.unit } : undefined;
 }
-
-const min = (a: bigint, b: bigint) => (a < b ? a : b);
-const max = (a: bigint, b: bigint) => (a > b ? a : b);

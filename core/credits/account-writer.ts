@@ -154,21 +154,18 @@ export class AccountWriter {
         tries += 1;
         continue;
       }
-      if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
+      const { draft, outcomes, acceptances } = decided;
+      if (draft.isEmpty) return answer(batch, outcomes);
 
-      const acceptances = acceptancesOf(batch, decided.outcomes);
-      const written = await this.write(decided.draft.change(), acceptances);
+      const written = await this.write(draft.change(), acceptances);
       if (written.outcome === 'accepted') {
-        queue.cached = decided.draft.written();
+        queue.cached = draft.written();
         resolveTwins(
           queue.waiting,
           acceptances.map(({ claim }) => claim),
         );
         const { existing } = written;
-        return answer(
-          batch,
-          existing.length === 0 ? decided.outcomes : withExisting(batch, decided.outcomes, existing),
-        );
+        return answer(batch, existing.length === 0 ? outcomes : withExisting(batch, outcomes, existing));
       }
       if (written.outcome === 'conflict') {
         queue.cached = undefined;
@@ -217,20 +214,30 @@ export class AccountWriter {
     account: OwnedAccount,
     batch: readonly Pending[],
     isFresh: boolean,
-  ): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[] }> {
+  ): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[]; acceptances: Acceptance[] }> {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account, await this.doneBefore(account.accountId, batch));
     const outcomes: Decided[] = [];
-    for (const pending of batch) {
-      const { command } = pending;
-      const decision = decideOrFail(draft, pending, now);
+    const acceptances: Acceptance[] = [];
+    for (const { command, acceptance } of batch) {
+      let decision: AccountDecision | { readonly failed: unknown };
+      try {
+        decision = decideAccount(draft, command, now);
+        // Taken for done, it would be answered without having been inserted.
+        assert(acceptance === undefined || !('done' in decision), 'the id of a new generation has no hold yet');
+      } catch (error) {
+        decision = { failed: error };
+      }
       // A command that writes may be decided on an old state: its write then fails.
       if (!isFresh && !('moves' in decision)) return 'stale';
-      if ('moves' in decision) draft.add(command, decision, now);
+      if ('moves' in decision) {
+        draft.add(command, decision, now);
+        if (acceptance !== undefined) acceptances.push(acceptance);
+      }
       if ('failed' in decision) outcomes.push(decision);
       else outcomes.push('refused' in decision ? { refused: decision.refused, availableCredits: draft.available } : {});
     }
-    return { draft, outcomes };
+    return { draft, outcomes, acceptances };
   }
 
   /**
@@ -269,21 +276,6 @@ export interface Pending {
 
 /** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
 export type Decided = AcceptedOutcome | { readonly failed: unknown };
-
-function decideOrFail(
-  draft: AccountDraft,
-  { command, acceptance }: Pending,
-  now: number,
-): AccountDecision | { readonly failed: unknown } {
-  try {
-    const decision = decideAccount(draft, command, now);
-    // Taken for done, it would be answered without having been inserted.
-    assert(acceptance === undefined || !('done' in decision), 'the id of a new generation has no hold yet');
-    return decision;
-  } catch (error) {
-    return { failed: error };
-  }
-}
 
 function answer(batch: readonly Pending[], outcomes: readonly Decided[]): undefined {
   batch.forEach((pending, index) => {
@@ -324,14 +316,6 @@ function resolveTwins(waiting: Pending[], claims: readonly Claim[]): void {
     return claim === undefined;
   });
   waiting.push(...others);
-}
-
-/** The acceptances in the batch. A refused command claims nothing. */
-function acceptancesOf(batch: readonly Pending[], outcomes: readonly Decided[]): Acceptance[] {
-  return batch.flatMap(({ acceptance }, index) => {
-    const outcome = outcomes[index] ?? {};
-    return acceptance === undefined || 'failed' in outcome || outcome.refused !== undefined ? [] : [acceptance];
-  });
 }
 
 /** Resolves commands whose keys have other claims, and returns the rest, to be decided again without them. */

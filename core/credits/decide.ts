@@ -110,12 +110,6 @@ export type AccountDecision =
  * who is unsure may ask again.
  */
 export function decideAccount(account: AccountView, command: AccountCommand, now: number): AccountDecision {
-  const decision = decide(account, command, now);
-  if ('moves' in decision) decision.moves.forEach(assertBalanced);
-  return decision;
-}
-
-function decide(account: AccountView, command: AccountCommand, now: number): AccountDecision {
   switch (command.kind) {
     case 'grant':
     case 'adjust':
@@ -221,7 +215,9 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
   return { moves, closes: open.generationId, ...countRelease(account, open, rest) };
 }
 
+/** The postings of a move add up to zero. */
 function moveOf(kind: EntryKind, from: Book, to: Book, credits: number, attribution?: Attribution): Move {
+  assert(Number.isSafeInteger(credits) && credits >= 0 && from !== to, 'a move takes whole credits to another book');
   return {
     kind,
     postings: [
@@ -230,13 +226,6 @@ function moveOf(kind: EntryKind, from: Book, to: Book, credits: number, attribut
     ],
     ...(attribution === undefined ? {} : { attribution }),
   };
-}
-
-function assertBalanced({ postings: [from, to] }: Move): void {
-  assert(
-    from.credits + to.credits === 0 && to.credits >= 0 && from.book !== to.book,
-    'the postings of a move add up to zero',
-  );
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -300,7 +289,10 @@ export class AccountDraft implements AccountView {
     for (const credentialId of decision.dropsCapUses ?? []) this.capUses.set(credentialId, undefined);
     if (decision.capUse) this.capUses.set(decision.capUse.credentialId, decision.capUse);
     if (decision.profile) this.profile = decision.profile;
-    assertSound(this.books);
+    const { issued, available, reserved, spent } = this.books;
+    for (const credits of [issued, available, reserved, spent])
+      assert(Number.isSafeInteger(credits) && credits >= 0, 'a book holds whole credits, not below zero');
+    assert(issued === available + reserved + spent, 'issued = available + reserved + spent');
   }
 
   /** The one write. */
@@ -413,10 +405,4 @@ class Overlay<V> implements Pick<ReadonlyMap<string, V>, 'get' | 'size' | 'value
       else map.set(key, value);
     }
   }
-}
-
-function assertSound(books: Record<Book, number>): void {
-  for (const credits of Object.values(books))
-    assert(Number.isSafeInteger(credits) && credits >= 0, 'a book holds whole credits, not below zero');
-  assert(books.issued === books.available + books.reserved + books.spent, 'issued = available + reserved + spent');
 }

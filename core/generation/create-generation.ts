@@ -158,10 +158,22 @@ async function accept(
   const generation = newGeneration(mine.subjectId, planned, clock.now(), settings.recoveryGraceMs);
   const acceptance: Acceptance = { claim: mine, generation, claimStands };
   const refuse = (refusal: ServiceError) => (acceptance.claimStands ? refusedUnder(context, mine, refusal) : refusal);
-  const { uploads } = planned.quote;
-  const unusable = uploads.length === 0 ? undefined : await markUsed(context, uploads);
+  const { caller, request, quote } = planned;
+  const unusable = quote.uploads.length === 0 ? undefined : await markUsed(context, quote.uploads);
   if (unusable !== undefined) return refuse(unusable);
-  const outcome = await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);
+  const hold: HoldCommand = {
+    kind: 'hold',
+    generationId: mine.subjectId,
+    credits: quote.credits,
+    maxOpenHolds: settings.maxOpenGenerationsPerAccount,
+    attribution: {
+      credentialId: caller.credentialId,
+      modelKey: quote.model.modelKey,
+      ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
+    },
+    ...(caller.cap === undefined ? {} : { cap: caller.cap }),
+  };
+  const outcome = await accountWriter.accept(hold, acceptance);
   if (outcome instanceof ServiceError) return refuse(outcome);
   if (outcome.refused !== undefined) return refuse(holdRefusal(outcome, planned));
 
@@ -230,25 +242,6 @@ function referenceTo(upload: Upload): Reference {
     sha256: upload.ready.sha256,
     ...(upload.ready.contentBytes === undefined ? {} : { contentBytes: upload.ready.contentBytes }),
     ...(upload.ready.isMasked === true ? { isMasked: true } : {}),
-  };
-}
-
-function holdOf(
-  { caller, request: { clientTraceId }, quote }: Planned,
-  generationId: string,
-  settings: Settings,
-): HoldCommand {
-  return {
-    kind: 'hold',
-    generationId,
-    credits: quote.credits,
-    maxOpenHolds: settings.maxOpenGenerationsPerAccount,
-    attribution: {
-      credentialId: caller.credentialId,
-      modelKey: quote.model.modelKey,
-      ...(clientTraceId === undefined ? {} : { clientTraceId }),
-    },
-    ...(caller.cap === undefined ? {} : { cap: caller.cap }),
   };
 }
 

@@ -12,17 +12,14 @@ const NOBODY: TakeHere = () => undefined;
  * finds those of a process that has died.
  */
 export class LocalRuns {
-  private takeHere: TakeHere = NOBODY;
-
-  take(generation: Generation): Promise<void> | undefined {
-    return this.takeHere(generation);
-  }
+  /** That worker's, while it serves. */
+  take: TakeHere = NOBODY;
 
   /** From now on, until the returned function is called. */
-  serve(takeHere: TakeHere): () => void {
-    this.takeHere = takeHere;
+  serve(take: TakeHere): () => void {
+    this.take = take;
     return () => {
-      this.takeHere = NOBODY;
+      this.take = NOBODY;
     };
   }
 }

@@ -324,16 +324,16 @@ export function watchedGenerations(store: GenerationStore, ...watches: readonly 
       if (outcome.inserted) written(record);
       return outcome;
     },
-    read: (generationId, call) => store.read(generationId, call),
     async replace(next, expectedVersion) {
       const outcome = await store.replace(next, expectedVersion);
       if (outcome === 'applied') written(next);
       return outcome;
     },
-    remove: (generationId, expectedVersion) => store.remove(generationId, expectedVersion),
-    due: (now, limit, after) => store.due(now, limit, after),
-    list: (wanted, page, call) => store.list(wanted, page, call),
-    uncharged: (accountId, call) => store.uncharged(accountId, call),
+    read: store.read.bind(store),
+    remove: store.remove.bind(store),
+    due: store.due.bind(store),
+    list: store.list.bind(store),
+    uncharged: store.uncharged.bind(store),
   };
 }
 

@@ -76,7 +76,9 @@ export function freshClaim(
 ): Claim {
   const now = clock.now();
   return {
-    version: firstVersion(ids),
+    // A key that was freed can be claimed again. If versions started at 1 each time, a late process would mistake the new
+    // claim for the old one, and free it or take it over.
+    version: ids.random(6).reduce((version, byte) => version * 256 + byte, 0),
     digest,
     subjectId,
     createdAt: now,
@@ -141,14 +143,6 @@ export async function finishClaim(
 
 export function isFinished({ leaseExpiresAt }: Claim): boolean {
   return leaseExpiresAt === 0;
-}
-
-/**
- * A key that was freed can be claimed again. If versions started at 1 each time, a late process would mistake the new
- * claim for the old one, and free it or take it over.
- */
-function firstVersion(ids: Machine['ids']): number {
-  return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
 }
 
 /** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */

@@ -162,6 +162,8 @@ class InstanceGate {
   private trying: { readonly until: number; readonly holder: object } | undefined;
   private readonly share = new OwnShare();
   private readonly renewals: ShareRenewals;
+  private readonly limits: ProviderLimits;
+  private readonly isLimited: boolean;
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -172,6 +174,8 @@ class InstanceGate {
     private readonly options: InstanceGateOptions,
   ) {
     this.renewals = new ShareRenewals(ports, options);
+    this.limits = ports.providers.limits(options.provider);
+    this.isLimited = (this.limits.maxConcurrent ?? this.limits.maxSubmissionsPerMinute) !== undefined;
   }
 
   get health(): ProviderHealth {
@@ -197,7 +201,7 @@ class InstanceGate {
   enter(): Entry | undefined {
     const holder = {};
     if (!this.isOpen()) return undefined;
-    if (this.isLimited() && !this.share.take(holder, this.inUse, this.moment)) {
+    if (this.isLimited && !this.share.take(holder, this.inUse, this.moment)) {
       // A share may have lapsed while the provider was paused.
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return undefined;
@@ -208,7 +212,7 @@ class InstanceGate {
 
   /** Whether it may have room, once this process has requested more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
-    if (!this.isLimited() || !this.isOpen()) return false;
+    if (!this.isLimited || !this.isOpen()) return false;
     return this.share.mayGrow(this.inUse, this.moment);
   }
 
@@ -222,7 +226,7 @@ class InstanceGate {
 
   private entryOf(holder: object): Entry {
     this.inUse += 1;
-    if (this.isLimited()) this.renewAfter(RENEW_MS);
+    if (this.isLimited) this.renewAfter(RENEW_MS);
     let isReleased = false;
     return {
       provider: this.options.provider,
@@ -244,7 +248,7 @@ class InstanceGate {
    * when it was let in may have lapsed since.
    */
   private maySubmit(holder: object): boolean {
-    if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
+    if (!this.isLimited || this.share.maySubmit(holder, this.moment)) return true;
     this.renew();
     return false;
   }
@@ -287,13 +291,18 @@ class InstanceGate {
   wait(count: number): void {
     const hasMore = count > this.waiting;
     this.waiting = count;
-    if (hasMore && this.isLimited() && this.isOpen()) this.renew();
-    this.lookLater();
+    if (hasMore && this.isLimited && this.isOpen()) this.renew();
+    // Those who wait look again when a pause is over.
+    this.cancelLook?.();
+    this.cancelLook = undefined;
+    const waitMs = this.opensInMs();
+    if (count === 0 || waitMs <= 0 || this.hasLeft) return;
+    this.cancelLook = this.ports.clock.after(waitMs, () => this.options.onChange());
   }
 
   /** The tasks of earlier processes are counted now. */
   counted(): void {
-    if (this.isLimited() && this.waiting + this.inUse > 0) this.renew();
+    if (this.isLimited && this.waiting + this.inUse > 0) this.renew();
   }
 
   /** Publishes what this process sees, and its share. Never throws. */
@@ -309,11 +318,7 @@ class InstanceGate {
     this.cancelTimer?.();
     this.cancelLook?.();
     await this.renewal;
-    if (this.isLimited()) await this.report();
-  }
-
-  private get limits(): ProviderLimits {
-    return this.ports.providers.limits(this.options.provider);
+    if (this.isLimited) await this.report();
   }
 
   private get moment(): Moment {
@@ -327,20 +332,6 @@ class InstanceGate {
   /** How soon one may submit; while one tries whether the provider works again, when the others need wait no longer. */
   private opensInMs(): number {
     return Math.max(this.circuit.opensAt, this.trying?.until ?? -Infinity) - this.moment.monotonic;
-  }
-
-  /** Looks again for those who wait when a pause is over. */
-  private lookLater(): void {
-    this.cancelLook?.();
-    this.cancelLook = undefined;
-    const waitMs = this.opensInMs();
-    if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
-    this.cancelLook = this.ports.clock.after(waitMs, () => this.options.onChange());
-  }
-
-  private isLimited(): boolean {
-    const { maxConcurrent, maxSubmissionsPerMinute } = this.limits;
-    return (maxConcurrent ?? maxSubmissionsPerMinute) !== undefined;
   }
 
   private isCurrent(): boolean {

@@ -147,30 +147,25 @@ export class Dispatcher {
   }
 
   private async take(generationId: string, known?: Generation): Promise<void> {
-    let record: GenerationRecord | null | undefined = known ?? (await this.context.generations.read(generationId));
-    while (record?.kind === 'generation') record = await this.begin(record);
+    const { clock, boot, generations } = this.context;
+    let record: GenerationRecord | null | undefined = known ?? (await generations.read(generationId));
+    while (record?.kind === 'generation') {
+      if (isTerminal(record.status)) {
+        await settleGeneration(this.context, record);
+        return;
+      }
+      if (!mayBeTakenOver(record, clock.now(), boot)) return wake(this.context, generationId, takeOverAt(record) + 1);
+      const slot = await this.slots.enter(record);
+      try {
+        record = await this.start(generationId, slot);
+      } catch (error) {
+        giveUp(slot);
+        throw error;
+      }
+    }
   }
 
   /** Returns the newest version of a generation that has to wait once more, because it changed while it waited. */
-  private async begin(g: Generation): Promise<Generation | undefined> {
-    const { clock, boot } = this.context;
-    if (isTerminal(g.status)) {
-      await settleGeneration(this.context, g);
-      return undefined;
-    }
-    if (!mayBeTakenOver(g, clock.now(), boot)) {
-      wake(this.context, g.generationId, takeOverAt(g) + 1);
-      return undefined;
-    }
-    const slot = await this.slots.enter(g);
-    try {
-      return await this.start(g.generationId, slot);
-    } catch (error) {
-      giveUp(slot);
-      throw error;
-    }
-  }
-
   private async start(generationId: string, slot: Slot): Promise<Generation | undefined> {
     if (this.stopping) throw new WorkerStopping();
     const taken = await takeLease(this.context, this.worker, generationId, slot.entry?.provider);

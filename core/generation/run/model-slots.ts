@@ -95,7 +95,7 @@ export class ModelSlots {
   private admitWhoMay(): void {
     if (this.waiters.size === 0) return this.waitForProviders([]);
     for (const queue of this.queues.values()) {
-      for (let next = queue.nextFinishing(); next !== undefined; next = queue.nextFinishing())
+      for (let next = queue.earliest('finishing'); next !== undefined; next = queue.earliest('finishing'))
         this.admit(queue, next, undefined);
     }
     const now = this.context.clock.now();
@@ -119,7 +119,7 @@ export class ModelSlots {
   private next(isEligible: Eligible<Waiter>): Next | undefined {
     let next: Next | undefined;
     for (const queue of this.queues.values()) {
-      const waiter = queue.nextTakeOver(isEligible);
+      const waiter = queue.earliest('takeOvers', isEligible);
       if (waiter !== undefined && (next === undefined || runDeadlineOf(waiter) < runDeadlineOf(next.waiter)))
         next = { queue, waiter };
     }
@@ -267,14 +267,18 @@ export class SlotQueue<W extends SlotRequest> {
     return this.starts.size === 0 && this.hasSlot() && this.hasSlotToSpare(accountId);
   }
 
-  /** The next of those that submit nothing. */
-  nextFinishing(): W | undefined {
-    return this.earliest(this.finishing, () => true);
-  }
-
-  /** The earliest run deadline of the accounts with a slot to spare; of equal ones, the account whose turn is first. */
-  nextTakeOver(isEligible: Eligible<W>): W | undefined {
-    return this.earliest(this.takeOvers, isEligible);
+  /**
+   * Among those that submit nothing, or among the take-overs: the earliest run deadline of the accounts with a slot to
+   * spare; of equal ones, the account whose turn is first.
+   */
+  earliest(line: 'finishing' | 'takeOvers', isEligible?: Eligible<W>): W | undefined {
+    let next: W | undefined;
+    if (this[line].size === 0 || !this.hasSlot()) return undefined;
+    for (const [accountId, [first]] of this[line]) {
+      if (first === undefined || !this.hasSlotToSpare(accountId) || isEligible?.(first) === false) continue;
+      if (next === undefined || runDeadlineOf(first) < runDeadlineOf(next)) next = first;
+    }
+    return next;
   }
 
   /** The first account in turn with a slot to spare. */
@@ -326,16 +330,6 @@ export class SlotQueue<W extends SlotRequest> {
       }
     }
     return held;
-  }
-
-  private earliest(line: Line<W>, isEligible: Eligible<W>): W | undefined {
-    let next: W | undefined;
-    if (line.size === 0 || !this.hasSlot()) return undefined;
-    for (const [accountId, [first]] of line) {
-      if (first === undefined || !this.hasSlotToSpare(accountId) || !isEligible(first)) continue;
-      if (next === undefined || runDeadlineOf(first) < runDeadlineOf(next)) next = first;
-    }
-    return next;
   }
 
   private lineOf({ providers, runDeadlineAt }: W): Line<W> {

@@ -26,7 +26,7 @@ core/credits/account-writer.ts
   needs twelve lost races in a row
     return busy('The account is being changed | ? reject(outcome)
   an assertion failed: the checker ends the run there
-    catch (error) { return { failed | outcomes.push(decision); | pending.reject(outcome.failed)
+    catch (error) { decision = { failed | outcomes.push(decision); | pending.reject(outcome.failed)
 core/credits/account.ts
   needs an account that has spent with more keys than its record remembers
     function isPast(
@@ -162,7 +162,7 @@ core/providers/provider-gates.ts
   something thrown that is no error; the median of no times is not asked for
     : String(error) | ?? 0
   asked for metrics; every simulated provider bounds its tasks; five lost races in a row
-    get tasks() | get waiters() | get slots() | ?? maxSubmissionsPerMinute | return; | return false;
+    get tasks() | get waiters() | get slots() | ?? this.limits.maxSubmissionsPerMinute | return; | return false;
   asked for metrics; an entry given back twice
     get seen() | return;
   every process connects the same providers and has the same routes

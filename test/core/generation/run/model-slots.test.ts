@@ -281,7 +281,8 @@ class OpenLane {
   admit(): void {
     const mayEnter = ({ providers: [provider = ''] }: SlotRequest) => !this.shut.has(provider);
     for (;;) {
-      const next = this.lane.nextFinishing() ?? this.lane.nextTakeOver(mayEnter) ?? this.lane.nextStart(mayEnter);
+      const next =
+        this.lane.earliest('finishing') ?? this.lane.earliest('takeOvers', mayEnter) ?? this.lane.nextStart(mayEnter);
       if (next === undefined) return;
       this.leave.set(next.generationId, this.lane.admit(next));
       this.admitted.push(next.generationId);

@@ -72,7 +72,7 @@ Whoever knows the id of an upload can complete it and is told what it is.
 
 use-not-marked: 16, core/generation/create-generation.js, seed 3
 An upload that a generation is about to use is removed when its own retention is over.
-- await markUsed(context, uploads);
+- await markUsed(context, quote.uploads);
 + undefined;
 `);
 

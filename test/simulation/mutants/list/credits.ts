@@ -4,7 +4,7 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 export const CREATE_MUTANTS: readonly Mutant[] = mutantsIn(`
 no-hold: 4 13, core/generation/create-generation.js, seed 1
 The price is checked somewhere else, so the generation is inserted without holding it.
-- const outcome = await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);
+- const outcome = await accountWriter.accept(hold, acceptance);
 + if (!claimStands) { const claimed = await context.claims.insert(mine); if (!claimed.inserted) return "taken"; } const made = await
 + context.generations.insert(generation); const outcome = made.inserted ? {} : { existing: made.existing };
 
@@ -42,8 +42,8 @@ A repeated request is refused for what it would need if it were new.
 
 claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 37
 A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.
-- await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance);
-+ await accountWriter.accept(holdOf(planned, generation.generationId, settings), acceptance).catch(async (error) => { await
+- await accountWriter.accept(hold, acceptance);
++ await accountWriter.accept(hold, acceptance).catch(async (error) => { await
 + context.claims.remove(mine, mine.version).catch(() => undefined); throw error; });
 
 takeover-without-tombstone: 11, core/generation/create-generation.js, seed 2
@@ -66,7 +66,7 @@ A process whose id was ruled out goes on under a new one, as if the key were sti
 - if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);
 + if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId:
 + context.ids.uuid() }; await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); await
-+ accountWriter.execute(mine.accountId, { ...holdOf(planned, again.generationId, settings), maxOpenHolds: Infinity }); await
++ accountWriter.execute(mine.accountId, { ...hold, generationId: again.generationId, maxOpenHolds: Infinity }); await
 + context.generations.insert(again); return again; }
 
 looked-at-only-at-the-deadline: 12, core/generation/create-generation.js, seed 14
@@ -94,8 +94,8 @@ The replay window is taken for the retention of the key.
 
 claim-versions-start-at-one: 11, core/idempotency/claims.js, seed 23
 A key that was freed and claimed again has the version that a late process knows, which then frees it.
-- return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
-+ ids.random(6); return 1;
+- version: ids.random(6).reduce((version, byte) => version * 256 + byte, 0),
++ version: ids.random(6) && 1,
 
 takeover-keeps-the-id: 11 12, core/idempotency/claims.js, seed 2
 Whoever takes a key over goes on under the id that was just ruled out.
