@@ -48,7 +48,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
 
 /** Messages that name terms of HTTP. */
 export const HTTP_MESSAGES = {
-  DEVELOPER_TOKEN_REQUIRED: 'Send an API key as Authorization: Bearer <credential>.',
+  DEVELOPER_TOKEN_REQUIRED: 'Send an API key or an OAuth access token as Authorization: Bearer <credential>.',
   IDEMPOTENCY_KEY_REQUIRED: 'Send an Idempotency-Key header.',
   IDEMPOTENCY_KEY_INVALID: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.',
   IDEMPOTENCY_PAYLOAD_MISMATCH: 'This Idempotency-Key was first used with a different request.',
