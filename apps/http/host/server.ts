@@ -1,6 +1,13 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { createServer, METHODS, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../../core/errors.js';
@@ -124,10 +131,31 @@ function createHttpServer(
   limitConnections(server, addresses, limits.maxConnectionsPerAddress, () => observer?.refused('full_for_address'));
   // A client that asks and then neither reads nor sends holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
-  // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
+  server.on('checkContinue', (req, res) => {
+    continueWhenRead(req, res);
+    server.emit('request', req, res);
+  });
+  // Any other expectation changes nothing.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   answerRefusedConnections(server, ids, observer);
   return server;
+}
+
+/**
+ * Sends 100 Continue when a handler begins to read the body. A request that its head is enough to refuse gets only its
+ * final status (RFC 9110, section 10.1.1). The client may then send the body or leave it out, so that the next request
+ * has no certain beginning: the connection closes.
+ */
+function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
+  res.setHeader('Connection', 'close');
+  const continueOnce = (event: string | symbol): void => {
+    if (event !== 'data' && event !== 'readable') return;
+    req.off('newListener', continueOnce);
+    if (res.headersSent) return;
+    res.removeHeader('Connection');
+    res.writeContinue();
+  };
+  req.on('newListener', continueOnce);
 }
 
 /** On every answer. Answers are data: a browser that opens one must neither run, frame, sniff nor leak anything. */
