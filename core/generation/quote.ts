@@ -59,6 +59,18 @@ export const GENERATION_REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
+/** The longest JSON text of one character, in bytes: two escapes of six, such as `\ud83d\ude00`. */
+const ESCAPED_BYTES = 12;
+const { prompt, negative_prompt: negativePrompt } = GENERATION_REQUEST_SCHEMA.properties;
+const TEXT_BYTES = ESCAPED_BYTES * (prompt.maxLength + negativePrompt.maxLength);
+const BYTES_STEP = 64 * 1024;
+
+/**
+ * The largest request, in bytes: both texts at their greatest lengths, each character escaped, and at least 64 KiB for
+ * everything else, most of it the parameters of the model.
+ */
+export const MAX_REQUEST_BYTES = Math.ceil(TEXT_BYTES / BYTES_STEP + 1) * BYTES_STEP;
+
 const WORDING = {
   '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.',
 } as const;

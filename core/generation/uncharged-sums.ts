@@ -1,10 +1,11 @@
 import type { Ports } from '../ports/ports.js';
+import { MAX_REQUEST_BYTES } from './quote.js';
 
 /**
- * Upper bound of the stored content of one generation, in bytes. A request has at most 128 KiB, and a control character
- * of one byte takes six bytes in the stored JSON.
+ * Upper bound of the stored content of one generation, in bytes. A control character, which is one byte in a
+ * request over gRPC, takes six bytes in the stored JSON.
  */
-const MAX_BYTES_OF_ONE = 6 * 128 * 1024;
+const MAX_BYTES_OF_ONE = 6 * MAX_REQUEST_BYTES;
 const TRUSTED_MS = 1_000;
 const MAX_ACCOUNTS = 10_000;
 

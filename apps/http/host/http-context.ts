@@ -1,6 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { Scope } from '../../../core/access/credential.js';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
+import { MAX_REQUEST_BYTES } from '../../../core/generation/quote.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 
 /** The sender of a request, as named in the log. */
@@ -113,24 +114,24 @@ export interface HttpLimits {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The largest JSON body that is read. */
-export const MAX_BODY_BYTES = 128 * 1024;
+/** The largest JSON body that is read: every valid request of any endpoint fits, however its client escapes texts. */
+export const MAX_BODY_BYTES = MAX_REQUEST_BYTES;
 
 /** The largest body that is read where none is taken: an object without fields may come with white space. */
 export const MAX_EMPTY_BODY_BYTES = 1_024;
 
 /**
  * In how many pieces a body may arrive, since each costs a call of the parser however short it is: a chunk is one, and
- * so is each part of a longer chunk that arrives separately. A body of 128 KiB may come in segments of 200 bytes.
+ * so is each part of a longer chunk that arrives separately. A body of 256 KiB may come in segments of 200 bytes.
  */
-export const MAX_BODY_PIECES = 1_024;
+export const MAX_BODY_PIECES = 2_048;
 
 /** How many objects and lists may stand in one another, the body itself among them. */
 export const MAX_BODY_DEPTH = 32;
 
 /**
  * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the
- * body itself among them. The cost of a body grows with their number: the worst body costs at most ten times a plain
- * request.
+ * body itself among them. The cost of a body grows with their number: the worst body costs at most sixteen times a
+ * plain request, and counts as seventeen of its credential's rate.
  */
 export const MAX_BODY_NODES = 1_000;

@@ -4,6 +4,7 @@ import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { contentBytes } from '../../../core/generation/decide.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { MAX_REQUEST_BYTES } from '../../../core/generation/quote.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';
 import { utf8ByteLength } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
@@ -146,7 +147,7 @@ describe('the content of a generation that ended without charge', () => {
   });
 
   it('is summed once a second far from its bound, and for every create near it', async () => {
-    const largest = 6 * 128 * 1024;
+    const largest = 6 * MAX_REQUEST_BYTES;
     const harness = await CoreHarness.open({
       credits: 1_000_000,
       settings: { maxUnchargedContentBytesPerAccount: 8 * largest },
@@ -168,7 +169,7 @@ describe('the content of a generation that ended without charge', () => {
     expect(await create(3), 'a second later').to.equal(1);
     harness.clock.jump(-10);
     expect(await create(1), 'by a clock that was set back').to.equal(1);
-    for (let one = 0; one < 350; one += 1) await cancelled(harness, 'ü'.repeat(8_000));
+    for (let one = 0; one < 720; one += 1) await cancelled(harness, 'ü'.repeat(8_000));
     harness.clock.jump(1_000);
     const { bytes } = await harness.ports.generations.uncharged(harness.caller.accountId);
     expect(bytes, 'less than one of the largest below the bound').to.be.within(7 * largest, 8 * largest);

@@ -23,6 +23,8 @@ export interface HttpVector {
 }
 
 export const BODY = '{"model_key":"picture","operation":"image_generation","prompt":"x","parameters":{"size":"96x64"}}';
+/** A text of the greatest length, every character of it escaped twice. */
+const LONGEST = `"${'\\ud83d\\ude00'.repeat(8_000)}"`;
 const AUTHORIZATION = 'Authorization: Bearer {credential}';
 const KEY = 'Idempotency-Key: raw';
 const TYPE = 'Content-Type: application/json';
@@ -88,8 +90,11 @@ const BODIES: readonly HttpVector[] = [
   answers('FIELD_INVALID', 'a lone surrogate', { body: BODY.replace('"x"', '"\\ud800"') }),
   answers('FIELD_INVALID', 'a lone surrogate in a name', { body: BODY.replace('"size"', '"\\ud800":1,"size"') }),
   answers('FIELD_INVALID', 'an escaped NUL', { body: BODY.replace('"x"', '"\\u0000"') }),
-  answers('OK', '128 KiB', { body: BODY.padEnd(128 * 1024) }),
-  answers('BODY_TOO_LARGE', 'a byte more than 128 KiB', { body: BODY.padEnd(128 * 1024 + 1) }),
+  answers('OK', 'two texts of the greatest length, all escaped', {
+    body: BODY.replace('"x"', `${LONGEST},"negative_prompt":${LONGEST}`),
+  }),
+  answers('OK', '256 KiB', { body: BODY.padEnd(256 * 1024) }),
+  answers('BODY_TOO_LARGE', 'a byte more than 256 KiB', { body: BODY.padEnd(256 * 1024 + 1) }),
   answers('BODY_TOO_LARGE', '3 MiB', { body: BODY.padEnd(3 * 1024 * 1024) }),
 ];
 
@@ -103,8 +108,8 @@ const FRAMES: readonly HttpVector[] = [
   answers('OK', 'chunks', { framing: CHUNKED, body: chunked(BODY) }),
   answers('BODY_INVALID', 'no bytes in chunks', { framing: CHUNKED, body: '0\r\n\r\n' }),
   answers('BODY_TOO_LARGE', 'chunks of 300 KiB', { framing: CHUNKED, body: chunked(BODY.padEnd(300 * 1024)) }),
-  answers('OK', '1,024 chunks', { framing: CHUNKED, body: inBytes(1_024) }),
-  answers('BODY_INVALID', '1,025 chunks', { framing: CHUNKED, body: inBytes(1_025), says: 'in at most 1024 pieces' }),
+  answers('OK', '2,048 chunks', { framing: CHUNKED, body: inBytes(2_048) }),
+  answers('BODY_INVALID', '2,049 chunks', { framing: CHUNKED, body: inBytes(2_049), says: 'in at most 2048 pieces' }),
   answers('BODY_INVALID', 'broken chunks', { framing: CHUNKED, body: 'zz\r\n' }),
   answers('BODY_INVALID', 'two lengths', {
     framing: [`Content-Length: ${BODY.length}`, 'Content-Length: 5'],
