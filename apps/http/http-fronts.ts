@@ -70,7 +70,7 @@ export function provideHttp(
     provide('mcp', api, (parts) =>
       mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),
     );
-  provide('startPage', [], () => startPage(hasSignIn ? CONSOLE_PATH : '/docs'));
+  provide('startPage', ['publicUrl'], ({ publicUrl }) => startPage(hasSignIn ? CONSOLE_PATH : '/docs', publicUrl));
   if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasMcp: mcpOptions !== undefined });
   if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
   provide('probes', ['readiness'], ({ readiness }) => probes(readiness));

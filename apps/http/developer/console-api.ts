@@ -11,9 +11,8 @@ import { ROUTES } from './routes.js';
 /** The base path of the API's endpoints for the account page, with an App of its account. */
 const CONSOLE_BASE = '/console/api/apps/:app_id';
 
-export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'bodyTimeoutMs'> {
+export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'publicUrl' | 'bodyTimeoutMs'> {
   readonly sessions: BrowserSessions;
-  readonly publicUrl: () => string;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { createRouter, type HttpFront, type HttpRoute } from '../host/server.js';
 import { docsRoutes } from './openapi.js';
-import { type Api, serveProtected, servePublic } from './operation.js';
-import { BASE, ROUTES } from './routes.js';
+import { type Api, BASE, serveProtected, servePublic } from './operation.js';
+import { ROUTES } from './routes.js';
 
-export type DeveloperApiOptions = Pick<Api, 'context' | 'rates' | 'bodyTimeoutMs'> &
+export type DeveloperApiOptions = Pick<Api, 'context' | 'rates' | 'publicUrl' | 'bodyTimeoutMs'> &
   Pick<CredentialAccessParts, 'authenticator' | 'resourceMetadata' | 'requireStores'>;
 
 /** The endpoints of the API, and the pages that describe them. */
@@ -17,6 +17,6 @@ export function developerApi(options: DeveloperApiOptions): HttpFront {
       path: route.path,
       serve: route.scope === undefined ? servePublic(route, api) : serveProtected(route, api),
     }));
-    return [createRouter(routes, BASE), createRouter(docsRoutes(options.context.settings))];
+    return [createRouter(routes, BASE), createRouter(docsRoutes(options.context.settings, options.publicUrl))];
   };
 }

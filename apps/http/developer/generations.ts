@@ -29,6 +29,7 @@ import {
   answerOrWait,
   BEAT_MS,
   CREATED_BETWEEN,
+  locationOf,
   PAGE_PARAMETERS,
   type QueryParameters,
   read,
@@ -137,7 +138,7 @@ export const GENERATION_ROUTES: readonly Route<Money & Work & Files & Models & W
           data: renderTask(await viewGeneration(context, shown)),
           replayed,
           headers: {
-            Location: `/api/v1/developer/generations/${generationId}`,
+            Location: locationOf(ctx.state, `/generations/${generationId}`),
             ...(await progressHeader(context, shown, wait)),
           },
         };

@@ -3,17 +3,17 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, INVALID_CREDENTIAL, STATUSES } from '../host/errors.js';
-import { servePackagedFile, serveText } from '../host/pages.js';
+import { basePathOf, servePackagedFile, serveText } from '../host/pages.js';
 import type { HttpRoute } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
-import type { RequestBody, Route } from './operation.js';
-import { BASE, ROUTES } from './routes.js';
+import { BASE, type RequestBody, type Route } from './operation.js';
+import { ROUTES } from './routes.js';
 
 /**
  * The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the
- * installation's limits.
+ * installation's limits. `basePath` is the path of the public URL.
  */
-export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
+export function openApiDocument(routes: readonly Route[], settings: Settings, basePath = ''): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = openApiPath(BASE + route.path);
@@ -22,7 +22,7 @@ export function openApiDocument(routes: readonly Route[], settings: Settings): J
   return {
     openapi: '3.1.1',
     info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath === '' ? '/' : basePath }],
     security: [{ bearer: [] }],
     paths,
     components: {
@@ -358,7 +358,7 @@ const INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** The API's description as a document, and as a page. */
-export function docsRoutes(settings: Settings): readonly HttpRoute[] {
+export function docsRoutes(settings: Settings, publicUrl: () => string): readonly HttpRoute[] {
   const text = (path: string, mediaType: string, content: string): HttpRoute =>
     serveText(
       path,
@@ -372,7 +372,11 @@ export function docsRoutes(settings: Settings): readonly HttpRoute[] {
   const packaged = (file: string, mediaType: string): HttpRoute =>
     servePackagedFile(`/docs/${file}`, 'swagger-ui-dist', file, mediaType);
   return [
-    text('/openapi.json', 'application/json', JSON.stringify(openApiDocument(ROUTES, settings))),
+    text(
+      '/openapi.json',
+      'application/json',
+      JSON.stringify(openApiDocument(ROUTES, settings, basePathOf(publicUrl()))),
+    ),
     text('/docs', 'text/html', PAGE),
     text('/docs/initializer.js', 'text/javascript', INITIALIZER),
     packaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),

@@ -17,6 +17,7 @@ import {
   requireOwnApp,
 } from '../host/authenticate.js';
 import { type HttpContext, type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
+import { basePathOf } from '../host/pages.js';
 import {
   declaredBytes,
   headerValues,
@@ -32,6 +33,9 @@ import { type Answer, sendAnswer, sendStream } from '../host/send.js';
 import type { HttpHandler, HttpShared } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
 import { record, type TitledSchema, UUID } from '../render/schema-parts.js';
+
+/** The path of every endpoint of the API, below that of the public URL. */
+export const BASE = '/api/v1/developer';
 
 /** The OpenAPI description of an operation. */
 interface Description {
@@ -138,6 +142,8 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: RestContext;
   readonly access: Access;
   readonly rates: CredentialRates;
+  /** The URL that clients use, which may have a path that a proxy removes. */
+  readonly publicUrl: () => string;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
 }
@@ -207,6 +213,11 @@ async function readEmptyBody(ctx: ApiContext): Promise<void> {
   const { api, admission } = ctx.state;
   const rules = { timeoutMs: api.bodyTimeoutMs };
   await readAdmittedBody(ctx, admission, (arrived) => readNoBody(ctx.req, { ...rules, arrived }));
+}
+
+/** The `Location` of what a request created, by its path under `BASE`. */
+export function locationOf({ api }: ApiState, path: string): string {
+  return basePathOf(api.publicUrl()) + BASE + path;
 }
 
 /** Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */

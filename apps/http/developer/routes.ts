@@ -4,9 +4,6 @@ import type { Route } from './operation.js';
 import { UPLOAD_ROUTES } from './uploads.js';
 import { WEBHOOK_ROUTES } from './webhooks.js';
 
-/** The base path of every endpoint of the API. */
-export const BASE = '/api/v1/developer';
-
 /** Every endpoint of the API, by its path under `BASE`, with its scope and the rate that its requests count against. */
 export const ROUTES: readonly Route[] = [
   ...MODEL_AND_CREDIT_ROUTES,

@@ -29,6 +29,7 @@ import {
 import {
   CREATED_BETWEEN,
   EXAMPLE_TIME,
+  locationOf,
   PAGE_PARAMETERS,
   type QueryParameters,
   read,
@@ -88,7 +89,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
       const now = context.clock.now();
       return {
         data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
-        headers: { Location: `/api/v1/developer/webhooks/${endpoint.endpointId}` },
+        headers: { Location: locationOf(ctx.state, `/webhooks/${endpoint.endpointId}`) },
       };
     },
   }),

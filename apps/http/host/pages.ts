@@ -70,11 +70,19 @@ export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
+/**
+ * The path under which a proxy publishes the root of this server, which it removes from requests: `/darkroom` for
+ * `https://example.org/darkroom`, and empty for a public URL without a path.
+ */
+export function basePathOf(publicUrl: string): string {
+  return new URL(publicUrl).pathname.replace(/\/$/, '');
+}
+
 /** The base address in a browser leads to a page of this server. */
-export function startPage(path: string): HttpFront {
+export function startPage(path: string, publicUrl: () => string): HttpFront {
   const redirect = get('/', async (ctx) => {
     ctx.status = 302;
-    ctx.set({ 'Location': path, 'Cache-Control': 'no-store' });
+    ctx.set({ 'Location': basePathOf(publicUrl()) + path, 'Cache-Control': 'no-store' });
   });
   return () => [createRouter([redirect])];
 }

@@ -3,7 +3,8 @@
 // Method: shared vectors and hostile requests against a measured server; label values must be in sets that are listed
 // here or belong to the catalogues, and are searched for everything that identifies a client.
 import { expect } from 'chai';
-import { BASE, ROUTES } from '../../../apps/http/developer/routes.js';
+import { BASE } from '../../../apps/http/developer/operation.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/generation.js';

@@ -47,6 +47,7 @@ export async function callRest(
     api: {
       access,
       rates: {},
+      publicUrl: () => 'http://simulated.test',
       bodyTimeoutMs: 1_000,
       isStopping: () => false,
       onStopping: () => () => undefined,

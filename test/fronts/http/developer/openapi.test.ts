@@ -4,7 +4,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { errorCodesOf, openApiDocument } from '../../../../apps/http/developer/openapi.js';
-import { BASE, ROUTES } from '../../../../apps/http/developer/routes.js';
+import { BASE } from '../../../../apps/http/developer/operation.js';
+import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import { STATUSES } from '../../../../apps/http/host/errors.js';
 import { type ErrorCode, ERRORS } from '../../../../core/errors.js';
 import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/quote.js';
