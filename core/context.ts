@@ -51,7 +51,7 @@ export interface Models extends Pick<Ports, 'catalog' | 'providers' | 'providerU
 export type Webhooks = Pick<Ports, 'webhookEndpoints' | 'deliveries' | 'webhookSender'>;
 
 /** This process and its machine. */
-export interface Machine extends Pick<Ports, 'clock' | 'ids' | 'digests' | 'jsonSchemas'> {
+export interface Machine extends Pick<Ports, 'clock' | 'ids' | 'digests' | 'jsonSchemas' | 'topLevelDomains'> {
   readonly settings: Settings;
   readonly log: Log;
   /** Leases and claims of this process carry its id. */

@@ -6,6 +6,7 @@ import { SharpPreviews } from '../../adapters/media/sharp-previews.js';
 import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { TOP_LEVEL_DOMAINS } from '../../adapters/system/top-level-domains.js';
 import { ScryptHasher } from '../../adapters/system/scrypt-hasher.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { SystemDigests } from '../../adapters/system/system-digests.js';
@@ -120,6 +121,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       ids: new SystemIds(),
       digests: new SystemDigests({ secret: secrets.credentials }),
       jsonSchemas: new AjvJsonSchemas(),
+      topLevelDomains: TOP_LEVEL_DOMAINS,
       passwords: new ScryptHasher(),
       passkeys: new WebAuthnVerifier(),
     };

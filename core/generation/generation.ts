@@ -49,6 +49,19 @@ export const MODALITIES = ['image', 'video'] as const;
 export type Modality = (typeof MODALITIES)[number];
 export const OPERATIONS = ['image_generation', 'video_generation'] as const;
 export type Operation = (typeof OPERATIONS)[number];
+/** Of a prompt and of a negative prompt, in code points. */
+export const MAX_PROMPT_LENGTH = 8_000;
+
+/** The longest JSON text of one character, in bytes: two escapes of six, such as `\ud83d\ude00`. */
+const ESCAPED_BYTES = 12;
+const BYTES_STEP = 64 * 1024;
+
+/**
+ * The largest request, in bytes: two prompts of the greatest length, each character escaped, and at least 64 KiB for
+ * everything else, most of it the parameters of the model.
+ */
+export const MAX_REQUEST_BYTES = Math.ceil((2 * MAX_PROMPT_LENGTH * ESCAPED_BYTES) / BYTES_STEP + 1) * BYTES_STEP;
+
 export const REFERENCE_ROLES = ['reference_image', 'start_frame', 'end_frame'] as const;
 export type ReferenceRole = (typeof REFERENCE_ROLES)[number];
 

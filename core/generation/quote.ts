@@ -9,7 +9,7 @@ import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
 import type { Upload } from '../uploads/upload.js';
-import { type Operation, OPERATIONS } from './generation.js';
+import { MAX_PROMPT_LENGTH, type Operation, OPERATIONS } from './generation.js';
 
 export const MAX_REFERENCE_UPLOADS = 8;
 
@@ -33,13 +33,13 @@ export const GENERATION_REQUEST_SCHEMA = {
     prompt: {
       type: 'string',
       minLength: 1,
-      maxLength: 8000,
+      maxLength: MAX_PROMPT_LENGTH,
       pattern: NOT_BLANK,
       description: 'Prompt, not only white space. Lengths count Unicode code points.',
     },
     negative_prompt: {
       type: 'string',
-      maxLength: 8000,
+      maxLength: MAX_PROMPT_LENGTH,
       description: 'Negative prompt, for models that support it.',
     },
     parameters: { type: 'object', description: "Parameters, as the model's input_schema describes them." },
@@ -58,18 +58,6 @@ export const GENERATION_REQUEST_SCHEMA = {
     },
   },
 } as const satisfies JsonObject;
-
-/** The longest JSON text of one character, in bytes: two escapes of six, such as `\ud83d\ude00`. */
-const ESCAPED_BYTES = 12;
-const { prompt, negative_prompt: negativePrompt } = GENERATION_REQUEST_SCHEMA.properties;
-const TEXT_BYTES = ESCAPED_BYTES * (prompt.maxLength + negativePrompt.maxLength);
-const BYTES_STEP = 64 * 1024;
-
-/**
- * The largest request, in bytes: both texts at their greatest lengths, each character escaped, and at least 64 KiB for
- * everything else, most of it the parameters of the model.
- */
-export const MAX_REQUEST_BYTES = Math.ceil(TEXT_BYTES / BYTES_STEP + 1) * BYTES_STEP;
 
 const WORDING = {
   '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.',
@@ -176,7 +164,7 @@ export async function quoteGeneration(
   const [fault] = faults;
   if (fault !== undefined) return faultRefusal(fault);
   const parameters = withDefaults as JsonObject;
-  const refusal = placeRefusal(request.parameters, ['parameters']) ?? sizeRefusal(model, parameters);
+  const refusal = placeRefusal(context, request.parameters, ['parameters']) ?? sizeRefusal(model, parameters);
   if (refusal !== undefined) return refusal;
   const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
   if (uploads instanceof ServiceError) return uploads;

@@ -1,5 +1,5 @@
 import type { Ports } from '../ports/ports.js';
-import { MAX_REQUEST_BYTES } from './quote.js';
+import { MAX_REQUEST_BYTES } from './generation.js';
 
 /**
  * Upper bound of the stored content of one generation, in bytes. A control character, which is one byte in a

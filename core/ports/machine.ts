@@ -1,8 +1,9 @@
+import type { TopLevelDomains } from '../catalog/injection.js';
 import type { Fault } from '../fields.js';
 import type { Json, JsonObject } from '../json.js';
 import type { Passkey, PasswordHash } from '../people/person.js';
 
-export type { Fault };
+export type { Fault, TopLevelDomains };
 
 export interface Clock {
   /** Milliseconds since the epoch, an integer. May jump; do not rely on it to order writes. */

@@ -1,5 +1,5 @@
 import type { Catalog } from './catalog.js';
-import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher } from './machine.js';
+import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher, TopLevelDomains } from './machine.js';
 import type { MediaCleaner, MediaProbe, Previews } from './media.js';
 import type { ObjectStore } from './object-store.js';
 import type { OutputSigner } from './output-signer.js';
@@ -53,6 +53,7 @@ const PORTS = {
   ids: withoutStore<Ids>(),
   digests: withoutStore<Digests>(),
   jsonSchemas: withoutStore<JsonSchemas>(),
+  topLevelDomains: withoutStore<TopLevelDomains>(),
   passwords: withoutStore<PasswordHasher>(),
   passkeys: withoutStore<PasskeyVerifier>(),
 };

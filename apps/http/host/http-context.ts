@@ -1,7 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { Scope } from '../../../core/access/credential.js';
 import type { Bound, ErrorCode } from '../../../core/errors.js';
-import { MAX_REQUEST_BYTES } from '../../../core/generation/quote.js';
+import { MAX_REQUEST_BYTES } from '../../../core/generation/generation.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 
 /** The sender of a request, as named in the log. */

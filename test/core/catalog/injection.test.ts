@@ -3,6 +3,7 @@
 // inside an object.
 import { expect } from 'chai';
 import { placeRefusal } from '../../../core/catalog/injection.js';
+import { TOP_LEVEL_DOMAINS } from '../../../adapters/system/top-level-domains.js';
 import { readPage } from '../../docs/pages.js';
 import { ServiceError } from '../../../core/errors.js';
 
@@ -89,6 +90,16 @@ const PLACES = [
   'ht\u2060tps://x',
   '\ufeff10.0.0.1',
   'a/.\u200d./b',
+  'metadata.google.internal',
+  'printer.local',
+  'EXAMPLE.COM',
+  'пример.рф',
+  'example.xn--p1ai',
+  'dark.moody\nexample.com',
+  'dark.moody:80',
+  'dark.moody/x',
+  'user@dark.moody',
+  'example%2Eco%6D',
 ];
 const TEXT = [
   '',
@@ -138,10 +149,16 @@ const TEXT = [
   '#fff',
   '@ 35mm',
   'Node.js',
+  'dark.moody',
+  'soft.light.and.shadow',
+  'Dark.Moody.',
+  'dark.moody\nsoft.light',
+  'clip.mov',
+  'and/or.moody',
 ];
 
-function refusal(value: string, shape: (value: string) => Parameters<typeof placeRefusal>[0]): unknown {
-  return placeRefusal(shape(value), ['parameters']);
+function refusal(value: string, shape: (value: string) => Parameters<typeof placeRefusal>[1]): unknown {
+  return placeRefusal({ topLevelDomains: TOP_LEVEL_DOMAINS }, shape(value), ['parameters']);
 }
 
 describe('placeRefusal', () => {
@@ -233,6 +250,8 @@ describe('placeRefusal', () => {
   });
 
   it('ignores values that are not text', () => {
-    expect(placeRefusal({ a: 1, b: null, c: true, d: [[]], e: {} }, ['parameters'])).to.equal(undefined);
+    expect(
+      placeRefusal({ topLevelDomains: TOP_LEVEL_DOMAINS }, { a: 1, b: null, c: true, d: [[]], e: {} }, ['parameters']),
+    ).to.equal(undefined);
   });
 });

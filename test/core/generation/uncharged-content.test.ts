@@ -4,7 +4,7 @@ import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { contentBytes } from '../../../core/generation/decide.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
-import { MAX_REQUEST_BYTES } from '../../../core/generation/quote.js';
+import { MAX_REQUEST_BYTES } from '../../../core/generation/generation.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';
 import { utf8ByteLength } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
