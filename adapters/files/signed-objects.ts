@@ -256,9 +256,11 @@ function bodyRefusal(
 
 /**
  * Refuses after it has read a short body; a longer one costs the client its connection. The body's iterator is not
- * ended: a server's request stream would then destroy the socket, and the answer with it.
+ * ended: a server's request stream would then destroy the socket, and the answer with it. A client that waits for 100
+ * Continue is refused before it sends any.
  */
 async function unread(request: SignedObjectRequest, refused: SignedObjectResponse): Promise<SignedObjectResponse> {
+  if (request.headers['expect'] !== undefined) return refused;
   const body = request.body[Symbol.asyncIterator]();
   try {
     for (let drained = 0; drained <= MAX_DRAINED_BYTES;) {

@@ -219,21 +219,23 @@ export interface BodyRules extends ReadingBounds {
 }
 
 /**
- * The JSON body of a request; an empty object when there is none and none is needed. Throws BODY_TOO_LARGE,
- * REQUEST_TIMEOUT, MEDIA_TYPE_UNSUPPORTED and BODY_INVALID, in that order. One value has one reading: what parsers
- * disagree on (duplicate names, other encodings, numbers without a finite value) is refused.
+ * The JSON body of a request; an empty object when there is none and none is needed. Throws BODY_TOO_LARGE for a
+ * declared length, then MEDIA_TYPE_UNSUPPORTED, BODY_TOO_LARGE and REQUEST_TIMEOUT while it is read, and BODY_INVALID. A
+ * chunked body may be empty, so that its type is checked once it has arrived, unless its client waits for 100 Continue.
+ * One value has one reading: what parsers disagree on (duplicate names, other encodings, numbers without a finite value)
+ * is refused.
  */
 export async function readBody(req: IncomingMessage, { required, arrived, ...bounds }: BodyRules): Promise<Json> {
+  const declared = declaredBytes(req);
+  if (declared !== undefined && declared > bounds.maxBytes) throw tooLarge(bounds.maxBytes);
+  if (declared === undefined ? req.headers.expect !== undefined : declared > 0) requireJsonType(req);
   const bytes = await readBytes(req, bounds);
   await arrived?.(bytes.byteLength);
   if (bytes.byteLength === 0) {
     if (required) throw invalid('Send a JSON object as the request body.');
     return {};
   }
-  const { 'content-encoding': encoding = 'identity', 'content-type': mediaType = '' } = req.headers;
-  if (encoding.toLowerCase() !== 'identity')
-    throw new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send the body without Content-Encoding.');
-  if (!JSON_MEDIA_TYPE.test(mediaType)) throw new ServiceError('MEDIA_TYPE_UNSUPPORTED');
+  if (declared === undefined) requireJsonType(req);
   let text: string;
   try {
     text = UTF8.decode(bytes);
@@ -246,6 +248,13 @@ export async function readBody(req: IncomingMessage, { required, arrived, ...bou
   } catch {
     throw invalid('The request body must be valid JSON.');
   }
+}
+
+function requireJsonType({ headers }: IncomingMessage): void {
+  const { 'content-encoding': encoding = 'identity', 'content-type': mediaType = '' } = headers;
+  if (encoding.toLowerCase() !== 'identity')
+    throw new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send the body without Content-Encoding.');
+  if (!JSON_MEDIA_TYPE.test(mediaType)) throw new ServiceError('MEDIA_TYPE_UNSUPPORTED');
 }
 
 /** Walks the text as it is written, since the parsed value no longer shows what was written twice. */

@@ -143,17 +143,14 @@ function createHttpServer(
 
 /**
  * Sends 100 Continue when a handler begins to read the body. A request that its head is enough to refuse gets only its
- * final status (RFC 9110, section 10.1.1). The client may then send the body or leave it out, so that the next request
- * has no certain beginning: the connection closes.
+ * final status (RFC 9110, section 10.1.1). The runtime then closes the connection: the client may send the body or leave
+ * it out, so that the next request has no certain beginning.
  */
 function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
-  res.setHeader('Connection', 'close');
   const continueOnce = (event: string | symbol): void => {
     if (event !== 'data' && event !== 'readable') return;
     req.off('newListener', continueOnce);
-    if (res.headersSent) return;
-    res.removeHeader('Connection');
-    res.writeContinue();
+    if (!res.headersSent) res.writeContinue();
   };
   req.on('newListener', continueOnce);
 }
