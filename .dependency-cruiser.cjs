@@ -8,6 +8,7 @@ const RULES = `^core/(${[
   'access/credential',
   'catalog/(injection|model|price)',
   'credits/(account|decide)',
+  'erasure/erasure',
   'generation/(decide|generation)',
   'generation/run/(next-step|run-state)',
   'idempotency/claim',

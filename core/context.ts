@@ -50,6 +50,9 @@ export interface Models extends Pick<Ports, 'catalog' | 'providers' | 'providerU
 /** Webhook endpoints, and deliveries to them. */
 export type Webhooks = Pick<Ports, 'webhookEndpoints' | 'deliveries' | 'webhookSender'>;
 
+/** What operators wanted erased. */
+export type Erasing = Pick<Ports, 'erasures'>;
+
 /** This process and its machine. */
 export interface Machine extends Pick<Ports, 'clock' | 'ids' | 'digests' | 'jsonSchemas' | 'topLevelDomains'> {
   readonly settings: Settings;
@@ -68,7 +71,7 @@ export interface Call {
 }
 
 /** All capabilities. */
-export interface Context extends Money, Work, Files, Identity, Models, Webhooks, Machine, Call {}
+export interface Context extends Money, Work, Files, Identity, Models, Webhooks, Erasing, Machine, Call {}
 
 /**
  * The context that all use cases of a process share, with one account writer. Without a boot the process is treated as

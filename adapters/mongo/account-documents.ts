@@ -65,6 +65,8 @@ export interface AccountDocument
   readonly _id: UUID;
   /** Absent or null while the account is not suspended. */
   readonly suspendedAt?: number | null;
+  /** Absent or null while the account is not erased. */
+  readonly erasedAt?: number | null;
   readonly holds: readonly HoldDocument[];
   /** Keyed by credential id; absent in accounts without capped credentials. */
   readonly capUses?: Readonly<Record<string, CapUseDocument>>;
@@ -89,7 +91,7 @@ export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
 }
 
 export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds' | 'capUses'>): AccountTotals {
-  const { _id, name, currency, createdAt, suspendedAt = null, version, lastSequence } = document;
+  const { _id, name, currency, createdAt, suspendedAt = null, erasedAt = null, version, lastSequence } = document;
   return {
     accountId: textOf(_id),
     name,
@@ -98,6 +100,7 @@ export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds' | 'c
     version,
     lastSequence,
     ...(suspendedAt === null ? {} : { suspendedAt }),
+    ...(erasedAt === null ? {} : { erasedAt }),
     issued: numberOf(document.issued),
     available: numberOf(document.available),
     reserved: numberOf(document.reserved),

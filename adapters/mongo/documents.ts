@@ -118,6 +118,22 @@ export class Documents<D extends Document> {
     return deletedCount === 1 ? 'applied' : 'conflict';
   }
 
+  /** Removes documents of a list that is in the order of an index, at most `limit`, and returns how many. */
+  async removeFirst(
+    filter: Filter<D>,
+    sort: Readonly<Record<string, 1 | -1>>,
+    limit: number,
+    hint: string,
+  ): Promise<number> {
+    const found = await this.find<Document>(filter, { projection: { _id: 1 }, sort, limit, hint });
+    if (found.length === 0) return 0;
+    const ids = { _id: { $in: found.map(({ _id }) => _id as unknown) } };
+    const { deletedCount } = await this.connection.ask((limits) =>
+      this.collection.deleteMany({ ...filter, ...ids }, { ...limits, hint: BY_ID }),
+    );
+    return deletedCount;
+  }
+
   /**
    * Removes what is kept no longer, at most `limit` documents, and returns how many. The removal checks the time again: what was
    * stored again, or is kept for longer, since it was found here remains.

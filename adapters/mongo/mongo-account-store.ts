@@ -2,7 +2,7 @@ import type { Document, Filter, UUID } from 'mongodb';
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountProfile, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
@@ -161,6 +161,11 @@ export class MongoAccountStore implements AccountStore {
     return pageOf(await this.oldHolds.find(heldBefore, page.cursor, checkedLimit(page.limit) + 1), page, cursorOf);
   }
 
+  removeTexts(accountId: string, entries: readonly Entry[]): Promise<void> {
+    assert(entries.length <= 1_000, 'at most 1,000 entries lose their texts at once');
+    return this.ledger.removeTexts(accountId, entries);
+  }
+
   /**
    * Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and returns how many.
    * Throws `StoreUnavailable`.
@@ -238,7 +243,7 @@ function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocum
 function changeUpdate(change: AccountChange): Document[] {
   const { version, lastSequence, entries, holdsOpened, holdsClosed, profile, capUses = [] } = change;
   const dropped = change.capUsesDropped ?? [];
-  const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
+  const changed = profile === undefined ? {} : profileDocument(profile);
   const totals = { version, lastSequence, ...booksDocument(change), ...changed };
   return [
     {
@@ -251,6 +256,11 @@ function changeUpdate(change: AccountChange): Document[] {
     },
     ...(dropped.length === 0 ? [] : [{ $unset: dropped.map(capUsePath) }]),
   ];
+}
+
+/** No other change is made to the profile of an erased account, so that none ends an erasure. */
+function profileDocument({ name, suspendedAt, erasedAt }: AccountProfile): Document {
+  return { name, suspendedAt: suspendedAt ?? null, ...(erasedAt === undefined ? {} : { erasedAt }) };
 }
 
 /**

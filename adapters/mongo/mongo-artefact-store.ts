@@ -95,6 +95,11 @@ export class MongoArtefactStore implements ArtefactStore {
     await this.artefacts.remove({ _id: idOf(key) });
   }
 
+  removeOwned(kind: string, owner: string, limit: number): Promise<number> {
+    const own = { owner: `${kind}:${owner}` };
+    return this.artefacts.removeFirst(own, NEWEST_FIRST, checkedLimit(limit), 'artefacts_by_owner');
+  }
+
   async removeExpired(now: number, limit: number): Promise<number> {
     const removed = await this.artefacts.removeDue('artefacts_by_removal', now, checkedLimit(limit));
     const left = limit - removed;

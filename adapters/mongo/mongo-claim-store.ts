@@ -1,9 +1,11 @@
 import type { UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
+import { checkedLimit } from '../../core/paging.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
 import type { MongoConnection } from './connection.js';
 import { Documents, ownUuid, present, textOf } from './documents.js';
+import { BY_ID } from './schema.js';
 
 interface ClaimDocument extends Pick<Claim, 'version' | 'digest' | 'createdAt' | 'leaseExpiresAt' | 'removeAt'> {
   /** Account, App, operation and key; only the key, which comes last, may hold a slash. */
@@ -59,6 +61,12 @@ export class MongoClaimStore implements ClaimStore {
       if (some < wanted) break;
     }
     return removed;
+  }
+
+  removeOfAccount(accountId: string, limit: number): Promise<number> {
+    // The character after the slash, so that ids begin with the account.
+    const own = { _id: { $gte: `${accountId}/`, $lt: `${accountId}0` } };
+    return this.claims.removeFirst(own, { _id: 1 }, checkedLimit(limit), BY_ID);
   }
 }
 

@@ -49,6 +49,11 @@ export class MongoCredentialStore implements CredentialStore {
     return pageOf(found.map(appOf), page, (app) => app.appId);
   }
 
+  async renameApp(appId: string, name: string): Promise<void> {
+    const _id = uuidOf(appId);
+    if (_id !== null) await this.apps.update({ _id }, { $set: { name } });
+  }
+
   /** Id and digest are unique alike, so an insert is refused completely if either is taken. */
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
     const { keyId, accountId, digest } = key;

@@ -119,15 +119,37 @@ export class MongoLedger {
     await this.accounts.update({ _id: head._id }, moved);
   }
 
+  /**
+   * Removes the texts from entries that the given ones do not have. The outbox is emptied first, and each text is removed
+   * by itself: other processes may remove other texts of the same document. One that moves the same entries at this moment
+   * may store an entry a second time, with its texts; the second round of an erasure finds that one.
+   */
+  async removeTexts(accountId: string, entries: readonly Entry[]): Promise<void> {
+    const [first, last] = [entries[0]?.sequence, entries.at(-1)?.sequence];
+    if (first === undefined || last === undefined) return;
+    await this.flush(accountId);
+    const wanted = new Map(entries.map((entry) => [entry.sequence, entry]));
+    for (const document of await this.movedDocuments(ownUuid(accountId), first - 1, last)) {
+      const removed = textsToRemove(document, wanted);
+      if (removed.length === 0) continue;
+      const { _id, account } = document;
+      await this.moved.update({ _id, account }, { $unset: Object.fromEntries(removed.map((path) => [path, ''])) });
+    }
+  }
+
   /** The entries after number `from` up to number `to`, those that have been moved, in no order. */
   private async movedRange(account: UUID, from: number, to: number, call?: Cancellation): Promise<Entry[]> {
+    const found = await this.movedDocuments(account, from, to, call);
+    return found.flatMap(entriesOf).filter(({ sequence }) => sequence > from && sequence <= to);
+  }
+
+  private movedDocuments(account: UUID, from: number, to: number, call?: Cancellation): Promise<MovedDocument[]> {
     const accountId = textOf(account);
     // A document that begins before them may reach into them.
     const reach = entryId(accountId, Math.max(0, from + 1 - MAX_GROUP));
     // The query names the account too, so that a sharded cluster queries only the shard of its ledger.
     const filter = { _id: { $gt: reach, $lte: entryId(accountId, to) }, account };
-    const found = await this.moved.find(filter, { hint: BY_ID }, call);
-    return found.flatMap(entriesOf).filter(({ sequence }) => sequence > from && sequence <= to);
+    return this.moved.find(filter, { hint: BY_ID }, call);
   }
 
   /**
@@ -159,14 +181,37 @@ type MovedDocument = EntryDocument | EntryGroupDocument;
 const MAX_TRIES = 10;
 
 /**
- * An entry never changes. Only the attribution may be missing from it: a process of the release before, which runs beside
- * this one during an upgrade, does not know that.
+ * An entry never changes, but that its texts may have been removed, and that the attribution may be missing from it: a process
+ * of the release before, which runs beside this one during an upgrade, does not know that.
  */
 function assertSame(there: Entry, entry: Entry | undefined): void {
   assert(entry !== undefined, 'a flush moves consecutive entries');
-  const { attribution, ...bare } = entry;
-  const wanted = there.attribution === undefined ? bare : { ...bare, attribution };
+  const { attribution, operationId, reason, ...bare } = entry;
+  const { clientTraceId, ...by } = attribution ?? { clientTraceId: undefined };
+  const wanted = {
+    ...bare,
+    ...(there.operationId === undefined ? {} : { operationId }),
+    ...(there.reason === undefined ? {} : { reason }),
+    ...(there.attribution === undefined
+      ? {}
+      : { attribution: there.attribution.clientTraceId === undefined ? by : { ...by, clientTraceId } }),
+  };
   assert(isDeepStrictEqual(there, wanted), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
+}
+
+/** The paths of the texts that stored entries have and the wanted ones do not. */
+function textsToRemove(document: MovedDocument, wanted: ReadonlyMap<number, Entry>): string[] {
+  const stored: readonly (readonly [prefix: string, entry: OutboxEntry])[] =
+    'entries' in document
+      ? document.entries.map((entry, index) => [`entries.${index}.`, entry] as const)
+      : [['', document]];
+  return stored.flatMap(([prefix, entry]) => {
+    const next = wanted.get(entry.sequence);
+    if (next === undefined) return [];
+    const kept = { operation: next.operationId, reason: next.reason, trace: next.attribution?.clientTraceId };
+    const texts = ['operation', 'reason', 'trace'] as const;
+    return texts.filter((name) => entry[name] !== undefined && kept[name] === undefined).map((name) => prefix + name);
+  });
 }
 
 function documentsOf(entries: readonly Entry[], form: LedgerForm): MovedDocument[] {

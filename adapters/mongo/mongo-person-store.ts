@@ -61,6 +61,11 @@ export class MongoPersonStore implements PersonStore {
     return pageOf(found.map(personOf), page, (person) => person.personId);
   }
 
+  async remove(personId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const _id = uuidOf(personId);
+    return _id === null ? 'conflict' : this.people.remove({ _id, version: expectedVersion });
+  }
+
   async insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
     const { personId, linkedAt } = identity;
     const document = { _id: keyOf(identity), person: ownUuid(personId), linkedAt };

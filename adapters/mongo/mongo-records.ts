@@ -1,8 +1,9 @@
 import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
+import type { Erasure } from '../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
-import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
+import type { DeliveryStore, ErasureStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
+import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
@@ -196,6 +197,33 @@ export class MongoUploadStore extends VersionedDocuments<UploadRecord, UploadDoc
     const sums = isNobody ? [] : await this.sums(filter, ['unfinished', 'bytes'], 'uploads_by_app', call);
     const [uploads = 0, unfinished = 0, bytes = 0] = sums;
     return { uploads, unfinished, bytes };
+  }
+
+  async list(accountId: string, page: PageRequest): Promise<Page<Upload>> {
+    const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
+    if (account === null || after === null) return { items: [] };
+    const counts = { account, unfinished: { $gte: 0 } };
+    const filter = after === undefined ? counts : { ...counts, _id: { $gt: after } };
+    const options = { sort: { _id: 1 }, limit: checkedLimit(page.limit) + 1, hint: 'uploads_by_account' } as const;
+    const found = (await this.find(filter, options)) as readonly Upload[];
+    return pageOf(found, page, ({ uploadId }) => uploadId);
+  }
+}
+
+/** Requests that something be erased, in MongoDB. */
+export class MongoErasureStore extends VersionedDocuments<Erasure, RecordDocument> implements ErasureStore {
+  constructor(connection: MongoConnection) {
+    super(connection, {
+      collection: 'erasures',
+      byAttention: 'erasures_by_attention',
+      idOf: ({ erasureId }) => erasureId,
+      fieldsOf: () => ({}),
+    });
+  }
+
+  /** The server's log of operations and its journal are the operator's. */
+  removeRemains(): Promise<'done'> {
+    return Promise.resolve('done');
   }
 }
 

@@ -3,7 +3,14 @@ import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
-import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
+import {
+  isTrace,
+  type TraceRow,
+  type UsageKey,
+  type UsageRow,
+  type UseRow,
+  wholeAccount,
+} from '../../core/usage/usage.js';
 import { type Credits, longOf, numberOf } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { Documents, ownUuid, takenPlaces, textOf, uuidOf } from './documents.js';
@@ -90,6 +97,17 @@ export class MongoUsageStore implements UsageStore {
   ): Promise<readonly TraceRow[]> {
     const place = after && idOf({ accountId, ...after });
     return (await rowsAfter(this.traces, accountId, range, place, checkedLimit(limit), call)).map(traceRowOf);
+  }
+
+  /** The row of the whole account has no day, and so the first id: it is removed before the others. */
+  async removeTraces(accountId: string, limit: number): Promise<number> {
+    const account = uuidOf(accountId);
+    if (account === null) return 0;
+    const _id = idOf(wholeAccount(accountId, 'traces'));
+    const whole = (await this.traces.remove({ _id, account })) === 'applied' ? 1 : 0;
+    if (checkedLimit(limit) === whole) return whole;
+    const own = { _id: { $gte: `${accountId}/`, $lt: `${accountId}0` }, account };
+    return whole + (await this.traces.removeFirst(own, { _id: 1 }, limit - whole, BY_ID));
   }
 }
 

@@ -15,7 +15,7 @@ import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { MongoPersonStore } from './mongo-person-store.js';
-import { MongoDeliveryStore, MongoUploadStore, NamedDocuments } from './mongo-records.js';
+import { MongoDeliveryStore, MongoErasureStore, MongoUploadStore, NamedDocuments } from './mongo-records.js';
 import { MongoUsageStore } from './mongo-usage-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
@@ -95,6 +95,7 @@ export function storesOver(
     webhookEndpoints: new NamedDocuments<AppWebhooks>(connection, 'webhook_endpoints', ({ appId }) => appId),
     deliveries: new MongoDeliveryStore(connection),
     usage: new MongoUsageStore(connection),
+    erasures: new MongoErasureStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     generationChanges,

@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -125,6 +125,12 @@ export const SCHEMA = {
         where: { unfinished: { $gte: 0 } },
         why: 'a prepare sums what its App stores',
       },
+      {
+        name: 'uploads_by_account',
+        keys: { account: 1, _id: 1 },
+        where: { unfinished: { $gte: 0 } },
+        why: 'an erasure lists the uploads of an account',
+      },
     ],
   },
   apps: {
@@ -200,6 +206,12 @@ export const SCHEMA = {
   // The sums of the entries of a ledger; the rows of one account are on one shard, their ids begin with its id.
   usage: { shardKey: { account: 'hashed' }, indexes: [] },
   usage_by_trace: { shardKey: { account: 'hashed' }, indexes: [] },
+  erasures: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      { name: 'erasures_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
+    ],
+  },
   wake_ups: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],

@@ -103,6 +103,7 @@ export const ACCOUNTS = new Columns<AccountTotals>('accounts', {
   currency: 'currency',
   created_at: 'createdAt',
   suspended_at: 'suspendedAt',
+  erased_at: 'erasedAt',
 });
 
 /** The use of credits, and the user; all NULL in rows of releases that did not have them. */

@@ -77,7 +77,7 @@ const READER_CACHE_KIB = 32_000;
 
 /**
  * A commit is on the disk when it returns: in WAL mode that takes `synchronous` FULL, not the NORMAL some builds
- * default to.
+ * default to. What is deleted is overwritten with zeros.
  */
 export function configureWriter(database: Database, maxPages?: number): void {
   database.exec(`
@@ -86,8 +86,36 @@ export function configureWriter(database: Database, maxPages?: number): void {
     PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
     PRAGMA cache_size = -${WRITER_CACHE_KIB};
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = ON;
   `);
   if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`);
+}
+
+/** Up to this size a file is written again in memory; a larger one by way of a temporary file. */
+const IN_MEMORY_BYTES = 64 * 1024 * 1024;
+/** A larger file is not written again beside a running server: no write could be made for minutes. */
+const MAX_REWRITTEN_BYTES = 8 * 1024 * 1024 * 1024;
+
+/**
+ * Removes deleted content from the file and from its log. `secure_delete` overwrites what is deleted, but pages that were
+ * reorganised before may have copies in space that is not in use, which only writing the file again removes. Every write waits
+ * meanwhile, some ten seconds for each GiB. Returns false while another connection reads an earlier state.
+ */
+export function removeRemains(database: Database): boolean {
+  const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
+  const byteSize = pages * Number(database.prepare('PRAGMA page_size').get()?.['page_size']);
+  if (byteSize <= MAX_REWRITTEN_BYTES) {
+    if (byteSize > IN_MEMORY_BYTES) database.exec('PRAGMA temp_store = FILE');
+    try {
+      database.exec('VACUUM');
+    } catch (error) {
+      if (sqliteCode(error) === SQLITE_BUSY) return false;
+      throw error;
+    } finally {
+      database.exec('PRAGMA temp_store = MEMORY');
+    }
+  }
+  return Number(database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy']) === 0;
 }
 
 export function configureReader(database: Database): void {

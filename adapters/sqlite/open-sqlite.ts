@@ -25,7 +25,7 @@ import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
-import { SqliteDeliveryStore, SqliteNamedRecords, SqliteUploadStore } from './sqlite-records.js';
+import { SqliteDeliveryStore, SqliteErasureStore, SqliteNamedRecords, SqliteUploadStore } from './sqlite-records.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
@@ -182,6 +182,7 @@ function storesOver(
     webhookEndpoints: new SqliteNamedRecords<AppWebhooks>(db, 'webhook_endpoints', 'app', ({ appId }) => appId),
     deliveries: new SqliteDeliveryStore(db),
     usage: new SqliteUsageStore(db),
+    erasures: new SqliteErasureStore(db),
     wakeUpTable: new SqliteWakeUpTable(db),
     installation: new SqliteInstallation(db),
     counters: writer.counters,

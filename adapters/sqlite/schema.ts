@@ -198,6 +198,15 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE claims_by_key;
   CREATE INDEX claims_by_removal ON claims (remove_at);
   `,
+  // What operators wanted erased.
+  `
+  ALTER TABLE accounts ADD COLUMN erased_at INTEGER;
+  CREATE TABLE erasures (
+    id BLOB NOT NULL PRIMARY KEY, version INTEGER NOT NULL, attention_at INTEGER NOT NULL, doc TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX erasures_by_attention ON erasures (attention_at, id);
+  CREATE INDEX uploads_by_account ON uploads (account, id) WHERE account IS NOT NULL;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

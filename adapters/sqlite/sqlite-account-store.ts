@@ -70,7 +70,20 @@ export class SqliteAccountStore implements AccountStore {
     const found = rows.map((row) => ({ accountId: accountIdOf(row), ...attributed<Hold>(HOLDS.recordOf(row)) }));
     return pageOf(found, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
   }
+
+  async removeTexts(accountId: string, entries: readonly Entry[]): Promise<void> {
+    assert(entries.length <= 1_000, 'at most 1,000 entries lose their texts at once');
+    const written = entries.map(({ sequence, attribution, operationId = null, reason = null }) =>
+      this.db.writer.run(REMOVE_TEXTS, attribution?.clientTraceId ?? null, operationId, reason, accountId, sequence),
+    );
+    await Promise.all(written);
+  }
 }
+
+/** Never writes a text: another process may have removed it meanwhile. */
+const REMOVE_TEXTS = `UPDATE entries 
+  SET trace = iif(? IS NULL, NULL, trace), operation_id = iif(? IS NULL, NULL, operation_id), reason = iif(? IS NULL, NULL, reason)
+  WHERE account = unhex(?, '-') AND sequence = ?`;
 
 /** The arguments of `changeAccount`. */
 export function changeValues(change: AccountChange): SqlValue[] {
@@ -83,6 +96,7 @@ export function changeValues(change: AccountChange): SqlValue[] {
     ...totals,
     profile?.name ?? null,
     profile?.suspendedAt ?? null,
+    profile?.erasedAt ?? null,
     ...counts,
     ...holdsClosed,
     ...holdsOpened.flatMap((hold) => HOLDS.valuesOf({ ...hold, ...hold.attribution })),

@@ -49,6 +49,10 @@ export class SqliteArtefactStore implements ArtefactStore {
     await this.db.writer.run('DELETE FROM artefacts WHERE kind = ? AND id = ?', kind, id);
   }
 
+  async removeOwned(kind: string, owner: string, limit: number): Promise<number> {
+    return (await this.db.writer.write('removeOwnedArtefacts', kind, owner, checkedLimit(limit))) as number;
+  }
+
   async removeExpired(now: number, limit: number): Promise<number> {
     return (await this.db.writer.write('removeExpiredArtefacts', now, checkedLimit(limit))) as number;
   }

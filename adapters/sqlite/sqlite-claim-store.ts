@@ -37,6 +37,11 @@ export class SqliteClaimStore implements ClaimStore {
     const expired = 'SELECT row FROM claims WHERE remove_at <= ? ORDER BY remove_at LIMIT ?';
     return this.db.writer.run(`DELETE FROM claims WHERE row IN (${expired})`, now, limit);
   }
+
+  /** A row has digests of its key and its request, and neither the account nor a text of the client. */
+  removeOfAccount(): Promise<number> {
+    return Promise.resolve(0);
+  }
 }
 
 /** The arguments of `insertClaim`. */

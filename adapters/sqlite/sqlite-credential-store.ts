@@ -24,6 +24,10 @@ export class SqliteCredentialStore implements CredentialStore {
     return pageOf(rows.map(APPS.recordOf), page, (app) => app.appId);
   }
 
+  async renameApp(appId: string, name: string): Promise<void> {
+    await this.db.writer.run(`UPDATE apps SET name = ? WHERE id = unhex(?, '-')`, name, appId);
+  }
+
   insertKey(key: ApiKey): Promise<'created' | 'exists'> {
     return created(this.db.writer.run(KEYS.insertion, ...KEYS.valuesOf(key)));
   }

@@ -40,6 +40,11 @@ export class SqlitePersonStore implements PersonStore {
     return pageOf(rows.map(personOf), page, (person) => person.personId);
   }
 
+  remove(personId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const sql = `DELETE FROM people WHERE id = unhex(?, '-') AND version = ?`;
+    return applied(this.db.writer.run(sql, personId, expectedVersion));
+  }
+
   insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
     return created(this.db.writer.run(IDENTITIES.insertion, ...IDENTITIES.valuesOf(identity)));
   }

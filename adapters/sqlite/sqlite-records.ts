@@ -1,7 +1,8 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
+import type { Erasure } from '../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
-import { type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
+import type { DeliveryStore, ErasureStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
+import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
@@ -9,11 +10,12 @@ import { isUuid } from './columns.js';
 import type { SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied } from './writer.js';
+import { REMOVE_REMAINS } from './writes.js';
 
 /** A table of records, each one JSON text with the columns used in queries beside it. */
 interface RecordTable<R> {
-  readonly name: 'uploads' | 'deliveries';
-  readonly insert: 'insertUpload' | 'insertDelivery';
+  readonly name: 'uploads' | 'deliveries' | 'erasures';
+  readonly insert: 'insertUpload' | 'insertDelivery' | 'insertErasure';
   readonly idOf: (record: R) => string;
   /** The values of the columns beside id, version, time and text that an insert has. */
   readonly insertedBeside: (record: R) => readonly SqlValue[];
@@ -85,6 +87,29 @@ export class SqliteUploadStore extends SqliteRecords<UploadRecord> implements Up
       appId,
     );
     return { ...sums } as unknown as UploadUsage;
+  }
+
+  async list(accountId: string, page: PageRequest): Promise<Page<Upload>> {
+    const sql = `SELECT doc FROM uploads WHERE account = unhex(?, '-') AND id > unhex(?, '-') ORDER BY id LIMIT ?`;
+    const rows = this.db.reader.all(sql, accountId, page.cursor ?? '', checkedLimit(page.limit) + 1);
+    const found = rows.map((row) => recordFrom<Upload>(row['doc'] as string));
+    return pageOf(found, page, ({ uploadId }) => uploadId);
+  }
+}
+
+/** Requests that something be erased, in SQLite. */
+export class SqliteErasureStore extends SqliteRecords<Erasure> implements ErasureStore {
+  constructor(db: Connections) {
+    super(db, {
+      name: 'erasures',
+      insert: 'insertErasure',
+      idOf: ({ erasureId }) => erasureId,
+      insertedBeside: () => [],
+    });
+  }
+
+  async removeRemains(): Promise<'done' | 'later'> {
+    return (await this.db.writer.write(REMOVE_REMAINS)) === 1 ? 'done' : 'later';
   }
 }
 

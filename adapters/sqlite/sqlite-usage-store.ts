@@ -75,4 +75,11 @@ export class SqliteUsageStore implements UsageStore {
     const rows = this.db.reader.all(sql, accountId, ...start, to, checkedLimit(limit));
     return rows.map(TRACES.recordOf);
   }
+
+  removeTraces(accountId: string, limit: number): Promise<number> {
+    // No day sorts before the empty one of the whole account.
+    const sql = `DELETE FROM usage_by_trace WHERE (account, day, trace) IN
+      (SELECT account, day, trace FROM usage_by_trace WHERE account = unhex(?, '-') ORDER BY day, trace LIMIT ?)`;
+    return this.db.writer.run(sql, accountId, checkedLimit(limit));
+  }
 }

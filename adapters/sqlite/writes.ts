@@ -10,7 +10,7 @@ import {
   USAGE_SUMS,
   USES,
 } from './columns.js';
-import { type Database, isWriterFault, type SqlValue, type Statement } from './database.js';
+import { type Database, isWriterFault, removeRemains, type SqlValue, type Statement } from './database.js';
 
 /** The result of a write: how many rows it changed, or the JSON of what prevented it. */
 export type WriteResult = number | string;
@@ -20,7 +20,13 @@ export type WriteResult = number | string;
  */
 export type Write = (...parameters: SqlValue[]) => WriteResult;
 
-export type WriteName = keyof ReturnType<typeof prepareWrites>;
+export type WriteName = keyof ReturnType<typeof prepareWrites> | typeof REMOVE_REMAINS;
+
+/**
+ * Not a write of a transaction: once the others of its batch are durable, the log is emptied into the database, and the file
+ * is written again without the space that is not in use. Returns 1, or 0 if that is not possible now.
+ */
+export const REMOVE_REMAINS = 'removeRemains';
 
 /** The SQL of one statement, or the name of a write of several; and its arguments. */
 export type Unit = readonly [string, ...SqlValue[]];
@@ -43,6 +49,22 @@ export class BatchWriter {
 
   /** A result for each unit, in order: the same failure for all when nothing was written. */
   apply(units: readonly Unit[]): (WriteResult | Failure)[] {
+    const isRemoval = ([name]: Unit) => name === REMOVE_REMAINS;
+    if (!units.some(isRemoval)) return this.applyWrites(units);
+    const written = this.applyWrites(units.filter((unit) => !isRemoval(unit)));
+    const removed = this.removeRemains();
+    return units.map((unit) => (isRemoval(unit) ? removed : (written.shift() as WriteResult | Failure)));
+  }
+
+  private removeRemains(): WriteResult | Failure {
+    try {
+      return removeRemains(this.database) ? 1 : 0;
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  private applyWrites(units: readonly Unit[]): (WriteResult | Failure)[] {
     try {
       return this.transaction(() => units.map((unit) => this.write(unit)));
     } catch (error) {
@@ -130,6 +152,10 @@ function prepareWrites(on: Statements) {
       `INSERT INTO uploads (id, version, attention_at, doc, account, app, unfinished, bytes)
       VALUES (unhex(?, '-'), ?, ?, ?, unhex(?, '-'), unhex(?, '-'), ?, ?) ON CONFLICT DO NOTHING`,
     ),
+    insertErasure: on.insertingOrFinding(
+      'erasures',
+      `INSERT INTO erasures (id, version, attention_at, doc) VALUES (unhex(?, '-'), ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ),
     insertDelivery: on.insertingOrFinding(
       'deliveries',
       `INSERT INTO deliveries (id, version, attention_at, doc, endpoint, created_at)
@@ -145,10 +171,10 @@ function prepareWrites(on: Statements) {
 /** Account, expected version and six totals. */
 const TOTALS_FIELDS = 8;
 /**
- * After them: name and suspension, no name when the profile stays as it is, and how many holds close and open, and how
+ * After them: name, suspension and erasure, no name when the profile stays as it is, and how many holds close and open, and how
  * many records of the use of caps are dropped and set.
  */
-const CHANGE_FIELDS = 14;
+const CHANGE_FIELDS = 15;
 
 /**
  * After the fields of the account come one value of each hold closed, all columns of each opened, one value of each use
@@ -158,7 +184,9 @@ function accountWrite(on: Statements): (...change: SqlValue[]) => number {
   const update = on.prepare(`
     UPDATE accounts SET version = ?3, issued = ?4, available = ?5, reserved = ?6, spent = ?7, last_sequence = ?8
     WHERE id = unhex(?1, '-') AND version = ?2`);
-  const setProfile = on.prepare(`UPDATE accounts SET name = ?2, suspended_at = ?3 WHERE id = unhex(?1, '-')`);
+  const setProfile = on.prepare(
+    `UPDATE accounts SET name = ?2, suspended_at = ?3, erased_at = ?4 WHERE id = unhex(?1, '-')`,
+  );
   const inserting = (table: string, { names, places }: Pick<Columns<object>, 'names' | 'places'>, more = '') =>
     on.prepare(`INSERT INTO ${table} (account, ${names}) VALUES (unhex(?, '-'), ${places}) ${more}`);
   const openHold = inserting('holds', HOLDS);
@@ -171,9 +199,9 @@ function accountWrite(on: Statements): (...change: SqlValue[]) => number {
   return (...change) => {
     if (Number(update.run(...change.slice(0, TOTALS_FIELDS)).changes) === 0) return 0;
     const accountId = change[0] as string;
-    const [name = null, suspendedAt = null, ...counts] = change.slice(TOTALS_FIELDS, CHANGE_FIELDS);
+    const [name = null, suspendedAt = null, erasedAt = null, ...counts] = change.slice(TOTALS_FIELDS, CHANGE_FIELDS);
     const [closed, opened, dropped, set] = counts as [number, number, number, number];
-    if (name !== null) setProfile.run(accountId, name, suspendedAt);
+    if (name !== null) setProfile.run(accountId, name, suspendedAt, erasedAt);
     let at = CHANGE_FIELDS;
     const runEach = (statement: Statement, fields: number, until: number): void => {
       for (; at < until; at += fields) statement.run(accountId, ...change.slice(at, at + fields));
@@ -258,6 +286,9 @@ function artefactWrites(on: Statements) {
       noteGroup.run(group, at, removeAt);
       return endAll(group, at);
     },
+    removeOwnedArtefacts: on.changing(
+      `DELETE FROM artefacts WHERE (kind, id) IN (SELECT kind, id FROM artefacts WHERE kind = ? AND owner = ? LIMIT ?)`,
+    ),
     removeExpiredArtefacts(now: SqlValue, limit: SqlValue): number {
       const removed = removeExpired(now, limit);
       const left = Number(limit) - removed;

@@ -6,7 +6,7 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 import type { Caller } from '../../core/access/credential.js';
-import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
+import type { Call, Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { readIdempotencyKey } from '../../core/idempotency/claims.js';
 import { isUuid } from '../../core/ids.js';
@@ -14,7 +14,7 @@ import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';
 
 /** The capabilities that the methods of all services use together. */
-export type GrpcContext = Money & Work & Files & Identity & Models & Webhooks & Machine & Call;
+export type GrpcContext = Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine & Call;
 
 /** A call that passed the checks of its method, with the capabilities `C` that the method uses. */
 export interface PlainCall<Request, C> {

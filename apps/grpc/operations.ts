@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
+import type { Call, Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { fieldInvalid } from '../../core/fields.js';
 import { cancelAnyGeneration } from '../../core/generation/end-generation.js';
@@ -207,7 +207,7 @@ const MAX_PASSES = 100;
  * over. Throws as a pass does.
  */
 async function recoverAll(
-  context: Money & Work & Files & Identity & Models & Webhooks & Machine & Call,
+  context: Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine & Call,
 ): Promise<Omit<MessageInitShape<typeof RunRecoveryResponseSchema>, '$typeName'>> {
   const recovery = new Recovery(context);
   const stopListening = context.call?.onOver(() => recovery.stop());

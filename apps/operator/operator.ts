@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import type { Call, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
+import type { Call, Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Access } from '../grpc/generated/darkroom/v1/access_pb.js';
 import type { Credits } from '../grpc/generated/darkroom/v1/credits_pb.js';
@@ -46,7 +46,7 @@ export type Calling<S extends Service> = {
 };
 
 /** The capabilities that the operators' services use together: recovery alone uses all but the call. */
-export type OperatorContext = Money & Work & Files & Identity & Models & Webhooks & Machine & Call;
+export type OperatorContext = Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine & Call;
 
 /**
  * The operators' services, each with its methods. They throw a `ServiceError` for what the methods refuse, wherever they

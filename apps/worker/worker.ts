@@ -1,4 +1,4 @@
-import type { Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
+import type { Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import { GENERATION } from '../../core/generation/wake.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
@@ -43,7 +43,7 @@ export class Worker {
   private isStopping = false;
 
   constructor(
-    private readonly context: Money & Work & Files & Identity & Models & Webhooks & Machine,
+    private readonly context: Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine,
     private readonly options: WorkerOptions,
   ) {
     this.dispatcher = new Dispatcher(context, options.workerId);

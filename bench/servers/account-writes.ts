@@ -41,6 +41,7 @@ export class AccountWrites {
       findOperation: (accountId, operationId) => store.findOperation(accountId, operationId),
       list: (page) => store.list(page),
       holdsBefore: (heldBefore, page) => store.holdsBefore(heldBefore, page),
+      removeTexts: (accountId, entries) => store.removeTexts(accountId, entries),
     };
   }
 

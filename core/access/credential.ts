@@ -111,6 +111,11 @@ export function accountSuspended(): ServiceError {
   return new ServiceError('DEVELOPER_TOKEN_REVOKED', 'The account is suspended.');
 }
 
+/** The refusal of an operator's change to an account that was erased. */
+export function accountErased(accountId: string): ServiceError {
+  return new ServiceError('CONFLICT', `Account ${accountId} was erased and cannot be used again; create another one.`);
+}
+
 export function scopeInsufficient(scope: Scope): ServiceError {
   return new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
     scope,

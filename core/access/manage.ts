@@ -8,6 +8,7 @@ import { derivedUuid, isUuid } from '../ids.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
 import { readSignInEmail } from '../people/manage-people.js';
 import {
+  accountErased,
   API_KEY_BYTES,
   type ApiKey,
   type App,
@@ -51,12 +52,18 @@ export async function createApp(
   context: Money & Identity & Machine & Call,
   { accountId, name }: { readonly accountId: string; readonly name: string },
 ): Promise<App> {
-  if (!(await context.accounts.read(accountId, context.call, 'totals')))
-    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  await requireUsableAccount(context, accountId);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
   throwIfAborted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
   return app;
+}
+
+/** Throws NOT_FOUND, and CONFLICT for an account that was erased. */
+async function requireUsableAccount({ accounts, call }: Money & Call, accountId: string): Promise<void> {
+  const account = await accounts.read(accountId, call, 'totals');
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  if (account.erasedAt !== undefined) throw accountErased(accountId);
 }
 
 /** An App whose id follows from the text `of`, so that no concurrent requests make two of them. */
@@ -86,11 +93,12 @@ export interface NewKey {
 
 /** The key and its secret. The secret is nowhere else, now or later. */
 export async function createKey(
-  context: Identity & Machine & Call,
+  context: Money & Identity & Machine & Call,
   request: NewKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const app = await context.credentials.readApp(request.appId, context.call);
   if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
+  await requireUsableAccount(context, app.accountId);
   const now = context.clock.now();
   if (request.expiresAt !== undefined && request.expiresAt <= now)
     throw fieldInvalid('/expires_at', 'The expiry of a new key must lie in the future.');
@@ -197,7 +205,8 @@ async function change(
   command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>,
 ): Promise<Account> {
   throwIfAborted(context.call);
-  await context.accountWriter.execute(accountId, command);
+  const { refused } = await context.accountWriter.execute(accountId, command);
+  if (refused === 'ACCOUNT_ERASED') throw accountErased(accountId);
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;

@@ -84,6 +84,8 @@ export interface Account extends Readonly<Record<Book, number>> {
   readonly createdAt: number;
   /** Since when nothing can be held on the account; absent while it is not suspended. */
   readonly suspendedAt?: number;
+  /** Since when it is erased: it has no name, and nothing but the ends of its open holds changes its credits. */
+  readonly erasedAt?: number;
   readonly version: number;
   /** Number of the newest entry; entries are numbered from 1 without gaps. */
   readonly lastSequence: number;
@@ -96,7 +98,7 @@ export interface Account extends Readonly<Record<Book, number>> {
 /** An account without its holds and caps, of which there may be thousands: for callers that decide nothing about them. */
 export type AccountTotals = Omit<Account, 'holds' | 'capUses'>;
 
-/** One line of the ledger. Never changed, never removed. */
+/** One line of the ledger. Never removed, and never changed, but that an erasure removes its texts. */
 export interface Entry {
   readonly accountId: string;
   readonly sequence: number;
@@ -117,7 +119,7 @@ export interface Entry {
 }
 
 /** Properties of an account, other than its credits, that operators can change. */
-export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
+export type AccountProfile = Pick<Account, 'name' | 'suspendedAt' | 'erasedAt'>;
 
 /** One write to an account: its new totals, the holds that opened and closed, and the entries that explain them. */
 export interface AccountChange extends Pick<Account, 'accountId' | 'version' | 'lastSequence' | Book> {

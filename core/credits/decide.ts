@@ -45,7 +45,9 @@ export type AccountCommand =
    */
   | { readonly kind: 'suspend' }
   | { readonly kind: 'resume' }
-  | { readonly kind: 'rename'; readonly name: string };
+  | { readonly kind: 'rename'; readonly name: string }
+  /** The account loses its name and is suspended for good. `name` takes the place of the name. */
+  | { readonly kind: 'erase'; readonly name: string };
 
 export type HoldCommand = Extract<AccountCommand, { kind: 'hold' }>;
 
@@ -55,9 +57,10 @@ export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
 /** The operation done under an operation id. */
 export type DoneOperation = Pick<OperatorCommand, 'kind' | 'credits'>;
 
-/** `OPERATION_DIFFERS`: the operation id was used before, for something else. */
+/** `OPERATION_DIFFERS`: the operation id was used before, for something else. `ACCOUNT_ERASED`: it cannot be used again. */
 export type AccountRefusal =
   | 'ACCOUNT_SUSPENDED'
+  | 'ACCOUNT_ERASED'
   | 'CREDITS_INSUFFICIENT'
   | 'CAP_REACHED'
   | 'QUEUE_FULL'
@@ -85,6 +88,7 @@ export interface Move {
 /** The input of a decision. */
 export interface AccountView extends Pick<Account, 'issued' | 'available' | 'name'> {
   readonly suspendedAt?: number | undefined;
+  readonly erasedAt?: number | undefined;
   readonly holds: Pick<Account['holds'], 'get' | 'size'>;
   readonly capUses: Pick<ReadonlyMap<string, CapUse>, 'get' | 'size' | 'values'>;
   /** Operations already done under the ids of the commands to be decided. */
@@ -118,12 +122,17 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
       return decideHold(account, command, now);
     case 'settle':
       return settle(account, command);
+    case 'erase':
+      if (account.erasedAt !== undefined) return { done: true };
+      return { moves: [], profile: { name: command.name, suspendedAt: account.suspendedAt ?? now, erasedAt: now } };
     case 'suspend':
       if (account.suspendedAt !== undefined) return { done: true };
       return { moves: [], profile: { name: account.name, suspendedAt: now } };
     case 'resume':
+      if (account.erasedAt !== undefined) return { refused: 'ACCOUNT_ERASED' };
       return account.suspendedAt === undefined ? { done: true } : { moves: [], profile: { name: account.name } };
     case 'rename': {
+      if (account.erasedAt !== undefined) return { refused: 'ACCOUNT_ERASED' };
       const { suspendedAt, name } = account;
       if (name === command.name) return { done: true };
       return { moves: [], profile: { ...(suspendedAt === undefined ? {} : { suspendedAt }), name: command.name } };
@@ -133,6 +142,7 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
 
 function operate(account: AccountView, command: OperatorCommand): AccountDecision {
   const { kind, credits, operationId } = command;
+  if (account.erasedAt !== undefined) return { refused: 'ACCOUNT_ERASED' };
   const before = account.operations.get(operationId);
   if (before)
     return before.kind === kind && before.credits === credits ? { done: true } : { refused: 'OPERATION_DIFFERS' };
@@ -277,6 +287,10 @@ export class AccountDraft implements AccountView {
     return (this.profile ?? this.base).suspendedAt;
   }
 
+  get erasedAt(): number | undefined {
+    return (this.profile ?? this.base).erasedAt;
+  }
+
   get isEmpty(): boolean {
     return this.entries.length === 0 && this.profile === undefined;
   }
@@ -329,9 +343,12 @@ export class AccountDraft implements AccountView {
   /** The account once the change is written. Takes ownership of the base, which must not be used afterwards. */
   written(): OwnedAccount {
     this.holds.applyTo(this.base.holds);
-    const { suspendedAt, ...base } = this.base;
+    const { suspendedAt, erasedAt, ...base } = this.base;
     const version = base.version + 1;
-    const written = this.profile ?? (suspendedAt === undefined ? {} : { suspendedAt });
+    const written = this.profile ?? {
+      ...(suspendedAt === undefined ? {} : { suspendedAt }),
+      ...(erasedAt === undefined ? {} : { erasedAt }),
+    };
     const after = { ...base, ...written, ...this.books, version, lastSequence: this.lastSequence };
     if (this.capUses.changes.size === 0) return after;
     const capUses = base.capUses ?? new Map<string, CapUse>();

@@ -1,4 +1,4 @@
-import type { Caller } from '../access/credential.js';
+import { accountErased, type Caller } from '../access/credential.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
@@ -48,6 +48,7 @@ async function operate(
     throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
   if (refused === 'OPERATION_DIFFERS')
     throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
+  if (refused === 'ACCOUNT_ERASED') throw accountErased(accountId);
   if (refused)
     throw fieldInvalid(
       '/credits',

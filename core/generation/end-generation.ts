@@ -1,8 +1,8 @@
 import type { Caller } from '../access/credential.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js';
-import { orThrow, ServiceError } from '../errors.js';
-import { cancelDeliveries } from '../webhooks/deliveries.js';
+import { busy, orThrow, ServiceError } from '../errors.js';
+import { cancelDeliveries, removeOwnDelivery } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
 import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
 import { findGeneration, findOwn } from './read-generations.js';
@@ -178,16 +178,25 @@ async function mark(context: Money & Work & Webhooks & Machine, found: Generatio
  * record of one that was not charged is kept while it counts towards its account's limit, without content.
  */
 export async function completeDeletion(context: Work & Files & Webhooks & Machine, marked: Generation): Promise<void> {
-  await cancelDeliveries(context, marked);
-  await removeOutputs(context, marked.generationId, writtenBy(marked));
+  await removeContent(context, marked);
   const { contentExpiresAt } = retentionOf(marked, context.settings);
   if (marked.unchargedBytes !== undefined && context.clock.now() < contentExpiresAt) {
     await changeGeneration(context, marked, { event: 'postpone', until: contentExpiresAt });
     return;
   }
+  await bury(context, marked, SWEPT_AGAIN_MS);
+}
+
+async function removeContent(context: Files & Webhooks & Machine, marked: Generation): Promise<void> {
+  await cancelDeliveries(context, marked);
+  await removeOutputs(context, marked.generationId, writtenBy(marked));
+}
+
+/** Puts a tombstone in place of a deleted generation; late outputs are removed after `sweptAgainMs`. */
+async function bury(context: Work & Machine, marked: Generation, sweptAgainMs: number): Promise<void> {
   let current = marked;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const gone = tombstoneOf(current, context.clock.now() + SWEPT_AGAIN_MS);
+    const gone = tombstoneOf(current, context.clock.now() + sweptAgainMs);
     const tombstone = current.fence === 0 ? gone : { ...gone, written: writtenBy(current) };
     if ((await context.generations.replace(tombstone, current.version)) === 'applied') return;
     const newest = await context.generations.read(current.generationId);
@@ -195,6 +204,25 @@ export async function completeDeletion(context: Work & Files & Webhooks & Machin
     current = newest;
   }
   throw changedTooOften();
+}
+
+/** Half a day, so that outputs that were written late are gone within a day of the request too. */
+const ERASED_SWEPT_AGAIN_MS = 43_200_000;
+
+/**
+ * Erases a generation that has ended, whether or not it counts towards its account's limit: its request, its outputs, its
+ * trace id and the delivery to its own URL. It is settled first, as a deletion before its charge would make it free. May be
+ * repeated, and done by several processes.
+ */
+export async function eraseGeneration(
+  context: Money & Work & Files & Webhooks & Machine,
+  found: Generation,
+): Promise<void> {
+  const { generation: marked, refused } = await mark(context, found);
+  if (refused === 'NOT_ALLOWED') throw busy('The generation is not settled yet.');
+  await removeContent(context, marked);
+  await removeOwnDelivery(context, marked);
+  await bury(context, marked, ERASED_SWEPT_AGAIN_MS);
 }
 
 /** The record in place of a generation that is gone. */

@@ -202,6 +202,12 @@ export async function endGrant({ artefacts, clock, settings }: Identity & Machin
   await artefacts.endGroup(grantId, now, now + settings.grantIdleMs + DAY_MS);
 }
 
+/** Ends every grant of a person, of any epoch. */
+export async function endGrants(ports: Identity & Machine, personId: string): Promise<void> {
+  for (const { id, endedAt } of await ports.artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED))
+    if (endedAt === undefined) await endGrant(ports, id);
+}
+
 /** Postpones the end of a grant that is used, and writes the day of its use. A lost write is of no harm. */
 export async function noteGrantUse({ artefacts, clock, settings }: Identity & Machine, grant: Grant): Promise<void> {
   const now = clock.now();

@@ -1,3 +1,4 @@
+import { accountErased } from '../access/credential.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
@@ -24,8 +25,9 @@ export async function createPerson(
   ports: Money & Identity & Machine & Call,
   { accountId, email, password }: NewPerson,
 ): Promise<Person> {
-  if (!(await ports.accounts.read(accountId, ports.call, 'totals')))
-    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  const account = await ports.accounts.read(accountId, ports.call, 'totals');
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  if (account.erasedAt !== undefined) throw accountErased(accountId);
   const person: Person = {
     personId: ports.ids.uuid(),
     accountId,

@@ -1,6 +1,6 @@
 import type { ApiKey, App } from '../access/credential.js';
 import { createKey, derivedApp, type NewKey, revokeKey } from '../access/manage.js';
-import type { Call, Identity, Machine } from '../context.js';
+import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { derivedUuid, isDerivedUuid, isUuid } from '../ids.js';
 import { pagesOf } from '../paging.js';
@@ -62,7 +62,7 @@ export async function listAccountKeys(
  * CONFLICT for an account with 10,000 keys.
  */
 export async function createAccountKey(
-  context: Identity & Machine & Call,
+  context: Money & Identity & Machine & Call,
   accountId: string,
   { appId, ...asked }: AskedKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {

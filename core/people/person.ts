@@ -93,3 +93,20 @@ export interface Artefact {
   /** When it was ended before its time. */
   readonly endedAt?: number;
 }
+
+/** The kinds of artefacts that show that a token was revoked, and is not merely unknown. */
+export const PROOF_OF_REVOCATION = ['grant', 'access-token'] as const;
+
+/** Every kind of artefact that is owned by a person. */
+export const OWNED_ARTEFACTS = [
+  'session',
+  'sign-in-link',
+  'passkey-registration',
+  'consent-shown',
+  'oauth-interaction',
+  'oauth-session',
+  'authorization-code',
+  'device-code',
+  'refresh-token',
+  ...PROOF_OF_REVOCATION,
+] as const;

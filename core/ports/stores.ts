@@ -1,13 +1,14 @@
 import type { ApiKey, App } from '../access/credential.js';
 import type { Cancellation } from '../cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../credits/account.js';
+import type { Erasure } from '../erasure/erasure.js';
 import type { UnchargedContent } from '../generation/decide.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { Claim, ClaimKey } from '../idempotency/claim.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { Artefact, OutsideIdentity, Person } from '../people/person.js';
 import type { ProviderUse } from '../providers/provider-use.js';
-import type { UploadRecord, UploadUsage } from '../uploads/upload.js';
+import type { Upload, UploadRecord, UploadUsage } from '../uploads/upload.js';
 import type { TraceKey, TraceRow, UsageKey, UsageRow, UseRow } from '../usage/usage.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { AppWebhooks } from '../webhooks/endpoint.js';
@@ -87,6 +88,13 @@ export interface AccountStore {
    * index, without a scan of accounts.
    */
   holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>>;
+
+  /**
+   * Removes texts from entries, the one change that is ever made to a ledger: each stored entry keeps only those of
+   * `operationId`, `reason` and `attribution.clientTraceId` that the given one has, and everything else. At most 1,000 stored
+   * entries of one account. Atomic for one entry; may be repeated. Durable on return.
+   */
+  removeTexts(accountId: string, entries: readonly Entry[]): Promise<void>;
 }
 
 /** The record after which a list of due records continues. */
@@ -158,6 +166,12 @@ export interface ClaimStore {
 
   /** Removes claims whose `removeAt` is at or before `now`, at most `limit`; returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;
+
+  /**
+   * Removes claims of one account, at most `limit` (1 to 1,000); returns how many. A store that has only digests of the
+   * keys, and not the accounts, removes none: they are removed when they expire.
+   */
+  removeOfAccount(accountId: string, limit: number): Promise<number>;
 }
 
 /** Generations of one account that are to be accepted together. */
@@ -200,6 +214,9 @@ export interface UploadStore extends VersionedRecords<UploadRecord> {
    * concurrent ones perhaps. Ends with `CallOver` as soon as the call is over.
    */
   usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage>;
+
+  /** Uploads of one account, in order of id. Tombstones are not listed. */
+  list(accountId: string, page: PageRequest): Promise<Page<Upload>>;
 }
 
 /**
@@ -214,6 +231,9 @@ export interface CredentialStore {
 
   /** Apps of one account, in order of id. */
   listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>>;
+
+  /** Changes the name of an App; no effect if it does not exist. Durable on return. */
+  renameApp(appId: string, name: string): Promise<void>;
 
   /** Inserts a key if its id and its digest are free. Durable on return. */
   insertKey(key: ApiKey): Promise<'created' | 'exists'>;
@@ -252,6 +272,9 @@ export interface PersonStore {
 
   /** People of one account, in order of id. */
   list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>>;
+
+  /** Removes a person if their version still is `expectedVersion`, which frees their e-mail address. Durable on return. */
+  remove(personId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
   /** Links an identity to a person, unless it is linked already. Durable on return. */
   insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'>;
@@ -307,6 +330,9 @@ export interface ArtefactStore {
   listOwned(kind: string, owner: string, limit: number): Promise<readonly Artefact[]>;
 
   remove(key: ArtefactKey): Promise<void>;
+
+  /** Removes artefacts of one owner and kind, at most `limit` of them (1 to 1,000). Returns how many. Durable on return. */
+  removeOwned(kind: string, owner: string, limit: number): Promise<number>;
 
   /** Removes at most `limit` artefacts and ended groups whose `removeAt` is not after `now`. Returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;
@@ -387,6 +413,22 @@ export interface UsageStore {
    * also for a place in the middle of a day. Fewer than the limit: there are no more.
    */
   listTraces(accountId: string, range: DayRange, page: TracePage, call?: Cancellation): Promise<readonly TraceRow[]>;
+
+  /**
+   * Removes rows of an account's list of traces, that of the whole account first, so that the list can be computed again from
+   * the ledger. At most `limit` rows, 1 to 1,000; returns how many. Durable on return.
+   */
+  removeTraces(accountId: string, limit: number): Promise<number>;
+}
+
+/** Keeps the requests of operators that something be erased. Every method may throw `StoreUnavailable`. */
+export interface ErasureStore extends VersionedRecords<Erasure> {
+  /**
+   * Removes what the store's own files still have of content that was removed or replaced: its log, and space that is not
+   * in use. `later`: not possible now, for example because another process reads an earlier state; to be tried again. A
+   * store whose server keeps such copies returns `done`: they are the operator's, and the documentation names them.
+   */
+  removeRemains(): Promise<'done' | 'later'>;
 }
 
 /** A record as some process has written it. */

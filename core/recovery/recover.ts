@@ -1,5 +1,6 @@
 import { isLeftByAnother } from '../boot.js';
-import type { Files, Identity, Machine, Models, Money, Webhooks, Work } from '../context.js';
+import type { Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../context.js';
+import { carryOutErasures, NO_ERASURES } from '../erasure/carry-out.js';
 import { StoreUnavailable } from '../errors.js';
 import { voidGeneration } from '../generation/create-generation.js';
 import {
@@ -42,6 +43,8 @@ export const NOTHING = {
   claimsRemoved: 0,
   /** Sessions, sign-in links, codes and tokens past their time. */
   artefactsRemoved: 0,
+  /** `advanced`: a part was done, and the next one may be at once. */
+  erasures: NO_ERASURES,
 };
 
 export interface Recovered extends Readonly<typeof NOTHING> {
@@ -61,7 +64,7 @@ type GenerationsRecovered = Recovered['generations'];
  * hold is followed immediately by another.
  */
 export function mayBeMore(
-  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered,
+  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved, erasures }: Recovered,
   batch: number,
 ): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
@@ -72,7 +75,8 @@ export function mayBeMore(
     uploads.swept + uploads.removed >= batch ||
     deliveries.woken + deliveries.removed + deliveries.failed >= batch ||
     claimsRemoved >= batch ||
-    artefactsRemoved >= batch
+    artefactsRemoved >= batch ||
+    erasures.advanced > 0
   );
 }
 
@@ -87,7 +91,7 @@ export class Recovery {
    * Without `takeOver`, as where nothing is run, what an earlier boot was running is left until its leases have lapsed.
    */
   constructor(
-    private readonly context: Money & Work & Files & Identity & Models & Webhooks & Machine,
+    private readonly context: Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine,
     private readonly takeOver?: TakeOver,
   ) {}
 
@@ -152,8 +156,10 @@ export class Recovery {
       () => context.artefacts.removeExpired(now, context.settings.recoveryBatch),
       0,
     );
+    // Last: open generations that it waits for may have ended in this pass.
+    const erasures = await evenIfOthersFail(() => carryOutErasures(context, now, shouldContinue), NO_ERASURES);
     if (failures.length > 0) throw failures[0];
-    return { generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved };
+    return { generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved, erasures };
   }
 
   /** Ends a running pass after its current item, and makes later ones do nothing. */

@@ -86,7 +86,7 @@ function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): voi
  * Cancels the open deliveries of a deleted generation, because there is nothing to announce any more. Any that it
  * misses are cancelled when they are next tried.
  */
-export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Generation): Promise<void> {
+export async function cancelDeliveries(context: Webhooks & Machine, g: Generation): Promise<void> {
   const endedAt = g.completedAt ?? g.updatedAt;
   if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
   const webhooks = await context.webhookEndpoints.read(g.appId);
@@ -95,6 +95,19 @@ export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Ge
     const known = await context.deliveries.read(deliveryIdOf(context, endpointId, g.generationId));
     if (known !== null && isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
   }
+}
+
+/** Removes the record of the delivery to the URL that the generation was created with. */
+export async function removeOwnDelivery(
+  context: Webhooks & Machine,
+  { appId, generationId }: Pick<Generation, 'appId' | 'generationId'>,
+): Promise<void> {
+  const deliveryId = deliveryIdOf(context, appId, generationId);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const known = await context.deliveries.read(deliveryId);
+    if (known === null || (await context.deliveries.remove(deliveryId, known.version)) === 'applied') return;
+  }
+  throw busy('The delivery is being changed by too many processes at the same time; try again.');
 }
 
 /** How many deliveries one replay of a range examines. */

@@ -17,6 +17,7 @@ export function accountStoreContract(subject: ContractSubject<AccountStore>): vo
     creating(store);
     describe('changes', () => applying(store));
     describe('ledgers', () => ledgers(store));
+    describe('removed texts', () => removedTexts(store));
     describe('lists of accounts', () => listing(store));
     describe('old holds', () => oldHolds(store));
     accountSequences(store);
@@ -48,6 +49,72 @@ export function anEntry(account: Account, sequence: number, values: Partial<Entr
     availableAfter: sequence,
     ...values,
   };
+}
+
+/** Entries of every kind, with all the texts that they may have, more than fit into one document of a store. */
+function entriesWithTexts(account: Account): Entry[] {
+  return Array.from({ length: 300 }, (_, index) => {
+    const sequence = index + 1;
+    if (sequence % 3 === 1) return anEntry(account, sequence, { operationId: `op ${sequence}`, reason: 'for $Ada' });
+    const generationId = uuidAt(sequence);
+    const move = {
+      kind: 'release',
+      from: 'reserved',
+      to: 'available',
+      generationId,
+      attribution: ATTRIBUTION,
+    } as const;
+    return anEntry(account, sequence, sequence % 3 === 2 ? move : { ...move, reason: 'failed' });
+  });
+}
+
+function bare({ operationId: _operationId, reason: _reason, attribution, ...entry }: Entry): Entry {
+  if (attribution === undefined) return entry;
+  const { clientTraceId: _clientTraceId, ...kept } = attribution;
+  return { ...entry, attribution: kept };
+}
+
+function removedTexts(store: () => AccountStore): void {
+  it('leave everything else of an entry, and other entries, as they were', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const entries = entriesWithTexts(account);
+    await store().apply(aChange(account, { lastSequence: 300, entries }));
+    // One has no reason any more and keeps its operation id.
+    const { reason: _reason, ...withoutReason } = entries[0] as Entry;
+    const chosen = entries.slice(100, 220).map(bare);
+    for (const removed of [[withoutReason], chosen, chosen]) await store().removeTexts(account.accountId, removed);
+    const expected = [withoutReason, ...entries.slice(1, 100), ...chosen, ...entries.slice(220)];
+    expect((await store().entries(account.accountId, { limit: 1_000 })).items).to.deep.equal(expected);
+    expect(await store().findOperation(account.accountId, 'op 1')).to.deep.equal(withoutReason);
+    expect(await store().findOperation(account.accountId, 'op 103')).to.equal(null);
+  });
+
+  it('of the same entries, removed at the same time, are all removed, while others are written', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const entries = entriesWithTexts(account).slice(0, 90);
+    await store().apply(aChange(account, { lastSequence: 90, entries }));
+    const traceless = entries.map((entry) => ({ ...bare(entry), ...texts(entry) }));
+    const changed = { ...account, version: 1, lastSequence: 90 };
+    const others = [anEntry(account, 91, { operationId: 'later', reason: 'kept' })];
+    await Promise.all([
+      store().removeTexts(
+        account.accountId,
+        entries.map((entry) => ({ ...entry, ...NO_TEXTS })),
+      ),
+      store().removeTexts(account.accountId, traceless),
+      store().apply(aChange(changed, { lastSequence: 91, entries: others })),
+    ]);
+    const { items } = await store().entries(account.accountId, { limit: 1_000 });
+    expect(items).to.deep.equal([...entries.map(bare), ...others]);
+  });
+}
+
+const NO_TEXTS = { operationId: undefined, reason: undefined } as unknown as Partial<Entry>;
+
+function texts({ operationId, reason }: Entry): Pick<Entry, 'operationId' | 'reason'> {
+  return { ...(operationId === undefined ? {} : { operationId }), ...(reason === undefined ? {} : { reason }) };
 }
 
 function creating(store: () => AccountStore): void {
@@ -197,6 +264,9 @@ function applying(store: () => AccountStore): void {
       'applied',
     );
     expect(await store().read(account.accountId)).to.deep.equal({ ...account, name: 'Other', version: 3 });
+    const erased = { name: 'erased', suspendedAt: 5, erasedAt: 6 };
+    expect(await store().apply(aChange({ ...account, version: 3 }, { profile: erased }))).to.equal('applied');
+    expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...erased, version: 4 });
     expect(await store().entries(account.accountId, { limit: 5 })).to.deep.equal({ items: [] });
   });
 

@@ -81,6 +81,18 @@ function artefacts(store: () => ArtefactStore): void {
     expect(await ids(2)).to.deep.equal([3, 2].map((n) => anArtefact(n).id));
   });
 
+  it('of one owner and kind are removed, a bounded number at once', async () => {
+    const own = [1, 2, 3].map((n) => anArtefact(n, { owner: 'o' }));
+    const others = [anArtefact(4, { owner: 'p' }), anArtefact(5, { owner: 'o', kind: 'session' })];
+    for (const artefact of [...own, ...others]) await store().put(artefact);
+    await store().end(own[0] as Artefact, AT);
+    const removed = [];
+    for (let times = 0; times < 3; times += 1) removed.push(await store().removeOwned('code', 'o', 2));
+    expect(removed).to.deep.equal([2, 1, 0]);
+    for (const artefact of own) expect(await store().find(artefact)).to.equal(null);
+    for (const artefact of others) expect(await store().find(artefact)).to.deep.equal(artefact);
+  });
+
   it('with one alias are found by it, the newest of them', async () => {
     for (const n of [1, 3, 2]) await store().put(anArtefact(n, { alias: 'same', createdAt: 1_000 * n }));
     expect((await store().findByAlias('code', 'same'))?.id).to.equal(anArtefact(3).id);

@@ -15,6 +15,20 @@ export function claimStoreContract(subject: ContractSubject<ClaimStore>): void {
     changing(store);
     expiring(store);
     sequences(store);
+    ofAccount(store);
+  });
+}
+
+function ofAccount(store: () => ClaimStore): void {
+  it('removes claims of one account alone, and where it does not know the accounts, none', async () => {
+    const own = [1, 2, 3].map((n) => aClaim(n, { key: `key ${n}` }));
+    const other = aClaim(4, { accountId: uuidAt(77) });
+    for (const claim of [...own, other]) await store().insert(claim);
+    const removed = await store().removeOfAccount(own[0]?.accountId ?? '', 2);
+    expect(removed).to.be.oneOf([0, 2]);
+    const left = (await Promise.all(own.map((claim) => store().read(claim)))).filter((claim) => claim !== null);
+    expect(left).to.have.length(3 - removed);
+    expect(await store().read(other)).to.deep.equal(other);
   });
 }
 

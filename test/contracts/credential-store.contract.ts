@@ -41,6 +41,15 @@ function apps(store: () => CredentialStore): void {
     expect(await store().readApp(uuidAt(1))).to.deep.equal(anApp(1));
   });
 
+  it('changes the name of an App, and nothing else', async () => {
+    await store().insertApp(anApp(1));
+    await store().insertApp(anApp(2));
+    for (const id of [uuidAt(1), uuidAt(9), 'x']) await store().renameApp(id, "O'Größe 水 $x");
+    expect(await store().readApp(uuidAt(1))).to.deep.equal(anApp(1, { name: "O'Größe 水 $x" }));
+    expect(await store().readApp(uuidAt(2))).to.deep.equal(anApp(2));
+    expect(await store().readApp(uuidAt(9))).to.equal(null);
+  });
+
   it('lists the Apps of one account in order of id, complete, in pages of any size', async () => {
     const inserted = [5, 3, 9, 1, 7].map((n) => anApp(n));
     for (const app of [...inserted, anApp(4, { accountId: uuidAt(100) })]) await store().insertApp(app);

@@ -9,6 +9,7 @@ import { artefactStoreContract } from './artefact-store.contract.js';
 import { providerUseStoreContract } from './provider-use-store.contract.js';
 import { webhookEndpointStoreContract } from './webhook-endpoint-store.contract.js';
 import { deliveryStoreContract } from './delivery-store.contract.js';
+import { erasureStoreContract } from './erasure-store.contract.js';
 import { usageStoreContract } from './usage-store.contract.js';
 import type { ContractSubject } from './subject.js';
 
@@ -27,6 +28,7 @@ const CONTRACTS: { readonly [P in Port]: (subject: ContractSubject<Ports[P]>) =>
   webhookEndpoints: webhookEndpointStoreContract,
   deliveries: deliveryStoreContract,
   usage: usageStoreContract,
+  erasures: erasureStoreContract,
 };
 
 /** The contract of every store of a database except `acceptances`; each port's contract gets its own subject. */

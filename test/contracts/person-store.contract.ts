@@ -35,6 +35,19 @@ export function personStoreContract(subject: ContractSubject<PersonStore>): void
 }
 
 function people(store: () => PersonStore): void {
+  it('are removed from the version that was read, and leave their address to another', async () => {
+    await store().insert(aPerson(1));
+    await store().insert(aPerson(2));
+    const { version, email } = aPerson(1);
+    expect(await store().remove(uuidAt(1), version + 1)).to.equal('conflict');
+    expect(await store().remove(uuidAt(3), version)).to.equal('conflict');
+    expect(await store().remove(uuidAt(1), version)).to.equal('applied');
+    expect([await store().read(uuidAt(1)), await store().findByEmail(email)]).to.deep.equal([null, null]);
+    expect((await store().list(aPerson(1).accountId, { limit: 5 })).items).to.deep.equal([aPerson(2)]);
+    expect(await store().insert({ ...aPerson(3), email })).to.equal('created');
+    expect((await store().findByEmail(email))?.personId).to.equal(uuidAt(3));
+  });
+
   it('are found by id and address, every field of them', async () => {
     const {
       disabledAt: _disabled,

@@ -9,7 +9,7 @@ import type { UploadUsage } from '../../core/uploads/upload.js';
 import { anUpload, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
-import { versionedRecords } from './versioned-records.js';
+import { allPages, versionedRecords } from './versioned-records.js';
 import { forAll } from '../harness/for-all.js';
 
 export function uploadStoreContract(subject: ContractSubject<UploadStore>): void {
@@ -29,6 +29,18 @@ export function uploadStoreContract(subject: ContractSubject<UploadStore>): void
       expect(await store().insert(tombstone)).to.deep.equal({ inserted: true });
       expect(await store().insert(anUpload(1))).to.deep.equal({ inserted: false, existing: tombstone });
       expect(await store().due(2, 1)).to.deep.equal([tombstone]);
+    });
+
+    it('lists the uploads of one account in order of id, complete, in pages of any size, without tombstones', async () => {
+      const account = uuidAt(100);
+      const own = [5, 3, 9, 1].map((n) => anUpload(n, { accountId: account, appId: uuidAt(200 + (n % 2)) }));
+      const tombstone = { accountId: account, appId: uuidAt(200), version: 0, createdAt: 1, dueAt: 2 };
+      await store().insert({ kind: 'expired', uploadId: uuidAt(7), ...tombstone });
+      for (const upload of [...own, anUpload(4, { accountId: uuidAt(101) })]) await store().insert(upload);
+      const expected = own.toSorted((a, b) => (a.uploadId < b.uploadId ? -1 : 1));
+      for (const limit of [1, 2, 4, 5])
+        expect(await allPages((page) => store().list(account, page), limit)).to.deep.equal(expected);
+      expect(await store().list(uuidAt(102), { limit: 5 })).to.deep.equal({ items: [] });
     });
 
     describe('usage', () => usage(store));

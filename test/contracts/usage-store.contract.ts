@@ -52,6 +52,24 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
       expect(read).to.have.deep.members(rows);
     });
 
+    it('removes the traces of one account, that of the whole account first, a bounded number at once', async () => {
+      const whole = { ...trace('', '', 9) };
+      const own = [trace('2026-01-30', 'b'), trace('2026-01-31', 'a'), trace('2026-01-31', '')];
+      const others = [trace('2026-01-31', 'a', 1, OTHER), trace('', '', 1, OTHER)];
+      const use = row('2026-01-31', '', 4);
+      for (const rows of [[...own, whole], others, [use]])
+        expect(await store().apply(added(...rows))).to.equal('applied');
+      expect(await store().removeTraces(ACCOUNT, 1)).to.equal(1);
+      expect(await store().read([whole, ...own])).to.have.deep.members(own);
+      expect(await store().removeTraces(ACCOUNT, 2)).to.equal(2);
+      expect(await store().removeTraces(ACCOUNT, 2)).to.equal(1);
+      expect(await store().removeTraces(ACCOUNT, 2)).to.equal(0);
+      expect(await store().removeTraces('no-account', 2)).to.equal(0);
+      expect(await store().read(own)).to.deep.equal([]);
+      expect(await store().read(others)).to.have.deep.members(others);
+      expect(await store().read([use])).to.deep.equal([use]);
+    });
+
     it('keeps uses and traces apart', async () => {
       const [use, traced] = [row('2026-01-31', '', 4), trace('2026-01-31', '', 7)];
       await store().apply(added(use));

@@ -25,6 +25,7 @@ export const RUN_SIZES = {
     byDefault: 4,
     inFull: 15,
   },
+  erasuresCut: { of: 'erasures whose process dies at a call of a store', byDefault: 12, inFull: 600 },
   frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },

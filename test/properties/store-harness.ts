@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { BSON } from 'mongodb';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
@@ -32,13 +34,18 @@ const MODELS = [imageModel({ queueTimeoutMs: MONTH_MS })];
 export interface OpenedStores {
   readonly stores: Stores;
   wakeUps(clock: ManualClock, interceptor: Interceptor): WakeUps;
+  /** Everything that is stored, byte by byte: files, documents, or values in memory, with a name for each. */
+  contents(): Promise<ReadonlyMap<string, Buffer>>;
   close(): Promise<void>;
 }
 
 export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores> {
   const table = new MemoryWakeUpTable();
+  const stores = memoryStores(clock);
   return {
-    stores: memoryStores(clock),
+    stores,
+    contents: async () =>
+      new Map(Object.entries({ ...stores, table }).map(([name, store]) => [name, Buffer.concat([...partsOf(store)])])),
     wakeUps: () => new MemoryWakeUps({ clock, table }),
     close: () => Promise.resolve(),
   };
@@ -57,6 +64,13 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     stores: { ...pickPorts(opened, DATABASE_PORTS), objects },
     wakeUps: (_, interceptor) =>
       new TimerWakeUps({ table: intercepted('wakeUpTable', opened.wakeUpTable, interceptor), clock }),
+    contents: async () =>
+      new Map(
+        readdirSync(folder, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((entry) => join(entry.parentPath, entry.name))
+          .map((path) => [path, Buffer.concat([Buffer.from(path), readFileSync(path)])]),
+      ),
     close: async () => {
       await opened.close();
       rmSync(folder, { recursive: true, force: true });
@@ -78,11 +92,32 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
     },
     wakeUps: (_, interceptor) =>
       new TimerWakeUps({ table: intercepted('wakeUpTable', opened.wakeUpTable, interceptor), clock }),
+    contents: async () => {
+      const found = new Map<string, Buffer>();
+      for (const collection of await place.db.collections()) {
+        const documents = await collection.find().toArray();
+        found.set(collection.collectionName, Buffer.concat(documents.map((one) => Buffer.from(BSON.serialize(one)))));
+      }
+      for (const [key, bytes] of await bucket.objects()) found.set(key, Buffer.concat([Buffer.from(key), bytes]));
+      return found;
+    },
     close: async () => {
       await place.settle();
       await bucket.remove();
     },
   };
+}
+
+/** The texts and bytes of a value, however deep. */
+function* partsOf(value: unknown, seen = new Set<unknown>()): Generator<Buffer> {
+  if (typeof value === 'string') yield Buffer.from(`${value}\n`);
+  if (value instanceof Uint8Array) yield Buffer.from(value);
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || seen.has(value)) return;
+  seen.add(value);
+  for (const [name, member] of value instanceof Map ? value : Object.entries(value)) {
+    yield Buffer.from(String(name));
+    yield* partsOf(member, seen);
+  }
 }
 
 /** The addresses are not used here, and they are signed with the test's time instead of the server's. */
@@ -107,6 +142,8 @@ export class StoreHarness {
   readonly clock = new ManualClock(undefined, () => this.rest());
   readonly provider = new ScriptedProvider();
   readonly ids = new SeededIds();
+  /** Everything that was logged, as text. */
+  readonly logged: string[] = [];
   readonly settings = DEFAULT_SETTINGS;
   context!: Context;
   private opened!: OpenedStores;
@@ -136,8 +173,17 @@ export class StoreHarness {
       },
       around: throughStores(counted),
       settings: this.settings,
+      log: { info: this.note, warn: this.note },
     });
   }
+
+  contents(): Promise<ReadonlyMap<string, Buffer>> {
+    return this.opened.contents();
+  }
+
+  private readonly note = (event: string, about: object): void => {
+    this.logged.push(`${event} ${inspect(about, { depth: 10 })}`);
+  };
 
   private async counted(call: PortCall, interceptor: Interceptor): Promise<unknown> {
     this.underWay += 1;

@@ -1,7 +1,7 @@
 import type { Client } from 'minio';
 import { MongoClient } from 'mongodb';
 import { randomBytes } from 'node:crypto';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { s3Client } from './readiness.js';
 import type { MongoServer, S3Server } from './servers.js';
 
@@ -31,6 +31,8 @@ export function freshDatabase({ url }: MongoServer): FreshDatabase {
 export interface FreshBucket extends S3Server {
   /** Not made yet. */
   readonly bucket: string;
+  /** All of its objects, by key. */
+  objects(): Promise<ReadonlyMap<string, Buffer>>;
   /** Removes it with everything in it, if it is there. */
   remove(): Promise<void>;
 }
@@ -41,6 +43,13 @@ export function freshBucket(server: S3Server): FreshBucket {
   return {
     ...server,
     bucket,
+    objects: async () => {
+      const client = s3Client(server);
+      const found = new Map<string, Buffer>();
+      for (const key of await someKeys(client, bucket))
+        found.set(key, await buffer(await client.getObject(bucket, key)));
+      return found;
+    },
     remove: async () => {
       const client = s3Client(server);
       if (!(await client.bucketExists(bucket))) return;
@@ -56,7 +65,13 @@ export function freshBucket(server: S3Server): FreshBucket {
 }
 
 /** The part of a configuration that names a bucket. */
-export function bucketSettings({ endpoint, region, bucket, accessKey, secretKey }: Omit<FreshBucket, 'remove'>) {
+export function bucketSettings({
+  endpoint,
+  region,
+  bucket,
+  accessKey,
+  secretKey,
+}: Omit<FreshBucket, 'objects' | 'remove'>) {
   return { endpoint, region, bucket, access_key: accessKey, secret_key: secretKey };
 }
 

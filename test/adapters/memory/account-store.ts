@@ -110,6 +110,26 @@ export class MemoryAccountStore implements AccountStore {
     return pageOf(found, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
   }
 
+  async removeTexts(accountId: string, entries: readonly Entry[]): Promise<void> {
+    const kept = this.accounts.get(accountId);
+    for (const { sequence, operationId, reason, attribution } of entries) {
+      const stored = kept?.entries[sequence - 1];
+      if (kept === undefined || stored === undefined) continue;
+      const { operationId: before, reason: said, attribution: by, ...rest } = stored;
+      const { clientTraceId: _clientTraceId, ...withoutTrace } = by ?? {};
+      const traced = attribution?.clientTraceId === undefined ? withoutTrace : by;
+      const next = frozenCopy({
+        ...rest,
+        operationId: operationId === undefined ? undefined : before,
+        reason: reason === undefined ? undefined : said,
+        ...(by === undefined ? {} : { attribution: traced }),
+      }) as Entry;
+      if (before !== undefined) kept.operations.delete(before);
+      if (next.operationId !== undefined) kept.operations.set(next.operationId, next);
+      kept.entries[sequence - 1] = next;
+    }
+  }
+
   /**
    * A change that would violate the ledger's keys is refused as a whole, before any of it is written, as in a database.
    */
@@ -145,7 +165,7 @@ export class MemoryAccountStore implements AccountStore {
 /** A profile without a suspension ends the one there was. */
 function withProfile(totals: Kept['totals'], { profile }: AccountChange): Kept['totals'] {
   if (profile === undefined) return totals;
-  const { suspendedAt: _before, ...rest } = totals;
+  const { suspendedAt: _before, erasedAt: _erased, ...rest } = totals;
   return { ...rest, ...profile };
 }
 

@@ -111,11 +111,24 @@ export class MemoryGenerationStore implements GenerationStore {
     if (record?.kind !== 'generation') return;
     const isListed = other?.kind === 'generation';
     for (const name of isListed ? [] : [ALL, record.accountId])
-      listNamed(this.byId, name, compareText)[change](record.generationId);
+      changeList(this.byId, name, compareText, change, record.generationId);
     const kept = isListed ? appLists(other) : [];
     for (const name of appLists(record).filter((one) => !kept.includes(one)))
-      listNamed(this.byCreation, name, comparePlaces)[change](placeOf(record));
+      changeList(this.byCreation, name, comparePlaces, change, placeOf(record));
   }
+}
+
+/** An empty list goes with its name, which may be a trace id. */
+function changeList<T>(
+  lists: Map<string, OrderedList<T>>,
+  name: string,
+  compare: (a: T, b: T) => number,
+  change: 'insert' | 'remove',
+  value: T,
+): void {
+  const list = listNamed(lists, name, compare);
+  list[change](value);
+  if (list.size === 0) lists.delete(name);
 }
 
 const ALL = 'all';
@@ -169,6 +182,12 @@ export class MemoryClaimStore implements ClaimStore {
       this.removals.remove(removal);
     }
     return expired.length;
+  }
+
+  async removeOfAccount(accountId: string, limit: number): Promise<number> {
+    const own = [...this.claims].filter(([, claim]) => claim.accountId === accountId).slice(0, checkedLimit(limit));
+    for (const [name, { version }] of own) this.take(name, version);
+    return own.length;
   }
 
   private take(name: string, expectedVersion: number): 'applied' | 'conflict' {

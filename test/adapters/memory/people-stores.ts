@@ -33,6 +33,11 @@ export class MemoryCredentialStore implements CredentialStore {
     return this.apps.list(accountId, page);
   }
 
+  async renameApp(appId: string, name: string): Promise<void> {
+    const app = this.apps.get(appId);
+    if (app !== undefined) this.apps.put({ ...app, name });
+  }
+
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
     if (this.keys.get(key.keyId) !== undefined || this.keyIdByDigest.has(key.digest)) return 'exists';
     this.keys.insert(key);
@@ -91,6 +96,14 @@ export class MemoryPersonStore implements PersonStore {
   async list(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Person>> {
     throwIfAborted(call);
     return this.people.list(accountId, page);
+  }
+
+  async remove(personId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const current = this.people.get(personId);
+    if (current?.version !== expectedVersion) return 'conflict';
+    this.people.remove(current);
+    this.idByEmail.delete(current.email);
+    return 'applied';
   }
 
   async insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
@@ -168,6 +181,12 @@ export class MemoryArtefactStore implements ArtefactStore {
 
   async remove(key: ArtefactKey): Promise<void> {
     this.artefacts.delete(artefactKey(key));
+  }
+
+  async removeOwned(kind: string, owner: string, limit: number): Promise<number> {
+    const own = await this.listOwned(kind, owner, limit);
+    for (const artefact of own) this.artefacts.delete(artefactKey(artefact));
+    return own.length;
   }
 
   async removeExpired(now: number, limit: number): Promise<number> {

@@ -1,10 +1,12 @@
 import { type CreatedPlace, cursorAt, placeBefore } from '../../../adapters/created-cursor.js';
 import { assert } from '../../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
+import type { Erasure } from '../../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
 import type {
   DayRange,
   DeliveryStore,
+  ErasureStore,
   Insertion,
   ListedDeliveries,
   TracePage,
@@ -12,7 +14,7 @@ import type {
   UsageChange,
   UsageStore,
 } from '../../../core/ports/stores.js';
-import { type UploadRecord, type UploadUsage, usageOf } from '../../../core/uploads/upload.js';
+import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../../core/uploads/upload.js';
 import {
   isTrace,
   textOfKey,
@@ -76,6 +78,44 @@ export class MemoryUploadStore implements UploadStore {
     throwIfAborted(call);
     const [uploads = 0, unfinished = 0, bytes = 0] = this.byApp.of(`${accountId}/${appId}`);
     return { uploads, unfinished, bytes };
+  }
+
+  async list(accountId: string, page: PageRequest): Promise<Page<Upload>> {
+    const own = this.records.all().flatMap((record) => (record.kind === 'upload' ? [record] : []));
+    const found = own
+      .filter((upload) => upload.accountId === accountId && upload.uploadId > (page.cursor ?? ''))
+      .toSorted((a, b) => compareText(a.uploadId, b.uploadId))
+      .slice(0, checkedLimit(page.limit) + 1);
+    return pageOf(found, page, ({ uploadId }) => uploadId);
+  }
+}
+
+/** Requests that something be erased, in this process's memory; gone when the process ends. */
+export class MemoryErasureStore implements ErasureStore {
+  private readonly records = new VersionedRecords<Erasure>(({ erasureId }) => erasureId);
+
+  async insert(erasure: Erasure): Promise<Insertion<Erasure>> {
+    return this.records.insert(erasure);
+  }
+
+  async read(erasureId: string): Promise<Erasure | null> {
+    return this.records.read(erasureId);
+  }
+
+  async replace(next: Erasure, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.records.replace(next, expectedVersion);
+  }
+
+  async remove(erasureId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.records.remove(erasureId, expectedVersion);
+  }
+
+  async due(now: number, limit: number): Promise<readonly Erasure[]> {
+    return this.records.due(now, limit);
+  }
+
+  async removeRemains(): Promise<'done'> {
+    return 'done';
   }
 }
 
@@ -185,6 +225,16 @@ export class MemoryUsageStore implements UsageStore {
       .filter((row) => after === undefined || compareTraces(row, after) > 0)
       .toSorted(compareTraces)
       .slice(0, checkedLimit(limit));
+  }
+
+  async removeTraces(accountId: string, limit: number): Promise<number> {
+    const rows = this.rows.get(accountId) ?? new Map<string, UsageRow>();
+    const traces = [...rows]
+      .filter(([, row]) => isTrace(row))
+      .toSorted(([a], [b]) => compareText(a, b))
+      .slice(0, checkedLimit(limit));
+    for (const [key] of traces) rows.delete(key);
+    return traces.length;
   }
 
   private within(accountId: string, { from, to }: DayRange): readonly UsageRow[] {

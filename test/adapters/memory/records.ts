@@ -31,6 +31,10 @@ export class VersionedRecords<T extends VersionedRecord> {
     return this.records.get(id) ?? null;
   }
 
+  all(): readonly T[] {
+    return [...this.records.values()];
+  }
+
   replace(next: T, expectedVersion: number): 'applied' | 'conflict' {
     const removed = this.remove(this.idOf(next), expectedVersion);
     if (removed === 'applied') this.put(next);
@@ -101,6 +105,11 @@ export class AccountThings<T extends { readonly accountId: string }> {
     if (ids === undefined) this.idsByAccount.set(thing.accountId, (ids = new OrderedList(compareText)));
     ids.insert(this.idOf(thing));
     return copy;
+  }
+
+  remove(thing: T): void {
+    this.things.delete(this.idOf(thing));
+    this.idsByAccount.get(thing.accountId)?.remove(this.idOf(thing));
   }
 
   /** Stores a copy, which replaces a record with the same id. */

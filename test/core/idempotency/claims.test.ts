@@ -159,6 +159,7 @@ function bound(claims: MemoryClaimStore): ClaimStore {
     replace: (next, version) => claims.replace(next, version),
     remove: (key, version) => claims.remove(key, version),
     removeExpired: (now, limit) => claims.removeExpired(now, limit),
+    removeOfAccount: (accountId, limit) => claims.removeOfAccount(accountId, limit),
   };
 }
 

@@ -563,6 +563,7 @@ describe('whether a pass is followed by another at once', () => {
     deliveries: { woken: 0, removed: 0, failed: 0 },
     claimsRemoved: 0,
     artefactsRemoved: 0,
+    erasures: { advanced: 0, waiting: 0, completed: 0, failed: 0 },
   };
 
   it('is, if one of its parts reached its limit, for any outcome', () => {
@@ -574,6 +575,8 @@ describe('whether a pass is followed by another at once', () => {
     expect(mayBeMore({ ...nothing, deliveries: { woken: 3, removed: 2, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, artefactsRemoved: 5 }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, erasures: { ...nothing.erasures, advanced: 1 } }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, erasures: { ...nothing.erasures, waiting: 9 } }, 5)).to.equal(false);
   });
 
   it('is not, if all holds have their generations, however many pages of them there are', () => {

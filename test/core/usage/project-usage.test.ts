@@ -180,6 +180,7 @@ describe('projectUsage', () => {
           read: usage.read.bind(usage),
           list: usage.list.bind(usage),
           listTraces: usage.listTraces.bind(usage),
+          removeTraces: usage.removeTraces.bind(usage),
           async apply(changes: readonly UsageChange[]) {
             const fate = left.shift() ?? 'not';
             if (fate === 'before') throw new Error('died');
@@ -368,6 +369,7 @@ describe('UsageCatchUp', () => {
       read: usage.read.bind(usage),
       list: usage.list.bind(usage),
       listTraces: usage.listTraces.bind(usage),
+      removeTraces: usage.removeTraces.bind(usage),
       apply: (...asked) => (asked[0][0]?.row.accountId === ids[0] ? apply() : usage.apply(...asked)),
     };
     const catchUp = new UsageCatchUp({ accounts, usage: decided, log }, BOUNDS);

@@ -47,6 +47,7 @@ describe('a worker over a long ledger', () => {
       apply: usage.apply.bind(usage),
       list: usage.list.bind(usage),
       listTraces: usage.listTraces.bind(usage),
+      removeTraces: usage.removeTraces.bind(usage),
       read(...asked: Parameters<typeof usage.read>) {
         reads += 1;
         return reads === 1 ? Promise.reject(new StoreUnavailable('It is away.')) : usage.read(...asked);
@@ -76,6 +77,7 @@ describe('a worker over a long ledger', () => {
       apply: usage.apply.bind(usage),
       list: usage.list.bind(usage),
       listTraces: usage.listTraces.bind(usage),
+      removeTraces: usage.removeTraces.bind(usage),
       async read(...asked: Parameters<typeof usage.read>) {
         reads += 1;
         await new Promise<void>((resolve) => {

@@ -1,0 +1,336 @@
+import type { Call, Erasing, Files, Identity, Machine, Money, Webhooks, Work } from '../context.js';
+import type { Entry } from '../credits/account.js';
+import { StoreUnavailable } from '../errors.js';
+import { cancelAnyGeneration, cancelOpenGenerations, eraseGeneration } from '../generation/end-generation.js';
+import { type Generation, isTerminal } from '../generation/generation.js';
+import { itemsOf } from '../paging.js';
+import { changePerson } from '../people/manage-people.js';
+import { endGrants } from '../people/grants.js';
+import { OWNED_ARTEFACTS, type Person, PROOF_OF_REVOCATION } from '../people/person.js';
+import { removeUpload } from '../uploads/manage-uploads.js';
+import type { Upload } from '../uploads/upload.js';
+import { afterStep, ERASED_NAME, type Erasure, withoutTexts, withoutTrace } from './erasure.js';
+import { requestOf } from './request-erasure.js';
+
+type Capabilities = Money & Work & Files & Identity & Webhooks & Erasing & Machine & Call;
+
+/** How far one step has come. `more`: there is more to do now. `waiting`: for something that has to end first. */
+type Progress = 'none' | 'waiting' | 'more';
+
+/** An erasure that waits for something, or that failed, is continued after this, in milliseconds. */
+const AGAIN_MS = 30_000;
+/** The process that works on an erasure is taken for lost after this, in milliseconds. */
+const LOST_AFTER_MS = 120_000;
+/** The most erasures of one pass. */
+const MAX_AT_ONCE = 20;
+const PAGE = 500;
+
+export const NO_ERASURES = { advanced: 0, waiting: 0, completed: 0, failed: 0 };
+export type ErasuresRecovered = Readonly<typeof NO_ERASURES>;
+
+/**
+ * Carries out the erasures that are due. Of each it does at most `recoveryBatch` generations and uploads, and as many pages
+ * of the ledger as hold ten thousand entries; the next pass continues. Every part may be repeated, and an erasure that several
+ * processes work on is carried out all the same. Ends early once `shouldContinue` returns false.
+ */
+export async function carryOutErasures(
+  context: Capabilities,
+  now: number,
+  shouldContinue: () => boolean,
+): Promise<ErasuresRecovered> {
+  const done = { ...NO_ERASURES };
+  // Rewriting the store's files takes long, and serves all erasures of the pass.
+  let removed: Promise<'done' | 'later'> | undefined;
+  const removeRemains = () => (removed ??= context.erasures.removeRemains());
+  for (const erasure of await context.erasures.due(now, MAX_AT_ONCE)) {
+    if (!shouldContinue()) break;
+    try {
+      const outcome = await carryOut(context, erasure, { now, removeRemains });
+      if (outcome !== undefined) done[outcome] += 1;
+    } catch (error) {
+      done.failed += 1;
+      context.log.warn('erasure not continued', { erasureId: erasure.erasureId, error });
+      await postpone(context, erasure.erasureId, AGAIN_MS).catch(() => undefined);
+      if (error instanceof StoreUnavailable) break;
+    }
+  }
+  return done;
+}
+
+/** The pass that an erasure is continued in. */
+interface Pass {
+  readonly now: number;
+  readonly removeRemains: () => Promise<'done' | 'later'>;
+}
+
+/** Undefined if another process is working on it. */
+async function carryOut(
+  context: Capabilities,
+  erasure: Erasure,
+  pass: Pass,
+): Promise<keyof ErasuresRecovered | undefined> {
+  const { erasures, clock, log, settings } = context;
+  if (erasure.step === 'done') {
+    await erasures.remove(erasure.erasureId, erasure.version);
+    return undefined;
+  }
+  const mine = { ...erasure, version: erasure.version + 1, dueAt: pass.now + LOST_AFTER_MS };
+  if ((await erasures.replace(mine, erasure.version)) === 'conflict') return undefined;
+  const { progress, examinedThrough } = await takeStep(context, mine, pass);
+  const at = clock.now();
+  if (progress !== 'none') {
+    const dueAt = progress === 'more' ? at : at + AGAIN_MS;
+    await erasures.replace({ ...mine, version: mine.version + 1, examinedThrough, dueAt }, mine.version);
+    return progress === 'more' ? 'advanced' : 'waiting';
+  }
+  const next = afterStep(mine, at);
+  const isDone = next.step === 'done';
+  const kept = isDone ? { ...next, dueAt: at + settings.tombstoneRetentionMs } : next;
+  if ((await erasures.replace(kept, mine.version)) === 'conflict') return undefined;
+  if (!isDone) return next.dueAt > at ? 'waiting' : 'advanced';
+  log.info('erasure completed', { erasureId: next.erasureId, of: next.of, accountId: next.accountId });
+  return 'completed';
+}
+
+async function postpone({ erasures, clock }: Capabilities, erasureId: string, byMs: number): Promise<void> {
+  const newest = await erasures.read(erasureId);
+  if (newest === null || newest.step === 'done') return;
+  await erasures.replace({ ...newest, version: newest.version + 1, dueAt: clock.now() + byMs }, newest.version);
+}
+
+interface Stepped {
+  readonly progress: Progress;
+  readonly examinedThrough: number;
+}
+
+async function takeStep(context: Capabilities, erasure: Erasure, pass: Pass): Promise<Stepped> {
+  const { examinedThrough } = erasure;
+  switch (erasure.step) {
+    case 'content':
+      return { progress: await eraseContent(context, erasure, pass), examinedThrough };
+    case 'ledger':
+      return eraseTexts(context, erasure);
+    case 'remains':
+      return { progress: (await pass.removeRemains()) === 'done' ? 'none' : 'waiting', examinedThrough };
+    case 'done':
+      return { progress: 'none', examinedThrough };
+  }
+}
+
+function eraseContent(context: Capabilities, erasure: Erasure, pass: Pass): Promise<Progress> {
+  switch (erasure.of) {
+    case 'account':
+      return eraseAccountContent(context, erasure, pass);
+    case 'person':
+      return erasePersonContent(context, erasure);
+    case 'trace':
+      return eraseTraceContent(context, erasure);
+  }
+}
+
+/** Access first, so that nothing new comes while the rest is removed. */
+async function eraseAccountContent(context: Capabilities, { accountId }: Erasure, pass: Pass): Promise<Progress> {
+  await context.accountWriter.execute(accountId, { kind: 'erase', name: ERASED_NAME });
+  await endKeys(context, accountId);
+  const parts = [await erasePeople(context, accountId, pass), await stopOpenWork(context, accountId)];
+  for await (const { appId, name } of appsOf(context, accountId)) {
+    await removeEndpoints(context, appId);
+    parts.push(await removeDeliveries(context, appId));
+    if (name !== ERASED_NAME) await context.credentials.renameApp(appId, ERASED_NAME);
+  }
+  const { items } = await context.generations.list({ of: 'account', accountId }, { limit: batchOf(context) });
+  parts.push(await eraseGenerations(context, items));
+  parts.push(await eraseUploads(context, accountId));
+  parts.push((await context.claims.removeOfAccount(accountId, PAGE)) === PAGE ? 'more' : 'none');
+  return furthest(parts);
+}
+
+function furthest(parts: readonly Progress[]): Progress {
+  if (parts.includes('more')) return 'more';
+  return parts.includes('waiting') ? 'waiting' : 'none';
+}
+
+function batchOf({ settings }: Machine): number {
+  return Math.min(PAGE, settings.recoveryBatch);
+}
+
+function appsOf({ credentials }: Identity, accountId: string) {
+  return itemsOf((page) => credentials.listApps(accountId, page), PAGE);
+}
+
+async function endKeys({ credentials, clock }: Capabilities, accountId: string): Promise<void> {
+  for await (const key of itemsOf((page) => credentials.listKeys(accountId, page), PAGE)) {
+    const { keyId, revokedAt = clock.now(), name, version } = key;
+    if (key.revokedAt !== undefined && name === ERASED_NAME) continue;
+    const next = { ...key, name: ERASED_NAME, revokedAt, version: version + 1 };
+    if ((await credentials.replaceKey(next, version)) === 'applied') continue;
+    const newest = await credentials.findKey({ keyId });
+    if (newest !== null)
+      await credentials.replaceKey(
+        { ...newest, name: ERASED_NAME, revokedAt, version: newest.version + 1 },
+        newest.version,
+      );
+  }
+}
+
+/** Each person is an erasure of their own, which outlasts their record: what they were given is removed an hour later. */
+async function erasePeople(context: Capabilities, accountId: string, pass: Pass): Promise<Progress> {
+  let progress: Progress = 'none';
+  for await (const person of itemsOf((page) => context.people.list(accountId, page), PAGE)) {
+    await carryOut(context, await requestOf(context, person), pass);
+    if ((await context.people.read(person.personId)) !== null) progress = 'waiting';
+  }
+  return progress;
+}
+
+/** Waits until every hold has ended: until then a charge may be due. */
+async function stopOpenWork(context: Capabilities, accountId: string): Promise<Progress> {
+  await cancelOpenGenerations(context, accountId);
+  const account = await context.accounts.read(accountId);
+  return account === null || account.holds.size === 0 ? 'none' : 'waiting';
+}
+
+async function removeEndpoints({ webhookEndpoints }: Webhooks, appId: string): Promise<void> {
+  const webhooks = await webhookEndpoints.read(appId);
+  if (webhooks === null || webhooks.endpoints.length === 0) return;
+  await webhookEndpoints.replace({ ...webhooks, endpoints: [], version: webhooks.version + 1 }, webhooks.version);
+}
+
+/** Those to URLs of single generations: the others have ids and times alone. */
+async function removeDeliveries({ deliveries }: Webhooks, appId: string): Promise<Progress> {
+  const { items } = await deliveries.list({ endpointId: appId }, { limit: PAGE });
+  for (const { deliveryId, version } of items) await deliveries.remove(deliveryId, version);
+  return items.length === 0 ? 'none' : 'more';
+}
+
+/** Those that have not ended are waited for: a hold is open for them. */
+async function eraseGenerations(context: Capabilities, items: readonly Generation[]): Promise<Progress> {
+  let isErased = false;
+  for (const generation of items) {
+    if (!isTerminal(generation.status)) continue;
+    await eraseGeneration(context, generation);
+    isErased = true;
+  }
+  if (isErased) return 'more';
+  return items.length === 0 ? 'none' : 'waiting';
+}
+
+/** Bytes may be sent to an upload until its target expires; recovery removes what remains of one that is marked. */
+async function eraseUploads(context: Capabilities, accountId: string): Promise<Progress> {
+  let progress: Progress = 'none';
+  let budget = batchOf(context);
+  for await (const upload of itemsOf((page) => context.uploads.list(accountId, page), PAGE)) {
+    if (budget === 0) return 'more';
+    if (await eraseUpload(context, upload)) budget -= 1;
+    progress = 'waiting';
+  }
+  return progress;
+}
+
+async function eraseUpload(context: Capabilities, upload: Upload): Promise<boolean> {
+  if (upload.status === 'removing') return false;
+  await removeUpload(context, upload);
+  return true;
+}
+
+async function erasePersonContent(context: Capabilities, erasure: Erasure): Promise<Progress> {
+  const { erasureId: personId, accountId, round } = erasure;
+  const person = await context.people.read(personId);
+  await endGrants(context, personId);
+  const kept: readonly string[] = round === 1 ? PROOF_OF_REVOCATION : [];
+  let progress: Progress = 'none';
+  for (const kind of OWNED_ARTEFACTS.filter((one) => !kept.includes(one)))
+    if ((await context.artefacts.removeOwned(kind, personId, PAGE)) === PAGE) progress = 'more';
+  for (const identity of await context.people.listIdentities(personId))
+    await context.people.removeIdentity(identity, personId);
+  if (person === null) return progress;
+  await removeAddress(context, accountId, person);
+  const disabled = await changePerson(context, personId, (one) =>
+    one.disabledAt === undefined ? { ...one, disabledAt: context.clock.now(), sessionEpoch: context.ids.uuid() } : one,
+  );
+  // An identity may have been linked until the person was disabled.
+  for (const identity of await context.people.listIdentities(personId))
+    await context.people.removeIdentity(identity, personId);
+  return (await context.people.remove(personId, disabled.version)) === 'applied' ? progress : 'more';
+}
+
+/** Keys and Apps are the account's; only a name with the address of the person is removed. */
+async function removeAddress(context: Capabilities, accountId: string, { email }: Person): Promise<void> {
+  const { credentials } = context;
+  const has = (name: string) => name.toLowerCase().includes(email);
+  for await (const key of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
+    if (has(key.name))
+      await credentials.replaceKey({ ...key, name: ERASED_NAME, version: key.version + 1 }, key.version);
+  for await (const { appId, name } of appsOf(context, accountId))
+    if (has(name)) await credentials.renameApp(appId, ERASED_NAME);
+}
+
+async function eraseTraceContent(context: Capabilities, { accountId, clientTraceId = '' }: Erasure): Promise<Progress> {
+  const parts: Progress[] = [];
+  for await (const { appId } of appsOf(context, accountId)) {
+    const wanted = { of: 'app', appId, only: { field: 'clientTraceId', value: clientTraceId } } as const;
+    const found = await context.generations.list(wanted, { limit: batchOf(context) });
+    const free: Generation[] = [];
+    for (const generation of found.items) {
+      if (!isTerminal(generation.status)) await cancelAnyGeneration(context, generation.generationId);
+      else if (await eraseReferences(context, generation)) free.push(generation);
+      else parts.push('waiting');
+    }
+    const open = found.items.filter(({ status }) => !isTerminal(status));
+    parts.push(await eraseGenerations(context, [...free, ...open]));
+  }
+  const account = await context.accounts.read(accountId);
+  const holds = [...(account?.holds.values() ?? [])];
+  const isHeld = holds.some(({ attribution }) => attribution?.clientTraceId === clientTraceId);
+  return furthest([...parts, isHeld ? 'waiting' : 'none']);
+}
+
+/**
+ * Removes the uploads that a generation was made with. False while one of them is needed by a generation that has not ended;
+ * then nothing is removed.
+ */
+async function eraseReferences(context: Capabilities, { appId, references }: Generation): Promise<boolean> {
+  const ids = new Set(references.map(({ uploadId }) => uploadId));
+  if (ids.size === 0) return true;
+  for (const value of ['queued', 'running']) {
+    const open = itemsOf(
+      (page) => context.generations.list({ of: 'app', appId, only: { field: 'status', value } }, page),
+      PAGE,
+    );
+    for await (const { references: needed } of open) if (needed.some(({ uploadId }) => ids.has(uploadId))) return false;
+  }
+  for (const uploadId of ids) {
+    const upload = await context.uploads.read(uploadId);
+    if (upload?.kind === 'upload') await eraseUpload(context, upload);
+  }
+  return true;
+}
+
+/** Pages of the ledger that one pass examines: ten thousand entries. */
+const LEDGER_PAGES = 20;
+
+/**
+ * Removes the texts of ledger entries, and the sums of usage by trace id before and after that: until they are computed again
+ * nothing can differ from the ledger.
+ */
+async function eraseTexts(context: Capabilities, erasure: Erasure): Promise<Stepped> {
+  const { accountId, clientTraceId, of } = erasure;
+  const erased = (entry: Entry) => (of === 'trace' ? withoutTrace(entry, clientTraceId ?? '') : withoutTexts(entry));
+  let through = erasure.examinedThrough;
+  if (through === 0) await removeTraces(context, accountId);
+  for (let pages = 0; pages < LEDGER_PAGES; pages += 1) {
+    const { items } = await context.accounts.entries(accountId, { limit: PAGE, cursor: String(through) });
+    const changed = items.flatMap((entry) => (erased(entry) === entry ? [] : [erased(entry)]));
+    if (changed.length > 0) await context.accounts.removeTexts(accountId, changed);
+    through = items.at(-1)?.sequence ?? through;
+    if (items.length < PAGE) {
+      await removeTraces(context, accountId);
+      return { progress: 'none', examinedThrough: through };
+    }
+  }
+  return { progress: 'more', examinedThrough: through };
+}
+
+async function removeTraces({ usage }: Capabilities, accountId: string): Promise<void> {
+  while ((await usage.removeTraces(accountId, PAGE)) === PAGE);
+}
