@@ -1,13 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Call, Identity, Machine, Money, Work } from '../../core/context.js';
 import { BOOKS, type Entry, ENTRY_KINDS } from '../../core/credits/account.js';
-import {
-  adjustCredits,
-  getBalance,
-  grantCredits,
-  listEntries,
-  type StatementEntry,
-} from '../../core/credits/operate.js';
+import { adjustCredits, getBalance, grantCredits, type StatementEntry } from '../../core/credits/operate.js';
+import { type BooksReader, readStatement } from '../../core/credits/own-app.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { PageRequest } from '../../core/paging.js';
 import { readUsage, readUsageRequest, USAGE_BY as USAGE_WORDS } from '../../core/usage/read-usage.js';
@@ -43,21 +38,22 @@ export const CREDIT_METHODS: readonly ServedMethod<Money & Work & Identity & Mac
   }),
   acting(method.listOwnEntries, 'credits:read', async ({ context, caller, request }) => {
     const list = `statement of ${caller.accountId}`;
-    const statement = await listEntries(context, caller, cursorOf(readPage(request), list));
+    const statement = await readStatement(context, caller, cursorOf(readPage(request), list));
+    const { openingCredits = 0, closingCredits } = statement;
     return {
-      entries: statement.entries.map(renderOwnEntry),
-      openingCredits: BigInt(statement.openingCredits),
-      closingCredits: BigInt(statement.closingCredits),
+      entries: statement.entries.map((entry) => renderOwnEntry(entry, closingCredits !== undefined)),
+      openingCredits: BigInt(openingCredits),
+      closingCredits: BigInt(closingCredits ?? 0),
       nextPageToken: tokenOf(list, statement.nextCursor) ?? '',
     };
   }),
   acting(method.getUsage, 'credits:read', ({ context, caller, request }) =>
-    usageOf(context, caller.accountId, request, readPage(request)),
+    usageOf(context, caller, request, readPage(request)),
   ),
   plain(method.getAccountUsage, 'ledger:read', async ({ context, request }) => {
     const page = readPage(request);
     const { accountId } = await requireAccount(context, request);
-    return usageOf(context, accountId, request, page);
+    return usageOf(context, { accountId }, request, page);
   }),
   plain(method.grantCredits, 'credits:write', ({ context, request }) => operate(context, grantCredits, request)),
   plain(method.adjustCredits, 'credits:write', ({ context, request }) => operate(context, adjustCredits, request)),
@@ -88,14 +84,14 @@ async function operate(
 
 /** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
 async function usageOf(
-  context: Money & Identity & Machine & Call,
-  accountId: string,
+  context: Money & Work & Identity & Machine & Call,
+  reader: BooksReader,
   { by, from, to }: Pick<GetUsageRequest | GetAccountUsageRequest, 'by' | 'from' | 'to'>,
   page: PageRequest,
 ): Promise<Omit<MessageInitShape<typeof GetAccountUsageResponseSchema>, '$typeName'>> {
   const request = readUsageRequest({ by: wordOf(USAGE_BY, by), from, to }, context.clock.now());
-  const list = `usage of ${accountId} ${JSON.stringify(request)}`;
-  const { groups, total, nextCursor } = await readUsage(context, { accountId }, request, cursorOf(page, list));
+  const list = `usage of ${reader.accountId} ${JSON.stringify(request)}`;
+  const { groups, total, nextCursor } = await readUsage(context, reader, request, cursorOf(page, list));
   return {
     rows: groups.map(({ group, credentialName, ...sums }) => ({ group, credentialName, sums: int64s(sums) })),
     total: int64s(total),
@@ -121,14 +117,13 @@ export function renderEntry(entry: Omit<Entry, 'accountId'>): MessageInitShape<t
   };
 }
 
-function renderOwnEntry({
-  entry,
-  availableChange,
-  credentialName,
-}: StatementEntry): MessageInitShape<typeof OwnEntrySchema> {
+function renderOwnEntry(
+  { entry, availableChange, credentialName }: StatementEntry,
+  isWhole: boolean,
+): MessageInitShape<typeof OwnEntrySchema> {
   const { operationId: _, attribution, ...shown } = entry;
   return {
-    entry: renderEntry(shown),
+    entry: renderEntry(isWhole ? shown : { ...shown, availableAfter: 0 }),
     availableChange: BigInt(availableChange),
     modelKey: attribution?.modelKey,
     credentialId: attribution?.credentialId,

@@ -123,6 +123,7 @@ export class Authenticator {
         appId,
         credentialId,
         scopes,
+        seesOwnAppOnly: true,
         ...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'life' } }),
       },
       audience,

@@ -53,6 +53,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** The credential's spending limit, in addition to the account's balance; absent for a credential without a cap. */
   readonly cap?: Cap;
+  /** Set for a connected program: of the account's ledger and usage it sees what its own App used. */
+  readonly seesOwnAppOnly?: true;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

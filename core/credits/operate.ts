@@ -132,7 +132,8 @@ export async function listEntries(
   };
 }
 
-function changeOf({ from, to, credits }: Entry): number {
+/** What an entry changes the available credits by. */
+export function changeOf({ from, to, credits }: Entry): number {
   if (to === 'available') return credits;
   return from === 'available' ? 0 - credits : 0;
 }

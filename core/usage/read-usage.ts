@@ -1,11 +1,12 @@
-import type { Caller } from '../access/credential.js';
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { nameOfCredential } from '../credits/operate.js';
+import { type BooksReader, type OwnApp, ownAppOf, UseOfApp } from '../credits/own-app.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
 import { itemsOf, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
+import { ownTraces } from './own-usage.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 
@@ -53,61 +54,89 @@ const ROWS = 1_000;
 /** Rows read of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
 const ROWS_A_DAY = { page: 32, all: 500 };
 
+type UsagePorts = Money & Pick<Work, 'generations'> & Identity & Machine & Call;
+
 /**
- * A page of the usage of the caller's account, grouped as requested, from all entries that were in the ledger at the
- * time of the request: the sums are those of the entries whose time is in the range. Throws `SERVICE_UNAVAILABLE` while
- * more entries have to be taken in than one request may; each request takes in some.
+ * A page of the usage that the reader may see, grouped as requested, from all entries that were in the ledger at the
+ * time of the request: the sums are those of the entries whose time is in the range. A connected program sees the use of
+ * its own App; its sums by trace id are those of `ownTraces`. Throws `SERVICE_UNAVAILABLE` while more entries have to be
+ * taken in than one request may; each request takes in some.
  */
 export async function readUsage(
-  ports: Money & Identity & Machine & Call,
-  caller: Pick<Caller, 'accountId'>,
+  ports: UsagePorts,
+  reader: BooksReader,
   request: UsageRequest,
   { limit, cursor }: PageRequest,
 ): Promise<Usage> {
-  const { total, groupsAfter } = await currentUsage(ports, caller, request);
+  const { total, groupsAfter, nameOf } = await currentUsage(ports, reader, request);
   const found: UsageGroup[] = [];
   for await (const group of groupsAfter(cursor, ROWS_A_DAY.page)) if (found.push(group) > limit) break;
-  const groups = await Promise.all(found.slice(0, limit).map((group) => withName(ports, caller, request, group)));
+  const groups = await Promise.all(found.slice(0, limit).map((group) => withName(group, request, nameOf)));
   const last = groups.at(-1);
   return { request, groups, total, ...(found.length > limit && last ? { nextCursor: last.group } : {}) };
 }
 
 /** All groups, in the order of their text; read as they are taken. Throws as `readUsage` does. */
 export async function readAllUsage(
-  ports: Money & Identity & Machine & Call,
-  caller: Pick<Caller, 'accountId'>,
+  ports: UsagePorts,
+  reader: BooksReader,
   request: UsageRequest,
 ): Promise<AsyncIterable<UsageGroup>> {
-  const { groupsAfter } = await currentUsage(ports, caller, request);
-  return namedGroups(ports, caller, request, groupsAfter(undefined, ROWS_A_DAY.all));
+  const { groupsAfter, nameOf } = await currentUsage(ports, reader, request);
+  return namedGroups(request, groupsAfter(undefined, ROWS_A_DAY.all), nameOf);
 }
 
+type NameOf = (credentialId: string) => Promise<string | undefined>;
+
 async function* namedGroups(
-  ports: Identity & Machine & Call,
-  caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   groups: AsyncIterable<UsageGroup>,
+  nameOf: NameOf,
 ): AsyncGenerator<UsageGroup> {
-  for await (const group of groups) yield withName(ports, caller, request, group);
+  for await (const group of groups) yield withName(group, request, nameOf);
+}
+
+/** The sums of a request, and its groups in order. */
+interface CurrentUsage {
+  readonly total: UsageSums;
+  readonly groupsAfter: (after: string | undefined, rowsADay: number) => AsyncIterable<UsageGroup>;
+  readonly nameOf: NameOf;
 }
 
 /** Takes in what the ledger has, and sums up what does not grow with the number of generations. */
-async function currentUsage(ports: Money & Call, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
+async function currentUsage(ports: UsagePorts, reader: BooksReader, request: UsageRequest): Promise<CurrentUsage> {
+  const { accountId } = reader;
   const account = await ports.accounts.read(accountId, ports.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-  const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
+  const app = ownAppOf(reader);
+  const byTrace = request.by === 'client_trace_id';
+  const lists: readonly UsageList[] = !byTrace ? ['uses'] : app === undefined ? ['uses', 'traces'] : [];
   for (const list of lists) {
     const outcome = await projectUsage(ports, { accountId, list, through: account.lastSequence });
     if (outcome === 'behind')
       throw busy('The usage of this account is still being computed from its ledger; try again.');
   }
+  if (app !== undefined) return ownUsage(ports, app, request);
   const { groups, total } = await sumUp(ports, accountId, request);
   return {
     total,
-    groupsAfter: (after: string | undefined, rowsADay: number): AsyncIterable<UsageGroup> =>
-      request.by === 'client_trace_id'
+    groupsAfter: (after, rowsADay) =>
+      byTrace
         ? traceGroups(ports, { accountId, days: [...groups.keys()], after, rowsADay })
         : sortedAfter(groups, after),
+    nameOf: (id) => nameOfCredential(ports, accountId, id),
+  };
+}
+
+async function ownUsage(ports: UsagePorts, app: OwnApp, request: UsageRequest): Promise<CurrentUsage> {
+  const use = new UseOfApp(ports, app);
+  const isOwn = async (row: UseRow): Promise<boolean> => (await use.of(row.credentialId)).isOwn;
+  const traces = request.by === 'client_trace_id' ? await ownTraces(ports, app, request) : undefined;
+  const { groups } = traces ? { groups: traces } : await sumUp(ports, app.accountId, request, isOwn);
+  return {
+    total: [...groups.values()].reduce(added, NO_USAGE),
+    groupsAfter: (after) => sortedAfter(groups, after),
+    nameOf: async (id) => (await use.of(id)).name,
   };
 }
 
@@ -120,11 +149,17 @@ async function* sortedAfter(
 }
 
 /** Reads trace ids by day, too: traces are read only from the days with usage. */
-async function sumUp(ports: Money & Call, accountId: string, request: UsageRequest) {
+async function sumUp(
+  ports: Money & Call,
+  accountId: string,
+  request: UsageRequest,
+  isCounted?: (row: UseRow) => Promise<boolean>,
+) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
   for await (const rows of pagesOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS))
     for (const row of rows) {
+      if (isCounted !== undefined && !(await isCounted(row))) continue;
       const group = groupOf(row, request);
       groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
       total = added(total, row);
@@ -137,14 +172,9 @@ function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest):
   return by === 'key' ? credentialId : day;
 }
 
-async function withName(
-  ports: Identity & Machine & Call,
-  { accountId }: Pick<Caller, 'accountId'>,
-  { by }: UsageRequest,
-  group: UsageGroup,
-): Promise<UsageGroup> {
+async function withName(group: UsageGroup, { by }: UsageRequest, nameOf: NameOf): Promise<UsageGroup> {
   if (by !== 'key' || group.group === '') return group;
-  const credentialName = await nameOfCredential(ports, accountId, group.group);
+  const credentialName = await nameOf(group.group);
   return credentialName === undefined ? group : { ...group, credentialName };
 }
 

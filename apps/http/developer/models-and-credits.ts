@@ -1,7 +1,9 @@
 import { getModel } from '../../../core/catalog/find-model.js';
-import type { Call, Identity, Machine, Models, Money } from '../../../core/context.js';
-import { getBalance, listEntries } from '../../../core/credits/operate.js';
+import type { Call, Identity, Machine, Models, Money, Work } from '../../../core/context.js';
+import { getBalance } from '../../../core/credits/operate.js';
+import { readStatement } from '../../../core/credits/own-app.js';
 import type { JsonObject } from '../../../core/json.js';
+import { MAX_OWN_GENERATIONS } from '../../../core/usage/own-usage.js';
 import {
   MAX_DAYS,
   MAX_TRACE_DAYS,
@@ -53,7 +55,7 @@ const USAGE_PARAMETERS: QueryParameters = {
 };
 
 /** The catalog, and the credits of the account. */
-export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Identity & Models & Machine & Call>[] = [
+export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Work & Identity & Models & Machine & Call>[] = [
   publicRoute('/models', {
     operationId: 'listModels',
     summary: 'List the models',
@@ -90,21 +92,21 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Identity & Models &
     operationId: 'listCreditEntries',
     summary: "List the account's ledger entries",
     description:
-      'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page.',
+      'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page. A connected program receives the entries of its own App alone, without `opening_credits`, `closing_credits` and `available_after`; a page may then have fewer entries than `limit`, or none, and still a `next_cursor`.',
     status: 200,
     query: PAGE_PARAMETERS,
     data: STATEMENT_SCHEMA,
     errors: ['FIELD_INVALID'],
     async answer({ context, caller, query }) {
       const list = `statement of ${caller.accountId}`;
-      const statement = await listEntries(context, caller, cursorOf(readPage(query), list, 'cursor'));
+      const statement = await readStatement(context, caller, cursorOf(readPage(query), list, 'cursor'));
       return { data: renderStatement(statement, tokenOf(list, statement.nextCursor)) };
     },
   }),
   read('GET', '/usage', 'credits:read', {
     operationId: 'getUsage',
     summary: 'Add up what was used',
-    description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
+    description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. A connected program receives the usage of its own App alone; by client_trace_id that of the generations created on these days that are kept, at most ${MAX_OWN_GENERATIONS}. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
     status: 200,
     query: USAGE_PARAMETERS,
     data: USAGE_SCHEMA,

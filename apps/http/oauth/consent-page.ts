@@ -18,7 +18,7 @@ import { defaultAudience, OWN_PARAMS } from './requests.js';
 
 /** Each scope in words; what spends credits says so. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
-  'credits:read': 'See the balance of the account',
+  'credits:read': 'See the balance of the account, and the ledger entries and usage of this program alone',
   'generations:read': 'See the pictures and videos that it made',
   'generations:write': 'Make pictures and videos, which spends credits of the account',
   'uploads:write': 'Upload files to work with',

@@ -1,5 +1,6 @@
 import { ENTRY_KINDS } from '../../../core/credits/account.js';
-import type { Balance, Statement, StatementEntry } from '../../../core/credits/operate.js';
+import type { Balance, StatementEntry } from '../../../core/credits/operate.js';
+import type { ShownStatement } from '../../../core/credits/own-app.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { CREDITS, NEXT_CURSOR, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
@@ -22,6 +23,8 @@ export function renderBalance({ availableCredits, currency }: Balance): object {
   };
 }
 
+const NOT_FOR_PROGRAMS = 'Absent for a connected program, which does not see the entries of others.';
+
 const ENTRY_SCHEMA = record(
   'LedgerEntry',
   {
@@ -32,36 +35,46 @@ const ENTRY_SCHEMA = record(
       type: 'integer',
       description: 'What it changed the available credits by: 0 for a charge, which takes what was held.',
     },
-    available_after: CREDITS,
+    available_after: { ...CREDITS, description: NOT_FOR_PROGRAMS },
     created_at: TIMESTAMP,
     generation_id: UUID,
     model_key: { type: 'string' },
     client_trace_id: { type: 'string' },
     credential_id: { type: 'string', description: 'What the generation was created with.' },
-    credential_name: { type: 'string', description: 'Absent once there is no such credential any more.' },
+    credential_name: {
+      type: 'string',
+      description: 'Absent once there is no such credential any more. A connected program sees no name but its own.',
+    },
     reason: {
       type: 'string',
       description: "The operator's reason for a grant or an adjustment; `failed` where a generation failed.",
     },
   },
-  ['generation_id', 'model_key', 'client_trace_id', 'credential_id', 'credential_name', 'reason'],
+  ['available_after', 'generation_id', 'model_key', 'client_trace_id', 'credential_id', 'credential_name', 'reason'],
 );
 
 export const STATEMENT_SCHEMA = record(
   'Statement',
   {
     entries: { type: 'array', items: ENTRY_SCHEMA, description: 'Newest first.' },
-    opening_credits: { ...CREDITS, description: 'Available before the oldest entry of the page.' },
-    closing_credits: { ...CREDITS, description: 'Available after the newest entry of the page.' },
+    opening_credits: { ...CREDITS, description: `Available before the oldest entry of the page. ${NOT_FOR_PROGRAMS}` },
+    closing_credits: { ...CREDITS, description: `Available after the newest entry of the page. ${NOT_FOR_PROGRAMS}` },
     next_cursor: NEXT_CURSOR,
   },
-  ['next_cursor'],
+  ['opening_credits', 'closing_credits', 'next_cursor'],
 );
 
 /** Undefined fields are left out of the JSON. */
-export function renderStatement({ entries, openingCredits, closingCredits }: Statement, nextCursor?: string): object {
+export function renderStatement(
+  { entries, openingCredits, closingCredits }: ShownStatement,
+  nextCursor?: string,
+): object {
+  const isWhole = closingCredits !== undefined;
   return {
-    entries: entries.map(renderEntry),
+    entries: entries.map((entry) => ({
+      ...renderEntry(entry),
+      ...(isWhole ? { available_after: entry.entry.availableAfter } : {}),
+    })),
     opening_credits: openingCredits,
     closing_credits: closingCredits,
     next_cursor: nextCursor,
@@ -69,13 +82,12 @@ export function renderStatement({ entries, openingCredits, closingCredits }: Sta
 }
 
 function renderEntry({ entry, availableChange, credentialName }: StatementEntry): object {
-  const { sequence, kind, credits, availableAfter, at, generationId, attribution, reason } = entry;
+  const { sequence, kind, credits, at, generationId, attribution, reason } = entry;
   return {
     sequence,
     kind,
     credits,
     available_change: availableChange,
-    available_after: availableAfter,
     created_at: timestamp(at),
     generation_id: generationId,
     model_key: attribution?.modelKey,

@@ -23,7 +23,7 @@ export function spanText(ms: number): string {
 }
 
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
-  'credits:read': 'See the balance',
+  'credits:read': 'See the balance, the ledger and the usage',
   'generations:read': 'See pictures and videos',
   'generations:write': 'Make pictures and videos, which spends credits',
   'uploads:write': 'Upload files',

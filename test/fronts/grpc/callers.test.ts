@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { CallersFile, CallersInvalid, digestOf, WatchedCallers } from '../../../apps/grpc/callers.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
-import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { Credits, UsageBy } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { type Scope, SCOPES } from '../../../core/access/credential.js';
 import { suspendAccount } from '../../../core/access/manage.js';
@@ -57,6 +57,21 @@ describe('OAuth tokens over gRPC', () => {
     );
     const stored = await grpc.harness.context.generations.read(generation?.generationId ?? '');
     expect(stored).to.deep.include({ accountId: grpc.owner.accountId, appId: grant.appId });
+  });
+
+  it('see of the ledger and the usage what their own App used', async () => {
+    const method = Generations.method.createGeneration;
+    const [{ secret, grant }, other] = [await token(), await token()];
+    for (const made of [secret, other.secret])
+      await unary(grpc.client, method, { input: PICTURE, idempotencyKey: 'one' }, as(made));
+    const statement = await grpc.call(Credits.method.listOwnEntries, {}, as(secret));
+    expect(statement.entries.map(({ credentialId, entry }) => [credentialId, entry?.availableAfter])).to.deep.equal([
+      [grant.grantId, 0n],
+    ]);
+    expect([statement.openingCredits, statement.closingCredits]).to.deep.equal([0n, 0n]);
+    const usage = await grpc.call(Credits.method.getUsage, { by: UsageBy.KEY }, as(secret));
+    expect(usage.rows.map(({ group, sums }) => [group, sums?.generations])).to.deep.equal([[grant.grantId, 1n]]);
+    expect(usage.total?.generations).to.equal(1n);
   });
 
   it('name no App but their own', async () => {

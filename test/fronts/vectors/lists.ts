@@ -10,6 +10,12 @@ const UNUSED = { generations: 0, failed: 0, reserved_credits: 0, charged_credits
 const USED = { generations: 2, failed: 0, reserved_credits: 30, charged_credits: 0, released_credits: 20 };
 
 /** Lists, as clients read them: in order, by page and by filter, and of their own App only. */
+/** Vectors of the books of a whole account, which a connected program does not see. */
+export const OF_THE_ACCOUNT = {
+  ledger: 'the ledger of the account, newest first, in pages that reconcile',
+  usage: 'usage adds up the entries of the account, also those of its other Apps, by day, model and key',
+} as const;
+
 export const LIST_VECTORS: readonly Vector[] = [
   vector('generations are listed newest first, in pages', [
     made('first', 'a'),
@@ -89,7 +95,7 @@ export const LIST_VECTORS: readonly Vector[] = [
     }),
     ok('listGenerations', { query: { created_before: '2020-01-01T00:00:00.000Z' }, data: of() }),
   ]),
-  vector('the ledger of the account, newest first, in pages that reconcile', [
+  vector(OF_THE_ACCOUNT.ledger, [
     made('one', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
     ok('cancelGeneration', { id: '@one' }),
     ok('createGeneration', { as: 'other-app', body: PICTURE, save: 'two' }),
@@ -126,7 +132,7 @@ export const LIST_VECTORS: readonly Vector[] = [
     }),
     refused('listGenerations', 'FIELD_INVALID', { query: { cursor: '@next' } }),
   ]),
-  vector('usage adds up the entries of the account, also those of its other Apps, by day, model and key', [
+  vector(OF_THE_ACCOUNT.usage, [
     made('one', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
     ok('cancelGeneration', { id: '@one' }),
     ok('createGeneration', { as: 'other-app', body: PICTURE }),

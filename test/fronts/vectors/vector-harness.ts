@@ -78,13 +78,15 @@ export interface LaneOptions {
   readonly fronts?: readonly FrontName[];
   /** Makes the credentials that requests are sent with; API keys when absent. */
   readonly issuer?: (context: Context) => CredentialIssuer;
+  /** Names of vectors that these credentials answer otherwise, which another suite covers. */
+  readonly omits?: readonly string[];
 }
 
 /** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
 export function playAllVectors(
   lane: string,
   open: (needs: Needs, suite: Suite) => Promise<VectorHarness>,
-  { fronts = FRONTS, issuer }: LaneOptions = {},
+  { fronts = FRONTS, issuer, omits = [] }: LaneOptions = {},
 ): void {
   for (const { name, parts, needs } of GROUPS) {
     describe(name, () => {
@@ -98,7 +100,7 @@ export function playAllVectors(
 
       for (const [part, front] of parts.flatMap((each) => fronts.map((over) => [each, over] as const))) {
         describe(`${part.name}, over ${front}`, () => {
-          for (const vector of part.vectors) {
+          for (const vector of part.vectors.filter(({ name: title }) => !omits.includes(title))) {
             it(vector.name, async function plays() {
               const { clients, ...target } = vectorHarness as VectorHarness;
               const create = (isNeeded?: IsNeeded) =>

@@ -89,8 +89,8 @@ function EntriesCard({ appId, currency }: { readonly appId: string; readonly cur
 
 interface EntryTableProps {
   readonly entries: readonly Entry[];
-  readonly closing: number;
-  readonly opening: number;
+  readonly closing: number | undefined;
+  readonly opening: number | undefined;
 }
 
 function EntryTable({ entries, closing, opening }: EntryTableProps) {
@@ -125,13 +125,13 @@ function EntryTable({ entries, closing, opening }: EntryTableProps) {
   );
 }
 
-function BalanceLine({ title, credits }: { readonly title: string; readonly credits: number }) {
+function BalanceLine({ title, credits }: { readonly title: string; readonly credits: number | undefined }) {
   return (
     <tr class="balance">
       <th scope="row" colSpan={6}>
         {title}
       </th>
-      <td class="number">{numberText(credits)}</td>
+      <td class="number">{balanceText(credits)}</td>
     </tr>
   );
 }
@@ -159,9 +159,14 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
       <td>{entry.credential_name ?? entry.credential_id ?? ''}</td>
       <td class="number">{numberText(entry.credits)}</td>
       <td class="number">{changes.format(entry.available_change)}</td>
-      <td class="number">{numberText(entry.available_after)}</td>
+      <td class="number">{balanceText(entry.available_after)}</td>
     </tr>
   );
+}
+
+/** People see all entries and so each balance, which connected programs do not. */
+function balanceText(credits: number | undefined): string {
+  return credits === undefined ? '' : numberText(credits);
 }
 
 const changes = new Intl.NumberFormat(undefined, { signDisplay: 'exceptZero' });

@@ -67,7 +67,7 @@ export type Entry = Message<"darkroom.v1.Entry"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Available credits after this entry.
+   * Available credits after this entry; 0 in what a connected program receives.
    *
    * @generated from field: int64 available_after = 7;
    */
@@ -215,7 +215,7 @@ export type OwnEntry = Message<"darkroom.v1.OwnEntry"> & {
   credentialId?: string | undefined;
 
   /**
-   * Name of the credential; absent once there is no such credential any more.
+   * Name of the credential; absent once there is no such credential any more. A connected program sees no name but its own.
    *
    * @generated from field: optional string credential_name = 6;
    */
@@ -243,14 +243,15 @@ export type ListOwnEntriesResponse = Message<"darkroom.v1.ListOwnEntriesResponse
   entries: OwnEntry[];
 
   /**
-   * Available credits before the oldest entry of the page.
+   * Available credits before the oldest entry of the page; 0 for a connected program.
    *
    * @generated from field: int64 opening_credits = 2;
    */
   openingCredits: bigint;
 
   /**
-   * Available credits after the newest entry of the page. Equals the opening credits and every available_change of the page.
+   * Available credits after the newest entry of the page; 0 for a connected program. Equals the opening credits and every
+   * available_change of the page.
    *
    * @generated from field: int64 closing_credits = 3;
    */
@@ -987,7 +988,8 @@ export const Credits: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Lists the ledger of the account that the call's metadata name, newest entry first.
+   * Lists the ledger of the account that the call's metadata name, newest entry first. A connected program receives the
+   * entries of its own App alone; a page may then have fewer entries than its size, or none, and still a next page.
    *
    * @generated from rpc darkroom.v1.Credits.ListOwnEntries
    */
@@ -997,7 +999,8 @@ export const Credits: GenService<{
     output: typeof ListOwnEntriesResponseSchema;
   },
   /**
-   * Adds up the ledger of the account that the call's metadata name, by day, model, credential or client_trace_id.
+   * Adds up the ledger of the account that the call's metadata name, by day, model, credential or client_trace_id. A
+   * connected program receives the usage of its own App alone.
    *
    * @generated from rpc darkroom.v1.Credits.GetUsage
    */
