@@ -15,6 +15,7 @@ import type { Role, SimulatedProcess } from './harness/simulated-process.js';
 import { Violation } from './observed.js';
 import { AfterFaults } from './workload/after-faults.js';
 import { type Clients, createClients, passHours } from './workload/clients.js';
+import { Consents } from './workload/consents.js';
 import { Readers } from './workload/operator.js';
 
 interface Place {
@@ -45,6 +46,7 @@ export interface Outcome {
 const FIRST_OF_PROGRAMS = 1_000_000_007;
 const FIRST_OF_WEBHOOKS = 2_000_000_011;
 const FIRST_OF_STORES = 3_000_000_019;
+const FIRST_OF_CONSENTS = 4_000_000_007;
 
 /** One seed's run: a service on shared stores under a fault profile, clients that use it, and a checker. */
 export class SimulatedRun implements RunContext {
@@ -145,6 +147,9 @@ export class SimulatedRun implements RunContext {
     this.observer.quiet(scheduler.now);
     for (const operator of operators) await operator.resumeAll();
     await new AfterFaults(this, this.service, this.network, { ...clients, readers }, life).pass();
+    const [lasting] = clients.lasting;
+    if (lasting !== undefined)
+      await new Consents(this, this.service, Chance.from(this.seed + FIRST_OF_CONSENTS), lasting.accountId).play();
   }
 }
 

@@ -46,6 +46,8 @@ export class OAuthHarness {
     readonly harness: ServiceHarness,
     private readonly running: RunningServer,
     readonly person: Person,
+    /** The public address of the service. */
+    private readonly publicUrl: (() => string) | undefined,
   ) {}
 
   /** `storeDelayMs`: how long each read and write of an artefact takes. */
@@ -73,7 +75,7 @@ export class OAuthHarness {
     const { accountId } = await createAccount(context, { name: 'an account' });
     await grantCredits(context, { accountId, operationId: 'first', credits: CREDITS, reason: 'to test with' });
     const person = await createPerson(context, { accountId, email: 'ada@example.com', password: PASSWORD });
-    return new OAuthHarness(harness, running, person);
+    return new OAuthHarness(harness, running, person, options.publicUrl);
   }
 
   get origin(): string {
@@ -111,7 +113,7 @@ export class OAuthHarness {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
       state,
-      resource: `${this.origin}/api/v1/developer`,
+      resource: `${this.publicUrl?.() ?? this.origin}/api/v1/developer`,
       ...params,
     };
     const named = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);

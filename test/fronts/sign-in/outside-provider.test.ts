@@ -61,8 +61,12 @@ describe('sign-in through an outside provider', () => {
   });
 
   /** Goes to the provider, signs in there, and returns the address that the provider redirects back to. */
-  async function signInThere(subject = SUBJECT, from = browser): Promise<string> {
-    const { headers } = await from.open('/sign-in/provider?return=/docs');
+  async function signInThere(
+    subject = SUBJECT,
+    from = browser,
+    leave = '/sign-in/provider?return=/docs',
+  ): Promise<string> {
+    const { headers } = await from.open(leave);
     const there = new TestBrowser(issuer);
     const login = await there.open(headers.get('location') ?? '');
     const consent = await there.submit(new URL(login.url).pathname, { prompt: 'login', login: subject, password: 'x' });
@@ -91,6 +95,24 @@ describe('sign-in through an outside provider', () => {
     await link();
     expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);
     expect((await browser.open('/sign-in?return=/docs')).url).to.equal(`${service.origin}/docs`);
+  });
+
+  it('is asked to have the person authenticate now, and reports when, where a program is to be connected', async () => {
+    await link();
+    await comeBack(await signInThere());
+    service.harness.clock.advance(16 * 60_000);
+    const asked = await browser.open(service.request(await service.register()).path);
+    const [, leave = ''] = /href="(\/sign-in\/provider[^"]*)"/.exec(asked.text) ?? [];
+    const { headers } = await browser.open(leave.replaceAll('&amp;', '&'));
+    const there = new URL(headers.get('location') ?? '');
+    expect(there.searchParams.get('max_age')).to.equal('0');
+    const ordinary = await browser.open('/sign-in/provider?return=/docs');
+    expect(new URL(ordinary.headers.get('location') ?? '').searchParams.has('max_age')).to.equal(false);
+    const consent = await comeBack(await signInThere(SUBJECT, browser, leave.replaceAll('&amp;', '&')));
+    // The provider's clock did not move with the service's, so what it reports is too old here.
+    expect(new URL(consent.url).pathname).to.equal('/sign-in');
+    const [session] = await listSessions(service.harness.context, service.person);
+    expect(session?.authenticatedAt).to.be.closeTo(Date.now(), 60_000);
   });
 
   for (const [what, howLong, isRecent] of [

@@ -87,7 +87,7 @@ describe('sign-in with a passkey', () => {
   });
 
   it('leads on to the consent that a program had sent the person for', async () => {
-    const { path } = service.request(await service.register(), { resource: undefined });
+    const { path } = service.request(await service.register());
     const asked = new URL((await browser.open(path)).url);
     expect(asked.pathname).to.equal('/sign-in');
     const answer = await signIn({ return: asked.searchParams.get('return') });

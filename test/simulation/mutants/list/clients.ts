@@ -199,4 +199,54 @@ cap-of-a-grant-by-month: 24, core/access/authenticate.js, seed 13
 A program may spend as much as its person allowed in each month, and not once.
 - ...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'life' } }),
 + ...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'month' } }),
+
+scope-ticked-without-being-asked-for: 22, core/people/grants.js, seed 1
+A form that the person's browser sends names more than the program asked for.
+- wanted.asked.includes(scope) && wanted.ticked.includes(scope)
++ wanted.ticked.includes(scope)
+
+scope-granted-without-a-tick: 22, core/people/grants.js, seed 1
+A program gets all that it asked for.
+- wanted.asked.includes(scope) && wanted.ticked.includes(scope)
++ wanted.asked.includes(scope)
+
+default-with-every-scope: 22, core/people/grants.js, seed 4
+A program that names no scope that exists asks for all of them.
+- scopes: DEFAULT_SCOPES, isDefault: true
++ scopes: SCOPES, isDefault: true
+
+token-with-more-than-its-grant: 22, core/people/grants.js, seed 1
+A token has the scopes that it was made with, whatever its person allowed.
+- knownScopes(typeof scope === 'string' ? scope : '').filter((known) => grant.scopes.includes(known))
++ knownScopes(typeof scope === 'string' ? scope : '')
+
+program-outlives-a-reset: 22, core/people/manage-people.js, seed 4
+A reset signs the person out, and leaves the programs that somebody else may have connected.
+- passkeys: [], sessionEpoch: ports.ids.uuid(), grantEpoch: ports.ids.uuid()
++ passkeys: [], sessionEpoch: ports.ids.uuid()
+
+grant-of-a-session-that-a-reset-ended: 22, core/people/grants.js, seed 4
+A grant that is made while its person is reset belongs to no epoch, and lives.
+- person.grantEpoch === epoch
++ (epoch === undefined || person.grantEpoch === epoch)
+
+further-exchange-taken-by-all: 22, core/people/refresh-tokens.js, seed 1
+Processes that refresh at the same time find the same further exchange free.
+- (await artefacts.put(further)) === 'kept' && (await artefacts.consume(further, now)) === 'consumed'
++ (await artefacts.put(further)) === 'kept'
+
+one-further-exchange-too-many: 22, core/people/refresh-tokens.js, seed 1
+The first exchange is not counted among the four.
+- export const MAX_FURTHER_EXCHANGES = 3;
++ export const MAX_FURTHER_EXCHANGES = 4;
+
+grace-without-an-end: 22, core/people/refresh-tokens.js, seed 8
+A stolen refresh token can be used at any time.
+- now - consumedAt <= REFRESH_GRACE_MS
++ true
+
+family-outlives-a-theft: 22, core/people/refresh-tokens.js, seed 1
+A token that is used too late is refused, and the thief keeps the others.
+- await endGrant(ports, token.group);
++
 `);
