@@ -70,12 +70,17 @@ export class OAuthHarness {
     const passwords = new ScryptHasher({ cost: { n: 16, r: 8, p: 1 } });
     const around = (ports: Ports): Ports => ({ ...ports, artefacts: delayed(ports.artefacts, storeDelayMs) });
     const harness = await openServiceHarness({ ports: { passwords, ...replaced }, around, settings, log });
-    const running = await serve(harness, { ...options, limits });
+    let isOpen = false;
+    const { publicUrl } = options;
+    // A test's own address is often that of this harness, which is known once it is open.
+    const known = publicUrl && { publicUrl: () => (isOpen ? publicUrl() : 'http://127.0.0.1') };
+    const running = await serve(harness, { ...options, ...known, limits });
     const { context } = harness;
     const { accountId } = await createAccount(context, { name: 'an account' });
     await grantCredits(context, { accountId, operationId: 'first', credits: CREDITS, reason: 'to test with' });
     const person = await createPerson(context, { accountId, email: 'ada@example.com', password: PASSWORD });
-    return new OAuthHarness(harness, running, person, options.publicUrl);
+    isOpen = true;
+    return new OAuthHarness(harness, running, person, publicUrl);
   }
 
   get origin(): string {
