@@ -5,14 +5,15 @@ import { type Access, CredentialWatch } from '../host/authenticate.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
-import { type Api, type ProtectedRoute, serveProtected } from './operation.js';
+import { type Api, BASE, type ProtectedRoute, serveProtected } from './operation.js';
 import { ROUTES } from './routes.js';
 
 /** The base path of the API's endpoints for the account page, with an App of its account. */
 const CONSOLE_BASE = '/console/api/apps/:app_id';
 
-export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'publicUrl' | 'bodyTimeoutMs'> {
+export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'bodyTimeoutMs'> {
   readonly sessions: BrowserSessions;
+  readonly publicUrl: () => string;
 }
 
 /**
@@ -22,7 +23,7 @@ export interface ConsoleApiOptions extends Pick<Api, 'context' | 'rates' | 'publ
 export function consoleApi(options: ConsoleApiOptions): HttpFront {
   const access = sessionAccess(options.context, options.sessions);
   return (shared) => {
-    const api: Api = { ...options, ...shared, access };
+    const api: Api = { ...options, ...shared, access, basePath: BASE };
     const routes = ROUTES.filter((route): route is ProtectedRoute => route.scope !== undefined).map(
       (route): HttpRoute => ({
         method: route.method,

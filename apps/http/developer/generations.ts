@@ -29,7 +29,6 @@ import {
   answerOrWait,
   BEAT_MS,
   CREATED_BETWEEN,
-  locationOf,
   PAGE_PARAMETERS,
   type QueryParameters,
   read,
@@ -138,7 +137,7 @@ export const GENERATION_ROUTES: readonly Route<Money & Work & Files & Models & W
           data: renderTask(await viewGeneration(context, shown)),
           replayed,
           headers: {
-            Location: locationOf(ctx.state, `/generations/${generationId}`),
+            Location: `${ctx.state.api.basePath}/generations/${generationId}`,
             ...(await progressHeader(context, shown, wait)),
           },
         };

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, INVALID_CREDENTIAL, STATUSES } from '../host/errors.js';
-import { basePathOf, servePackagedFile, serveText } from '../host/pages.js';
+import { servePackagedFile, serveText } from '../host/pages.js';
 import type { HttpRoute } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
 import { BASE, type RequestBody, type Route } from './operation.js';
@@ -358,7 +358,7 @@ const INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** The API's description as a document, and as a page. */
-export function docsRoutes(settings: Settings, publicUrl: () => string): readonly HttpRoute[] {
+export function docsRoutes(settings: Settings, basePath: string): readonly HttpRoute[] {
   const text = (path: string, mediaType: string, content: string): HttpRoute =>
     serveText(
       path,
@@ -372,11 +372,7 @@ export function docsRoutes(settings: Settings, publicUrl: () => string): readonl
   const packaged = (file: string, mediaType: string): HttpRoute =>
     servePackagedFile(`/docs/${file}`, 'swagger-ui-dist', file, mediaType);
   return [
-    text(
-      '/openapi.json',
-      'application/json',
-      JSON.stringify(openApiDocument(ROUTES, settings, basePathOf(publicUrl()))),
-    ),
+    text('/openapi.json', 'application/json', JSON.stringify(openApiDocument(ROUTES, settings, basePath))),
     text('/docs', 'text/html', PAGE),
     text('/docs/initializer.js', 'text/javascript', INITIALIZER),
     packaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),

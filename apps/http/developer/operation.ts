@@ -17,7 +17,6 @@ import {
   requireOwnApp,
 } from '../host/authenticate.js';
 import { type HttpContext, type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
-import { basePathOf } from '../host/pages.js';
 import {
   declaredBytes,
   headerValues,
@@ -142,8 +141,8 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: RestContext;
   readonly access: Access;
   readonly rates: CredentialRates;
-  /** The URL that clients use, which may have a path that a proxy removes. */
-  readonly publicUrl: () => string;
+  /** The path of every endpoint for clients: `BASE` below the path of the public URL. */
+  readonly basePath: string;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
 }
@@ -213,11 +212,6 @@ async function readEmptyBody(ctx: ApiContext): Promise<void> {
   const { api, admission } = ctx.state;
   const rules = { timeoutMs: api.bodyTimeoutMs };
   await readAdmittedBody(ctx, admission, (arrived) => readNoBody(ctx.req, { ...rules, arrived }));
-}
-
-/** The `Location` of what a request created, by its path under `BASE`. */
-export function locationOf({ api }: ApiState, path: string): string {
-  return basePathOf(api.publicUrl()) + BASE + path;
 }
 
 /** Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */

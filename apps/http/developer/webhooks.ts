@@ -29,7 +29,6 @@ import {
 import {
   CREATED_BETWEEN,
   EXAMPLE_TIME,
-  locationOf,
   PAGE_PARAMETERS,
   type QueryParameters,
   read,
@@ -89,7 +88,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
       const now = context.clock.now();
       return {
         data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
-        headers: { Location: locationOf(ctx.state, `/webhooks/${endpoint.endpointId}`) },
+        headers: { Location: `${ctx.state.api.basePath}/webhooks/${endpoint.endpointId}` },
       };
     },
   }),

@@ -1,5 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiContext, ProtectedRoute, RestContext } from '../../../apps/http/developer/operation.js';
+import {
+  type ApiContext,
+  BASE,
+  type ProtectedRoute,
+  type RestContext,
+} from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { readQuery } from '../../../apps/http/host/request.js';
 import type { Caller } from '../../../core/access/credential.js';
@@ -47,7 +52,7 @@ export async function callRest(
     api: {
       access,
       rates: {},
-      publicUrl: () => 'http://simulated.test',
+      basePath: BASE,
       bodyTimeoutMs: 1_000,
       isStopping: () => false,
       onStopping: () => () => undefined,
