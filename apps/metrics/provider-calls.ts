@@ -5,7 +5,7 @@ import type { SeenProvider } from '../../core/providers/provider-gates.js';
 import type { Instruments } from './instruments.js';
 import { observedCalls } from './observed-calls.js';
 
-/** `capabilities` calls no server, and only an operator calls `check`. */
+/** `capabilities` and `acceptanceDelayMs` call no server, and only an operator calls `check`. */
 const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
   capabilities: false,
   submit: true,
@@ -14,6 +14,7 @@ const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
   cancel: true,
   recover: true,
   check: false,
+  acceptanceDelayMs: false,
 };
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

@@ -17,6 +17,7 @@ import {
 } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { Settings } from '../settings.js';
+import { pause } from '../waiting.js';
 import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
 import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
@@ -69,7 +70,12 @@ export async function createGeneration(
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
   const planned = await plan(context, caller, request, approvedCredits);
-  const first = planned instanceof ServiceError ? planned : await acceptUnclaimed(context, planned, { key, digest });
+  const first =
+    planned instanceof ServiceError
+      ? planned
+      : planned.delayMs > 0
+        ? 'taken'
+        : await acceptUnclaimed(context, planned, { key, digest });
   if (first === 'overtaken') throw takenOver();
   if (first !== 'taken') {
     if (!(first instanceof ServiceError)) return { generation: first, replayed: false };
@@ -81,6 +87,7 @@ export async function createGeneration(
   if (claimed instanceof ServiceError) throw claimed;
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
   if (planned instanceof ServiceError) throw await refusedUnder(context, claimed.mine, planned);
+  if (planned.delayMs > 0) await pause(context.clock, planned.delayMs);
   const accepted = await accept(context, planned, claimed.mine, true);
   if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
   if (accepted instanceof ServiceError) throw accepted;
@@ -92,6 +99,8 @@ interface Planned {
   readonly caller: Caller;
   readonly request: GenerationRequest;
   readonly quote: Quote;
+  /** How long the model's first provider delays the create, in milliseconds: 0, except for tests of clients. */
+  readonly delayMs: number;
 }
 
 /** Everything that can be refused without the account. */
@@ -112,7 +121,10 @@ async function plan(
   const bytes = await uncharged;
   if (bytes >= maxBytes) return tooMuchContent(bytes, settings);
   if (quote.credits > approvedCredits) return notApproved(quote.credits, approvedCredits);
-  return { caller, request, quote };
+  const [first] = quote.model.route;
+  const delayMs =
+    first && context.providers.find(first.provider)?.acceptanceDelayMs?.(first.settings, quote.parameters);
+  return { caller, request, quote, delayMs: delayMs ?? 0 };
 }
 
 function tooMuchContent(

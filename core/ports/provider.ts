@@ -192,6 +192,13 @@ export interface Provider {
    * throws for faults on the other side. Absent if there is nothing to test.
    */
   check?(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck>;
+
+  /**
+   * How long a create waits, in milliseconds, 0 to 10,000, once it has claimed its idempotency key and before it reserves
+   * credits: repetitions get IDEMPOTENCY_IN_PROGRESS in the meantime. For a provider that tests clients; absent for all
+   * others. `parameters` fit the model's schema. Never throws, and makes no requests.
+   */
+  acceptanceDelayMs?(settings: JsonObject, parameters: JsonObject): number;
 }
 
 /** The configured providers, by the name in a model's catalog entry. */

@@ -16,6 +16,7 @@ export type Plan = Readonly<ReturnType<typeof readPlan>>;
 export const BEHAVIOURS = [
   'succeed',
   'slow',
+  'slow_acceptance',
   'partial',
   'fail',
   'refuse',
@@ -61,6 +62,16 @@ export function sandboxCapabilities({ painter }: JsonObject): ProviderCapabiliti
     isPaid: false,
     ...(painter === 'image' || painter === 'test' ? { maxMaskedReferences: 1 } : {}),
   };
+}
+
+/** The greatest delay of a create, in milliseconds, and that of one that names none. */
+const ACCEPTANCE_MS = { most: 10_000, byDefault: 2_000 };
+
+/** How long a create with the behaviour `slow_acceptance` takes, in milliseconds; 0 for any other. */
+export function acceptanceDelayMs({ painter }: JsonObject, { behaviour, delay_ms: delayMs }: JsonObject): number {
+  if (painter !== 'test' || behaviour !== 'slow_acceptance') return 0;
+  const asked = typeof delayMs === 'number' && delayMs > 0 ? delayMs : ACCEPTANCE_MS.byDefault;
+  return Math.min(asked, ACCEPTANCE_MS.most);
 }
 
 /** Throws `TaskRefused`. The settings have no fault. Parameters that the painter does not read are ignored. */

@@ -12,7 +12,7 @@ import type {
 import { waitsOf } from '../shared/reference-bytes.js';
 import { requestOrRefusal, TaskRefused } from '../shared/task-refused.js';
 import { type DecodedReference, decodeReference } from './decode-reference.js';
-import { type Plan, readPlan, sandboxCapabilities, settingsFault } from './plan.js';
+import { acceptanceDelayMs, type Plan, readPlan, sandboxCapabilities, settingsFault } from './plan.js';
 import { RenderFailed, RenderThreads } from './render.js';
 import { type Rendered, type SandboxTask, TASK_CACHE_LIMITS, TaskCache } from './tasks.js';
 
@@ -34,6 +34,7 @@ export interface SandboxOptions {
  */
 export class SandboxProvider implements Provider {
   readonly capabilities = sandboxCapabilities;
+  readonly acceptanceDelayMs = acceptanceDelayMs;
   /** Counts threads: a task holds one from the decoding of its references to its end, and waits in order of arrival. */
   private readonly slots: MemoryBudget;
   private readonly threads = new RenderThreads();

@@ -36,6 +36,37 @@ async function callsOfOneCreate(): Promise<string[]> {
   return names;
 }
 
+describe('createGeneration, delayed by its provider', () => {
+  it('has claimed its key: repetitions are in progress, then replayed, and one price is held', async () => {
+    const harness = await CoreHarness.open();
+    harness.provider.acceptanceDelay = 5_000;
+    const first = harness.post('k');
+    await harness.clock.advance(0);
+    expect(await codeOf(harness.post('k'))).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(await codeOf(harness.post('k', harness.body({ count: 2 })))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect((await harness.account()).reserved).to.equal(0);
+    await harness.clock.advance(5_000);
+    const { generation, replayed } = await first;
+    expect(replayed).to.equal(false);
+    expect(await harness.post('k')).to.deep.equal({ generation, replayed: true });
+    await expectAtRest(harness, 1);
+    expect((await harness.account()).available).to.equal(990);
+  });
+
+  it('frees its key if it is refused after the delay', async () => {
+    const harness = await CoreHarness.open({ credits: 15 });
+    harness.provider.acceptanceDelay = 5_000;
+    const [one, other] = ['a', 'b'].map((key) => codeOf(harness.post(key)));
+    await harness.clock.advance(5_000);
+    expect([await one, await other]).to.have.members(['CREDITS_INSUFFICIENT', 'OK']);
+    harness.provider.acceptanceDelay = 0;
+    await harness.grant(100, 'more');
+    const { length } = await harness.generations();
+    for (const key of ['a', 'b']) expect(await codeOf(harness.post(key))).to.equal('OK');
+    expect([length, (await harness.generations()).length]).to.deep.equal([1, 2]);
+  });
+});
+
 describe('createGeneration, interrupted at any store call', () => {
   for (const cut of ['before', 'after'] as const) {
     for (const dies of [true, false]) {

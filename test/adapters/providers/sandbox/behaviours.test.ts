@@ -54,6 +54,15 @@ describe('Sandbox test model', () => {
     expect((await reportsUntilOver(provider, reference, submission)).at(-1)).to.deep.equal(pictures(1));
   });
 
+  it('delays a create by the configured time, 10 seconds at most', () => {
+    const delay = (parameters: JsonObject, painter = 'test') => provider.acceptanceDelayMs({ painter }, parameters);
+    expect(delay({ behaviour: 'slow_acceptance', delay_ms: 700 })).to.equal(700);
+    expect(delay({ behaviour: 'slow_acceptance', delay_ms: 60_000 })).to.equal(10_000);
+    expect(delay({ behaviour: 'slow_acceptance', delay_ms: 0 }), 'by default').to.equal(2_000);
+    expect(delay({ behaviour: 'slow', delay_ms: 700 }), 'of another behaviour').to.equal(0);
+    expect(delay({ behaviour: 'slow_acceptance' }, 'image'), 'of another painter').to.equal(0);
+  });
+
   it('delivers fewer outputs, or none', async () => {
     expect(await lastOf(told({ behaviour: 'partial', n: 3, deliver: 2 }, 'two'))).to.deep.equal(pictures(2));
     expect(await lastOf(told({ behaviour: 'partial', n: 3, deliver: 0 }, 'none'))).to.deep.equal(pictures(0));
