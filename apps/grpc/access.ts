@@ -10,22 +10,27 @@ import {
   revokeKey,
   suspendAccount,
 } from '../../core/access/manage.js';
-import type { Call, Files, Identity, Machine, Money, Webhooks, Work } from '../../core/context.js';
+import type { Call, Erasing, Files, Identity, Machine, Money, Webhooks, Work } from '../../core/context.js';
 import type { Account } from '../../core/credits/account.js';
+import { ERASABLE, type Erasure } from '../../core/erasure/erasure.js';
+import { eraseAccount, eraseTrace, findErasure } from '../../core/erasure/request-erasure.js';
 import { ServiceError } from '../../core/errors.js';
 import { cancelOpenGenerations } from '../../core/generation/end-generation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import { pageByToken } from '../page-token.js';
-import { int64s, readTimestamp, timestamp } from './enums.js';
+import { int64s, readTimestamp, timestamp, valuesByWord } from './enums.js';
 import { Access, type ApiKeySchema, type AppSchema } from './generated/darkroom/v1/access_pb.js';
 import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
+import { type ErasureSchema, ErasureSubject } from './generated/darkroom/v1/erasure_pb.js';
 import type { AppStorageSchema } from './generated/darkroom/v1/storage_pb.js';
 import { plain, readPage, readUuid, type ServedMethod } from './method.js';
 
 const { method } = Access;
 
 /** Accounts, their Apps, API keys and storage, for operators. */
-export const ACCESS_METHODS: readonly ServedMethod<Money & Work & Files & Identity & Webhooks & Machine & Call>[] = [
+export const ACCESS_METHODS: readonly ServedMethod<
+  Money & Work & Files & Identity & Webhooks & Erasing & Machine & Call
+>[] = [
   plain(method.createAccount, 'access:write', async ({ context, request: { displayName: name, currency } }) => {
     const account = await createAccount(context, { name, ...(currency === '' ? {} : { currency }) });
     return { account: renderAccount(account) };
@@ -82,6 +87,16 @@ export const ACCESS_METHODS: readonly ServedMethod<Money & Work & Files & Identi
     const accountId = readUuid(request.accountId, '/account_id');
     return { account: renderAccount(await renameAccount(context, accountId, request.displayName)) };
   }),
+  plain(method.eraseAccount, 'erasure:write', async ({ context, request }) => ({
+    erasure: renderErasure(await eraseAccount(context, readUuid(request.accountId, '/account_id'))),
+  })),
+  plain(method.eraseTrace, 'erasure:write', async ({ context, request }) => {
+    const accountId = readUuid(request.accountId, '/account_id');
+    return { erasure: renderErasure(await eraseTrace(context, accountId, request.clientTraceId)) };
+  }),
+  plain(method.getErasure, 'access:read', async ({ context, request }) => ({
+    erasure: renderErasure(await findErasure(context, readUuid(request.erasureId, '/erasure_id'))),
+  })),
   plain(method.createApp, 'access:write', async ({ context, request }) => {
     const accountId = readUuid(request.accountId, '/account_id');
     return { app: renderApp(await createApp(context, { accountId, name: request.displayName })) };
@@ -162,6 +177,21 @@ export function renderAccount(account: Account): MessageInitShape<typeof Account
     createTime: timestamp(createdAt),
     suspendTime: timestamp(suspendedAt),
     credits: { ...int64s({ issued, available, reserved, spent }), openHolds: holds.size },
+  };
+}
+
+const SUBJECT = valuesByWord(ERASABLE, ErasureSubject);
+
+/** Without the trace id. */
+export function renderErasure(erasure: Erasure): MessageInitShape<typeof ErasureSchema> {
+  const { erasureId, of, accountId, requestedAt, erasedAt, completedAt } = erasure;
+  return {
+    erasureId,
+    subject: SUBJECT[of],
+    accountId,
+    requestTime: timestamp(requestedAt),
+    eraseTime: timestamp(erasedAt),
+    completeTime: timestamp(completedAt),
   };
 }
 

@@ -24,6 +24,7 @@ export const OPERATOR_SCOPES = [
   'operations:write',
   'content:read',
   'operators:write',
+  'erasure:write',
 ] as const;
 export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
 

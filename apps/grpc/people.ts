@@ -1,11 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Call, Identity, Machine, Money } from '../../core/context.js';
+import type { Call, Erasing, Identity, Machine, Money } from '../../core/context.js';
+import { erasePerson } from '../../core/erasure/request-erasure.js';
 import { createPerson, disablePerson, enablePerson, resetPerson } from '../../core/people/manage-people.js';
 import { demotePerson, promotePerson } from '../../core/people/operators.js';
 import type { Person } from '../../core/people/person.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { signInPath } from '../sign-in-link.js';
-import { pageOfAccount } from './access.js';
+import { pageOfAccount, renderErasure } from './access.js';
 import { timestamp } from './enums.js';
 import { type CreatePersonResponseSchema, People, type PersonSchema } from './generated/darkroom/v1/people_pb.js';
 import { plain, readUuid, type ServedMethod } from './method.js';
@@ -13,7 +14,7 @@ import { plain, readUuid, type ServedMethod } from './method.js';
 const { method } = People;
 
 /** The people of an account, for operators. */
-export const PEOPLE_METHODS: readonly ServedMethod<Money & Identity & Machine & Call>[] = [
+export const PEOPLE_METHODS: readonly ServedMethod<Money & Identity & Erasing & Machine & Call>[] = [
   plain(method.createPerson, 'access:write', async ({ context, request: { accountId: id, email, password } }) => {
     const accountId = readUuid(id, '/account_id');
     const newPerson = { accountId, email, ...(password === '' ? {} : { password }) };
@@ -34,6 +35,9 @@ export const PEOPLE_METHODS: readonly ServedMethod<Money & Identity & Machine & 
   plain(method.resetPerson, 'access:write', async ({ context, request }) =>
     renderWithLink(context, await resetPerson(context, idOf(request))),
   ),
+  plain(method.erasePerson, 'erasure:write', async ({ context, request }) => ({
+    erasure: renderErasure(await erasePerson(context, idOf(request))),
+  })),
   plain(method.promotePerson, 'operators:write', async ({ context, request }) => ({
     person: renderPerson(await promotePerson(context, idOf(request))),
   })),

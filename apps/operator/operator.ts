@@ -14,6 +14,7 @@ export type {
   SuspendAccountResponse,
 } from '../grpc/generated/darkroom/v1/access_pb.js';
 export type { Account } from '../grpc/generated/darkroom/v1/accounts_pb.js';
+export type { Erasure } from '../grpc/generated/darkroom/v1/erasure_pb.js';
 export type { GetAccountUsageResponse } from '../grpc/generated/darkroom/v1/credits_pb.js';
 export type {
   GenerationRecord,

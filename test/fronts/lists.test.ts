@@ -11,6 +11,7 @@ import { file_darkroom_v1_access } from '../../apps/grpc/generated/darkroom/v1/a
 import { file_darkroom_v1_accounts } from '../../apps/grpc/generated/darkroom/v1/accounts_pb.js';
 import { file_darkroom_v1_catalog } from '../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { file_darkroom_v1_credits } from '../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { file_darkroom_v1_erasure } from '../../apps/grpc/generated/darkroom/v1/erasure_pb.js';
 import { file_darkroom_v1_generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { file_darkroom_v1_media } from '../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { file_darkroom_v1_operations } from '../../apps/grpc/generated/darkroom/v1/operations_pb.js';
@@ -23,6 +24,7 @@ import { AUDIENCES, SCOPES } from '../../core/access/credential.js';
 import { FAULT_POLICIES, OTHER_SIZE_POLICIES } from '../../core/catalog/model.js';
 import { PRICE_UNITS } from '../../core/catalog/price.js';
 import { BOOKS, ENTRY_KINDS } from '../../core/credits/account.js';
+import { ERASABLE } from '../../core/erasure/erasure.js';
 import { ERRORS } from '../../core/errors.js';
 import { EVENT_TYPES } from '../../core/generation/events.js';
 import {
@@ -56,6 +58,7 @@ const LISTS = {
   DISABLED_BECAUSE,
   END_STATUSES,
   ENTRY_KINDS,
+  ERASABLE,
   ERRORS: Object.keys(ERRORS),
   EVENT_TYPES,
   FAULT_POLICIES,
@@ -123,6 +126,7 @@ function sources(): string[] {
 const ENUMS: Readonly<Record<string, readonly string[]>> = {
   Book: BOOKS,
   EntryKind: ENTRY_KINDS,
+  ErasureSubject: ERASABLE,
   GenerationEventType: EVENT_TYPES,
   GenerationStatus: STATUSES,
   Modality: MODALITIES,
@@ -145,6 +149,7 @@ const FILES: readonly DescFile[] = [
   file_darkroom_v1_accounts,
   file_darkroom_v1_catalog,
   file_darkroom_v1_credits,
+  file_darkroom_v1_erasure,
   file_darkroom_v1_generations,
   file_darkroom_v1_media,
   file_darkroom_v1_operations,

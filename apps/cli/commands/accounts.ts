@@ -3,6 +3,7 @@ import { printable } from '../../logging/logged-fields.js';
 import type { Account, GetAccountStorageResponse, SuspendAccountResponse } from '../../operator/operator.js';
 import { type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
 import { EVERYTHING, moreText, present } from '../operator/with-operator.js';
+import { addEraseAccount } from './erasure.js';
 import { facts, table } from '../terminal.js';
 
 /** `darkroom accounts`: who may spend credits. */
@@ -44,6 +45,7 @@ export function addAccounts(program: CliCommand): void {
       return shown(account, (renamed) => `Account ${renamed.accountId} is called ${printable(renamed.displayName)}.`);
     });
   addSuspend(accounts);
+  addEraseAccount(accounts);
 }
 
 const ABOUT =

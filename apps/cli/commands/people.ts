@@ -4,6 +4,7 @@ import { readSecret } from '../client/connection.js';
 import { type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
 import type { CliIo } from '../io.js';
 import { configOf, type Operator, type OperatorOptions, present, withOperator } from '../operator/with-operator.js';
+import { addErasePerson } from './erasure.js';
 import { counted, facts, isoDate, isoTime, show, type Shown } from '../terminal.js';
 
 type CreateOptions = OperatorOptions & { readonly passwordStdin?: boolean };
@@ -70,6 +71,7 @@ export function addPeople(program: CliCommand): void {
     const { person } = await on.people.demotePerson({ personId });
     return on.shown(person, ({ email }) => `${email} is no operator.`);
   });
+  addErasePerson(people);
 }
 
 async function create(

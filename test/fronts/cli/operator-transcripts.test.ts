@@ -220,6 +220,16 @@ async function runPeopleCommands(service: CliService, run: Run): Promise<string[
     await record('people', verb, UNKNOWN_ID);
     await record('people', verb, 'nobody', '--json');
   }
+  await record('people', 'erase', person);
+  await record('people', 'erase', person, '--yes');
+  await record('accounts', 'erasure', person, '--json');
+  await record('accounts', 'erase-trace', account, 'order-17', '--yes');
+  await record('accounts', 'erase', account);
+  await record('accounts', 'erase', account, '--yes');
+  await record('accounts', 'resume', account);
+  expect(transcript.at(-7)).to.include('Nothing was done').and.include('exit 2');
+  expect(transcript.at(-6)).to.match(/is (?:being )?erased/);
+  expect(transcript.at(-1)).to.include('was erased');
   expect(transcript[0]).to.include('has no passkey').and.include('exit 1');
   expect(transcript[2]).to.include('is an operator, and signs in as one with 1 passkey.');
   expect(transcript[4]).to.include('active, operator');
@@ -239,6 +249,12 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
     ['accounts', 'suspend', UNKNOWN_ID],
     ['accounts', 'suspend', account, '--work', 'drop'],
     ['accounts', 'resume', 'nobody'],
+    ['accounts', 'erase', UNKNOWN_ID, '--yes'],
+    ['accounts', 'erase', 'nobody', '--yes'],
+    ['accounts', 'erase-trace', UNKNOWN_ID, 't', '--yes'],
+    ['accounts', 'erase-trace', account, 't'.repeat(129), '--yes', '--json'],
+    ['accounts', 'erasure', UNKNOWN_ID],
+    ['people', 'erase', UNKNOWN_ID, '--yes'],
     ['accounts', 'list', '--cursor', 'there'],
     ['accounts', 'list', '--cursor', UNKNOWN_ID],
     ['apps', 'create', UNKNOWN_ID, 'site'],

@@ -8,6 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Account } from "./accounts_pb.js";
 import { file_darkroom_v1_accounts } from "./accounts_pb.js";
+import type { Erasure } from "./erasure_pb.js";
+import { file_darkroom_v1_erasure } from "./erasure_pb.js";
 import type { AppStorage, StorageLimits, UnchargedContent } from "./storage_pb.js";
 import { file_darkroom_v1_storage } from "./storage_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItICCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9udGhseV9jYXAYCiABKANIAIgBAUIOCgxfbW9udGhseV9jYXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiVQoYR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiwQEKGUdldEFjY291bnRTdG9yYWdlUmVzcG9uc2USOAoRdW5jaGFyZ2VkX2NvbnRlbnQYASABKAsyHS5kYXJrcm9vbS52MS5VbmNoYXJnZWRDb250ZW50EiUKBGFwcHMYAiADKAsyFy5kYXJrcm9vbS52MS5BcHBTdG9yYWdlEioKBmxpbWl0cxgDIAEoCzIaLmRhcmtyb29tLnYxLlN0b3JhZ2VMaW1pdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIkAKFVN1c3BlbmRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2NhbmNlbF93b3JrGAIgASgIInMKFlN1c3BlbmRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMgoOY2FuY2VsbGVkX3dvcmsYAiABKAsyGi5kYXJrcm9vbS52MS5DYW5jZWxsZWRXb3JrIkgKDUNhbmNlbGxlZFdvcmsSEQoJY2FuY2VsbGVkGAEgASgFEhAKCHN0b3BwaW5nGAIgASgFEhIKCnVuZmluaXNoZWQYAyABKAUiKgoUUmVzdW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI+ChVSZXN1bWVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiQAoUUmVuYW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiPgoVUmVuYW1lQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKEENyZWF0ZUFwcFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiMgoRQ3JlYXRlQXBwUmVzcG9uc2USHQoDYXBwGAEgASgLMhAuZGFya3Jvb20udjEuQXBwIkwKD0xpc3RBcHBzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIksKEExpc3RBcHBzUmVzcG9uc2USHgoEYXBwcxgBIAMoCzIQLmRhcmtyb29tLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipgEKE0NyZWF0ZUFwaUtleVJlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vbnRobHlfY2FwGAUgASgDSACIAQFCDgoMX21vbnRobHlfY2FwIkwKFENyZWF0ZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIk8KEkxpc3RBcGlLZXlzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlUKE0xpc3RBcGlLZXlzUmVzcG9uc2USJQoIYXBpX2tleXMYASADKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKE1Jldm9rZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjwKFFJldm9rZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkiVgoTRXhwaXJlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKFEV4cGlyZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkyiwkKBkFjY2VzcxJWCg1DcmVhdGVBY2NvdW50EiEuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USWAoMTGlzdEFjY291bnRzEiAuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgOQAgESUgoKR2V0QWNjb3VudBIeLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlc3BvbnNlIgOQAgESZwoRR2V0QWNjb3VudFN0b3JhZ2USJS5kYXJrcm9vbS52MS5HZXRBY2NvdW50U3RvcmFnZVJlcXVlc3QaJi5kYXJrcm9vbS52MS5HZXRBY2NvdW50U3RvcmFnZVJlc3BvbnNlIgOQAgESXgoOU3VzcGVuZEFjY291bnQSIi5kYXJrcm9vbS52MS5TdXNwZW5kQWNjb3VudFJlcXVlc3QaIy5kYXJrcm9vbS52MS5TdXNwZW5kQWNjb3VudFJlc3BvbnNlIgOQAgISWwoNUmVzdW1lQWNjb3VudBIhLmRhcmtyb29tLnYxLlJlc3VtZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUmVzdW1lQWNjb3VudFJlc3BvbnNlIgOQAgISWwoNUmVuYW1lQWNjb3VudBIhLmRhcmtyb29tLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlIgOQAgISSgoJQ3JlYXRlQXBwEh0uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVxdWVzdBoeLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlc3BvbnNlEkwKCExpc3RBcHBzEhwuZGFya3Jvb20udjEuTGlzdEFwcHNSZXF1ZXN0Gh0uZGFya3Jvb20udjEuTGlzdEFwcHNSZXNwb25zZSIDkAIBElMKDENyZWF0ZUFwaUtleRIgLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJVCgtMaXN0QXBpS2V5cxIfLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBogLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiA5ACARJYCgxSZXZva2VBcGlLZXkSIC5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiA5ACAhJYCgxFeHBpcmVBcGlLZXkSIC5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_accounts, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItICCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9udGhseV9jYXAYCiABKANIAIgBAUIOCgxfbW9udGhseV9jYXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiVQoYR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiwQEKGUdldEFjY291bnRTdG9yYWdlUmVzcG9uc2USOAoRdW5jaGFyZ2VkX2NvbnRlbnQYASABKAsyHS5kYXJrcm9vbS52MS5VbmNoYXJnZWRDb250ZW50EiUKBGFwcHMYAiADKAsyFy5kYXJrcm9vbS52MS5BcHBTdG9yYWdlEioKBmxpbWl0cxgDIAEoCzIaLmRhcmtyb29tLnYxLlN0b3JhZ2VMaW1pdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIkAKFVN1c3BlbmRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2NhbmNlbF93b3JrGAIgASgIInMKFlN1c3BlbmRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMgoOY2FuY2VsbGVkX3dvcmsYAiABKAsyGi5kYXJrcm9vbS52MS5DYW5jZWxsZWRXb3JrIkgKDUNhbmNlbGxlZFdvcmsSEQoJY2FuY2VsbGVkGAEgASgFEhAKCHN0b3BwaW5nGAIgASgFEhIKCnVuZmluaXNoZWQYAyABKAUiKgoUUmVzdW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI+ChVSZXN1bWVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiQAoUUmVuYW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiPgoVUmVuYW1lQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKEENyZWF0ZUFwcFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiMgoRQ3JlYXRlQXBwUmVzcG9uc2USHQoDYXBwGAEgASgLMhAuZGFya3Jvb20udjEuQXBwIkwKD0xpc3RBcHBzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIksKEExpc3RBcHBzUmVzcG9uc2USHgoEYXBwcxgBIAMoCzIQLmRhcmtyb29tLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipgEKE0NyZWF0ZUFwaUtleVJlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vbnRobHlfY2FwGAUgASgDSACIAQFCDgoMX21vbnRobHlfY2FwIkwKFENyZWF0ZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIk8KEkxpc3RBcGlLZXlzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlUKE0xpc3RBcGlLZXlzUmVzcG9uc2USJQoIYXBpX2tleXMYASADKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKE1Jldm9rZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjwKFFJldm9rZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkiVgoTRXhwaXJlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKFEV4cGlyZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkiKQoTRXJhc2VBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj0KFEVyYXNlQWNjb3VudFJlc3BvbnNlEiUKB2VyYXN1cmUYASABKAsyFC5kYXJrcm9vbS52MS5FcmFzdXJlIkAKEUVyYXNlVHJhY2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFwoPY2xpZW50X3RyYWNlX2lkGAIgASgJIjsKEkVyYXNlVHJhY2VSZXNwb25zZRIlCgdlcmFzdXJlGAEgASgLMhQuZGFya3Jvb20udjEuRXJhc3VyZSInChFHZXRFcmFzdXJlUmVxdWVzdBISCgplcmFzdXJlX2lkGAEgASgJIjsKEkdldEVyYXN1cmVSZXNwb25zZRIlCgdlcmFzdXJlGAEgASgLMhQuZGFya3Jvb20udjEuRXJhc3VyZTKNCwoGQWNjZXNzElYKDUNyZWF0ZUFjY291bnQSIS5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpHZXRBY2NvdW50Eh4uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlcXVlc3QaHy5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVzcG9uc2UiA5ACARJnChFHZXRBY2NvdW50U3RvcmFnZRIlLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVxdWVzdBomLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVzcG9uc2UiA5ACARJeCg5TdXNwZW5kQWNjb3VudBIiLmRhcmtyb29tLnYxLlN1c3BlbmRBY2NvdW50UmVxdWVzdBojLmRhcmtyb29tLnYxLlN1c3BlbmRBY2NvdW50UmVzcG9uc2UiA5ACAhJbCg1SZXN1bWVBY2NvdW50EiEuZGFya3Jvb20udjEuUmVzdW1lQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5SZXN1bWVBY2NvdW50UmVzcG9uc2UiA5ACAhJbCg1SZW5hbWVBY2NvdW50EiEuZGFya3Jvb20udjEuUmVuYW1lQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5SZW5hbWVBY2NvdW50UmVzcG9uc2UiA5ACAhJYCgxFcmFzZUFjY291bnQSIC5kYXJrcm9vbS52MS5FcmFzZUFjY291bnRSZXF1ZXN0GiEuZGFya3Jvb20udjEuRXJhc2VBY2NvdW50UmVzcG9uc2UiA5ACAhJSCgpFcmFzZVRyYWNlEh4uZGFya3Jvb20udjEuRXJhc2VUcmFjZVJlcXVlc3QaHy5kYXJrcm9vbS52MS5FcmFzZVRyYWNlUmVzcG9uc2UiA5ACAhJSCgpHZXRFcmFzdXJlEh4uZGFya3Jvb20udjEuR2V0RXJhc3VyZVJlcXVlc3QaHy5kYXJrcm9vbS52MS5HZXRFcmFzdXJlUmVzcG9uc2UiA5ACARJKCglDcmVhdGVBcHASHS5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXF1ZXN0Gh4uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVzcG9uc2USTAoITGlzdEFwcHMSHC5kYXJrcm9vbS52MS5MaXN0QXBwc1JlcXVlc3QaHS5kYXJrcm9vbS52MS5MaXN0QXBwc1Jlc3BvbnNlIgOQAgESUwoMQ3JlYXRlQXBpS2V5EiAuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlElUKC0xpc3RBcGlLZXlzEh8uZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXNwb25zZSIDkAIBElgKDFJldm9rZUFwaUtleRIgLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIDkAICElgKDEV4cGlyZUFwaUtleRIgLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_accounts, file_darkroom_v1_erasure, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
 
 /**
  * An application of an account. Generations and uploads belong to one App.
@@ -896,6 +898,139 @@ export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@_
   messageDesc(file_darkroom_v1_access, 28);
 
 /**
+ * Erases an account.
+ *
+ * @generated from message darkroom.v1.EraseAccountRequest
+ */
+export type EraseAccountRequest = Message<"darkroom.v1.EraseAccountRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.EraseAccountRequest.
+ * Use `create(EraseAccountRequestSchema)` to create a new message.
+ */
+export const EraseAccountRequestSchema: GenMessage<EraseAccountRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 29);
+
+/**
+ * The erasure of an account.
+ *
+ * @generated from message darkroom.v1.EraseAccountResponse
+ */
+export type EraseAccountResponse = Message<"darkroom.v1.EraseAccountResponse"> & {
+  /**
+   * Its state.
+   *
+   * @generated from field: darkroom.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.EraseAccountResponse.
+ * Use `create(EraseAccountResponseSchema)` to create a new message.
+ */
+export const EraseAccountResponseSchema: GenMessage<EraseAccountResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 30);
+
+/**
+ * Erases the generations with one trace id.
+ *
+ * @generated from message darkroom.v1.EraseTraceRequest
+ */
+export type EraseTraceRequest = Message<"darkroom.v1.EraseTraceRequest"> & {
+  /**
+   * UUID. A trace id is chosen by a client, so that other accounts may have the same one.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * The client_trace_id, 1 to 128 characters.
+   *
+   * @generated from field: string client_trace_id = 2;
+   */
+  clientTraceId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.EraseTraceRequest.
+ * Use `create(EraseTraceRequestSchema)` to create a new message.
+ */
+export const EraseTraceRequestSchema: GenMessage<EraseTraceRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 31);
+
+/**
+ * The erasure of a trace.
+ *
+ * @generated from message darkroom.v1.EraseTraceResponse
+ */
+export type EraseTraceResponse = Message<"darkroom.v1.EraseTraceResponse"> & {
+  /**
+   * Its state. GetErasure takes its id.
+   *
+   * @generated from field: darkroom.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.EraseTraceResponse.
+ * Use `create(EraseTraceResponseSchema)` to create a new message.
+ */
+export const EraseTraceResponseSchema: GenMessage<EraseTraceResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 32);
+
+/**
+ * Names one erasure.
+ *
+ * @generated from message darkroom.v1.GetErasureRequest
+ */
+export type GetErasureRequest = Message<"darkroom.v1.GetErasureRequest"> & {
+  /**
+   * UUID of the account or the person, or erasure_id of a trace.
+   *
+   * @generated from field: string erasure_id = 1;
+   */
+  erasureId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetErasureRequest.
+ * Use `create(GetErasureRequestSchema)` to create a new message.
+ */
+export const GetErasureRequestSchema: GenMessage<GetErasureRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 33);
+
+/**
+ * One erasure.
+ *
+ * @generated from message darkroom.v1.GetErasureResponse
+ */
+export type GetErasureResponse = Message<"darkroom.v1.GetErasureResponse"> & {
+  /**
+   * Its state.
+   *
+   * @generated from field: darkroom.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.GetErasureResponse.
+ * Use `create(GetErasureResponseSchema)` to create a new message.
+ */
+export const GetErasureResponseSchema: GenMessage<GetErasureResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 34);
+
+/**
  * Management of accounts, Apps and API keys.
  *
  * @generated from service darkroom.v1.Access
@@ -972,6 +1107,41 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof RenameAccountRequestSchema;
     output: typeof RenameAccountResponseSchema;
+  },
+  /**
+   * Erases an account: names, people, keys, generations with prompts and outputs, uploads, webhooks, and the texts of its ledger.
+   * Amounts, times and ids of ledger entries stay and still balance. The account accepts nothing any more when the call returns;
+   * open generations are cancelled, and workers do the rest. Cannot be undone. Refused with CONFLICT while an operator belongs to
+   * the account. Repeating the call returns the state.
+   *
+   * @generated from rpc darkroom.v1.Access.EraseAccount
+   */
+  eraseAccount: {
+    methodKind: "unary";
+    input: typeof EraseAccountRequestSchema;
+    output: typeof EraseAccountResponseSchema;
+  },
+  /**
+   * Erases the generations of an account that have this client_trace_id, their reference uploads, and the trace id in the ledger.
+   * Open ones are cancelled first. Cannot be undone. Repeating the call returns the state; after the erasure is complete, it begins
+   * another one.
+   *
+   * @generated from rpc darkroom.v1.Access.EraseTrace
+   */
+  eraseTrace: {
+    methodKind: "unary";
+    input: typeof EraseTraceRequestSchema;
+    output: typeof EraseTraceResponseSchema;
+  },
+  /**
+   * Returns the state of an erasure of an account, a person or a trace.
+   *
+   * @generated from rpc darkroom.v1.Access.GetErasure
+   */
+  getErasure: {
+    methodKind: "unary";
+    input: typeof GetErasureRequestSchema;
+    output: typeof GetErasureResponseSchema;
   },
   /**
    * Creates an App in an account.

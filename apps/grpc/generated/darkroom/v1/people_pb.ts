@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Erasure } from "./erasure_pb.js";
+import { file_darkroom_v1_erasure } from "./erasure_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/people.proto.
  */
 export const file_darkroom_v1_people: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIrICCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBRIwCgxwcm9tb3RlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIksKClNpZ25JbkxpbmsSDAoEcGF0aBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlUGVyc29uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJImoKFENyZWF0ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIk4KEUxpc3RQZW9wbGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUgoSTGlzdFBlb3BsZVJlc3BvbnNlEiMKBnBlb3BsZRgBIAMoCzITLmRhcmtyb29tLnYxLlBlcnNvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoURGlzYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKFURpc2FibGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iKAoTRW5hYmxlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiOwoURW5hYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIicKElJlc2V0UGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiaQoTUmVzZXRQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayIpChRQcm9tb3RlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiPAoVUHJvbW90ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiIoChNEZW1vdGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI7ChREZW1vdGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24y8QQKBlBlb3BsZRJTCgxDcmVhdGVQZXJzb24SIC5kYXJrcm9vbS52MS5DcmVhdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVzcG9uc2USUgoKTGlzdFBlb3BsZRIeLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXF1ZXN0Gh8uZGFya3Jvb20udjEuTGlzdFBlb3BsZVJlc3BvbnNlIgOQAgESWwoNRGlzYWJsZVBlcnNvbhIhLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXF1ZXN0GiIuZGFya3Jvb20udjEuRGlzYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISWAoMRW5hYmxlUGVyc29uEiAuZGFya3Jvb20udjEuRW5hYmxlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISUAoLUmVzZXRQZXJzb24SHy5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlcXVlc3QaIC5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlc3BvbnNlElsKDVByb21vdGVQZXJzb24SIS5kYXJrcm9vbS52MS5Qcm9tb3RlUGVyc29uUmVxdWVzdBoiLmRhcmtyb29tLnYxLlByb21vdGVQZXJzb25SZXNwb25zZSIDkAICElgKDERlbW90ZVBlcnNvbhIgLmRhcmtyb29tLnYxLkRlbW90ZVBlcnNvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5EZW1vdGVQZXJzb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIrICCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBRIwCgxwcm9tb3RlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIksKClNpZ25JbkxpbmsSDAoEcGF0aBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlUGVyc29uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJImoKFENyZWF0ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIk4KEUxpc3RQZW9wbGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUgoSTGlzdFBlb3BsZVJlc3BvbnNlEiMKBnBlb3BsZRgBIAMoCzITLmRhcmtyb29tLnYxLlBlcnNvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoURGlzYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKFURpc2FibGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iKAoTRW5hYmxlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiOwoURW5hYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIicKElJlc2V0UGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiaQoTUmVzZXRQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayIpChRQcm9tb3RlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiPAoVUHJvbW90ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiIoChNEZW1vdGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI7ChREZW1vdGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iJwoSRXJhc2VQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI8ChNFcmFzZVBlcnNvblJlc3BvbnNlEiUKB2VyYXN1cmUYASABKAsyFC5kYXJrcm9vbS52MS5FcmFzdXJlMsgFCgZQZW9wbGUSUwoMQ3JlYXRlUGVyc29uEiAuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZVBlcnNvblJlc3BvbnNlElIKCkxpc3RQZW9wbGUSHi5kYXJrcm9vbS52MS5MaXN0UGVvcGxlUmVxdWVzdBofLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXNwb25zZSIDkAIBElsKDURpc2FibGVQZXJzb24SIS5kYXJrcm9vbS52MS5EaXNhYmxlUGVyc29uUmVxdWVzdBoiLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXNwb25zZSIDkAICElgKDEVuYWJsZVBlcnNvbhIgLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5FbmFibGVQZXJzb25SZXNwb25zZSIDkAICElAKC1Jlc2V0UGVyc29uEh8uZGFya3Jvb20udjEuUmVzZXRQZXJzb25SZXF1ZXN0GiAuZGFya3Jvb20udjEuUmVzZXRQZXJzb25SZXNwb25zZRJVCgtFcmFzZVBlcnNvbhIfLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVxdWVzdBogLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVzcG9uc2UiA5ACAhJbCg1Qcm9tb3RlUGVyc29uEiEuZGFya3Jvb20udjEuUHJvbW90ZVBlcnNvblJlcXVlc3QaIi5kYXJrcm9vbS52MS5Qcm9tb3RlUGVyc29uUmVzcG9uc2UiA5ACAhJYCgxEZW1vdGVQZXJzb24SIC5kYXJrcm9vbS52MS5EZW1vdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuRGVtb3RlUGVyc29uUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_erasure, file_google_protobuf_timestamp]);
 
 /**
  * A person of an account, without password and passkeys.
@@ -465,6 +467,48 @@ export const DemotePersonResponseSchema: GenMessage<DemotePersonResponse> = /*@_
   messageDesc(file_darkroom_v1_people, 15);
 
 /**
+ * Erases a person.
+ *
+ * @generated from message darkroom.v1.ErasePersonRequest
+ */
+export type ErasePersonRequest = Message<"darkroom.v1.ErasePersonRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.ErasePersonRequest.
+ * Use `create(ErasePersonRequestSchema)` to create a new message.
+ */
+export const ErasePersonRequestSchema: GenMessage<ErasePersonRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 16);
+
+/**
+ * The erasure of a person.
+ *
+ * @generated from message darkroom.v1.ErasePersonResponse
+ */
+export type ErasePersonResponse = Message<"darkroom.v1.ErasePersonResponse"> & {
+  /**
+   * Its state.
+   *
+   * @generated from field: darkroom.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.ErasePersonResponse.
+ * Use `create(ErasePersonResponseSchema)` to create a new message.
+ */
+export const ErasePersonResponseSchema: GenMessage<ErasePersonResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 17);
+
+/**
  * Management of people. People do not register by themselves.
  *
  * @generated from service darkroom.v1.People
@@ -522,6 +566,18 @@ export const People: GenService<{
     methodKind: "unary";
     input: typeof ResetPersonRequestSchema;
     output: typeof ResetPersonResponseSchema;
+  },
+  /**
+   * Erases a person: e-mail address, everything they sign in with, sessions, and connections of programs. What they made belongs to
+   * their account and stays. They cannot sign in any more when the call returns; workers do the rest. Cannot be undone. Refused with
+   * CONFLICT for an operator. Repeating the call returns the state.
+   *
+   * @generated from rpc darkroom.v1.People.ErasePerson
+   */
+  erasePerson: {
+    methodKind: "unary";
+    input: typeof ErasePersonRequestSchema;
+    output: typeof ErasePersonResponseSchema;
   },
   /**
    * Makes a person an operator, who may use the operator's area in a browser. They must have a passkey. Repeating the call
