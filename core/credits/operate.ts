@@ -99,7 +99,8 @@ export interface Statement {
   readonly nextCursor?: string;
 }
 
-const SERVICE = 'service:';
+/** What the credential ids of the operator's services begin with. */
+export const SERVICE = 'service:';
 
 /**
  * A page of the ledger of the caller's account. The opening credits and the changes of all entries sum to the closing

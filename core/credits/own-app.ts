@@ -4,7 +4,7 @@ import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { PageRequest } from '../paging.js';
 import { findGrant } from '../people/grants.js';
-import { changeOf, listEntries, type Statement, type StatementEntry } from './operate.js';
+import { changeOf, listEntries, SERVICE, type Statement, type StatementEntry } from './operate.js';
 
 /** Who reads the books of an account: an operator names the account alone. */
 export type BooksReader = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'appId' | 'seesOwnAppOnly'>>;
@@ -47,6 +47,7 @@ export class UseOfApp {
   }
 
   private async find(credentialId: string): Promise<Use> {
+    if (credentialId === '' || credentialId.startsWith(SERVICE)) return OF_OTHERS;
     const { accountId, appId } = this.app;
     const isOwn = (found: OwnApp): boolean => found.appId === appId && found.accountId === accountId;
     const grant = await findGrant(this.ports, credentialId);

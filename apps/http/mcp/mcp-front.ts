@@ -83,9 +83,14 @@ export function mcpRoutes(parts: McpServingParts): readonly HttpRoute[] {
   const methods = [
     { method: 'POST', serve: serveMcp(parts) },
     { method: 'OPTIONS', serve: servePreflight(parts) },
+    { method: 'any', serve: refuseMethod(parts) },
   ] as const;
   return PATHS.flatMap((path) => methods.map((one) => ({ ...one, path })));
 }
+
+const METHODS = 'OPTIONS, POST';
+/** Those of which clients in a page ask. */
+const ASKED_METHODS = ['GET', 'POST', 'DELETE'];
 
 /** Headers of responses that programs in a page read. */
 const EXPOSED = [
@@ -103,9 +108,21 @@ function servePreflight(parts: McpServingParts): HttpHandler {
     ctx.state.route = MCP_PATH;
     requireKnownOrigin(ctx.req, parts);
     const { origin } = ctx.req.headers;
-    if (origin !== undefined) return answerPreflight(ctx, origin, ['POST']);
-    ctx.set('Allow', 'OPTIONS, POST');
+    if (origin !== undefined) return answerPreflight(ctx, origin, ASKED_METHODS);
+    ctx.set('Allow', METHODS);
     ctx.status = 204;
+  };
+}
+
+/** Clients of the revisions of 2025 try to get a stream and to delete a session, and read in a page too that there is none. */
+function refuseMethod(parts: McpServingParts): HttpHandler {
+  return async (ctx) => {
+    ctx.state.route = MCP_PATH;
+    requireKnownOrigin(ctx.req, parts);
+    const { origin } = ctx.req.headers;
+    if (origin !== undefined) allowOrigin(ctx.res, origin, EXPOSED);
+    ctx.set('Allow', METHODS);
+    throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${METHODS}.`);
   };
 }
 

@@ -216,7 +216,7 @@ describe('the MCP server for pages of allowed origins', () => {
         const { status, headers } = await preflight(url, origin);
         expect(status).to.equal(204);
         expect(headers.get('access-control-allow-origin')).to.equal(origin);
-        expect(headers.get('access-control-allow-methods')).to.equal('POST');
+        expect(headers.get('access-control-allow-methods')).to.equal('GET, POST, DELETE');
         expect(headers.get('access-control-allow-headers')).to.equal(WANTED);
         expect(headers.get('vary')).to.include('Origin');
       }
@@ -243,6 +243,18 @@ describe('the MCP server for pages of allowed origins', () => {
       const refused = await preflight(mcp.url, origin);
       expect([refused.status, refused.headers.get('access-control-allow-origin')], origin).to.deep.equal([403, null]);
       expect((await mcp.post(LIST, { Origin: origin })).status, origin).to.equal(403);
+    }
+  });
+
+  it('lets them read that there is no stream to get and no session to delete', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const { status, headers } = await fetch(mcp.url, { method, headers: { Origin: APP } });
+      expect([status, headers.get('allow'), headers.get('access-control-allow-origin')]).to.deep.equal([
+        405,
+        'OPTIONS, POST',
+        APP,
+      ]);
+      expect((await fetch(mcp.url, { method, headers: { Origin: 'https://evil.example' } })).status).to.equal(403);
     }
   });
 

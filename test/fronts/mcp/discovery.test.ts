@@ -149,6 +149,28 @@ describe('server/discover', () => {
     expect(await statusAndCode(await mcp.post([discover.body], discover.headers))).to.equal('400 BODY_INVALID');
   });
 
+  it('is asked for its body where its head names it, and any other is refused by its head', async () => {
+    const ask = (more: Readonly<Record<string, string>>) =>
+      new Promise<string>((resolve, reject) => {
+        const { port } = new URL(mcp.url);
+        const body = JSON.stringify(discover.body);
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length, 'Expect': '100-continue' };
+        let continued = '';
+        const sent = request({ port, path: MCP, method: 'POST', headers: { ...headers, ...more } }, (response) => {
+          response.resume();
+          resolve(`${continued}${response.statusCode}`);
+        });
+        sent.on('error', reject).on('continue', () => {
+          continued = '100 ';
+          sent.end(body);
+        });
+        sent.flushHeaders();
+      });
+    expect(await ask(discover.headers)).to.equal('100 200');
+    expect(await ask({ ...discover.headers, 'Mcp-Method': 'tools/list' })).to.equal('401');
+    expect(await ask({})).to.equal('401');
+  });
+
   it('has a short body', async () => {
     const { body, headers } = modernMessage('server/discover', { x: 'x'.repeat(20_000) });
     expect(await statusAndCode(await mcp.post(body, headers))).to.equal('413 BODY_TOO_LARGE');
