@@ -84,7 +84,7 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
     pkce: { required: () => true },
     formats: { bitsOfOpaqueRandomness: 256 },
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: () => true,
+    rotateRefreshToken: rotateForItsResource,
     revokeGrantPolicy: () => true,
     expiresWithSession: () => false,
     clientBasedCORS: () => true,
@@ -234,6 +234,18 @@ function checkRedirects(_ctx: unknown, _key: string, _value: unknown, metadata: 
   // A device has no browser to redirect.
   if (uris === undefined || (Array.isArray(uris) && uris.length === 0)) return;
   if (redirectFault(uris) !== undefined) throw new errors.InvalidRedirectUri();
+}
+
+/**
+ * A refresh token is replaced at each use. Called just before: the library would use it up first, and then refuse a
+ * request for another resource.
+ */
+function rotateForItsResource({ oidc }: KoaContextWithOIDC): boolean {
+  const { resource } = oidc.params ?? {};
+  const token = oidc.entities.RefreshToken;
+  if (typeof resource === 'string' && token !== undefined && !token.resourceIndicators.has(resource))
+    throw new errors.InvalidTarget('the refresh token is for another resource');
+  return true;
 }
 
 /** The interface names the prefix of delegated access tokens. */

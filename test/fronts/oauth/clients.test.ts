@@ -220,6 +220,10 @@ describe('documents of OAuth clients', () => {
     const tokens = await service.connect(await service.signedIn(), clientId());
     expect((await service.call(tokens.access_token)).status).to.equal(200);
     expect(asked).to.deep.equal(['/client.json']);
+    const { text } = await open(clientId());
+    expect(text, 'where the program is').to.match(
+      /<dt>Described at<\/dt>\s*<dd>https:\/\/client\.example:\d+\/client\.json<\/dd>/,
+    );
     expect((await service.refresh(clientId(), tokens.refresh_token)).status).to.equal(200);
   });
 
@@ -247,6 +251,7 @@ describe('documents of OAuth clients', () => {
     ['a secret as authentication', { token_endpoint_auth_method: 'client_secret_post' }],
     ['a redirect address without TLS', { redirect_uris: ['http://evil.example/'] }],
     ['a redirect address that is a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['a redirect address with a scheme without a dot', { redirect_uris: [REDIRECT, 'myapp:/callback'] }],
     ['redirect addresses that are none', { redirect_uris: [{}] }],
     ['other redirect addresses', { redirect_uris: ['https://client.example/callback'] }],
     ['too much', { client_name: 'x'.repeat(20_000) }],

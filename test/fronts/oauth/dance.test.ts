@@ -339,8 +339,13 @@ describe('OAuth codes and refresh tokens', () => {
     const { refresh_token: refresh } = await service.connect(browser, clientId, asked);
     const wider = await service.refresh(clientId, refresh, { scope: 'credits:read generations:write' });
     expect(wider.body['error']).to.equal('invalid_scope');
-    const elsewhere = await service.refresh(clientId, refresh, { resource: `${service.origin}/api/v1/developer/mcp` });
-    expect(elsewhere.body['error']).to.equal('invalid_target');
+    for (const resource of [`${service.origin}/api/v1/developer/mcp`, 'https://other.example/', 'x']) {
+      // More often than a used token may be used again: a refused request does not use it up.
+      for (let number = 0; number < 3; number += 1) {
+        const elsewhere = await service.refresh(clientId, refresh, { resource });
+        expect(elsewhere.body['error'], resource).to.equal('invalid_target');
+      }
+    }
     expect((await service.refresh(clientId, refresh)).body['scope']).to.equal('credits:read');
   });
 
