@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { shownName } from '../../../core/people/grants.js';
 import { alert, alertIf, type Html, PAGE_HEADERS, pageText } from '../pages/page.js';
-import { isLoopback, ownerOf, redirectFault } from './registration.js';
+import { isLoopback, ownerOf } from './registration.js';
 import { ENDPOINTS } from './metadata.js';
 
 /** The code of a link, by the request that followed it: the person still confirms it. */
@@ -36,7 +36,7 @@ export function refusal(error: string, description: string | null | undefined): 
  * Shows a page instead of a response that would redirect the browser before the person has done anything: anyone may
  * register a client, so a link to this server could lead to any address (RFC 9700, 4.11.2). A program that waits on
  * the person's computer is redirected to immediately. No other address is named or linked to than one that the client
- * has registered and that is still accepted.
+ * has registered.
  */
 export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   await next();
@@ -64,19 +64,17 @@ function wayBack(address: string, error: string, description: string | null): Ht
     </p>`;
 }
 
-/** Whether a response leads to the address of the request, and the client of the request may use that. */
+/**
+ * Whether a response leads to the address of the request, and the client has registered that. A client with an address
+ * that is not accepted any more is not known here.
+ */
 function isRegistered({ oidc }: KoaContextWithOIDC, address: string): boolean {
   const { client, params = {} } = oidc;
   const { redirect_uri: uri } = params;
   if (client === undefined || typeof uri !== 'string' || !client.redirectUriAllowed(uri)) return false;
-  const { protocol, host, pathname } = new URL(uri);
+  const registered = new URL(uri);
   const target = new URL(address);
-  return (
-    redirectFault([uri]) === undefined &&
-    target.protocol === protocol &&
-    target.host === host &&
-    target.pathname === pathname
-  );
+  return (['protocol', 'host', 'pathname'] as const).every((part) => target[part] === registered[part]);
 }
 
 /** The library's descriptions have neither a capital nor a full stop. Some begin with the name of a parameter, which stays as it is. */
