@@ -169,13 +169,15 @@ export async function pageOfAccount<T>(
 }
 
 export function renderAccount(account: Account): MessageInitShape<typeof AccountSchema> {
-  const { accountId, name, currency, createdAt, suspendedAt, issued, available, reserved, spent, holds } = account;
+  const { accountId, name, currency, createdAt, suspendedAt, erasedAt, issued, available, reserved, spent, holds } =
+    account;
   return {
     accountId,
     displayName: name,
     currency,
     createTime: timestamp(createdAt),
     suspendTime: timestamp(suspendedAt),
+    eraseTime: timestamp(erasedAt),
     credits: { ...int64s({ issued, available, reserved, spent }), openHolds: holds.size },
   };
 }

@@ -123,6 +123,14 @@ const OPERATOR_PAGES: readonly Shown[] = [
     },
   },
   {
+    name: 'operators: an erasure to confirm',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+      await visitor.page.getByRole('button', { name: 'Erase a trace' }).click();
+      await visitor.page.getByRole('dialog').waitFor();
+    },
+  },
+  {
     name: 'operators: a grant to confirm',
     open: async (visitor, pages) => {
       await openAsOperator(visitor, pages, 'accounts/ACCOUNT');

@@ -193,6 +193,30 @@ describe("the operator's area in a browser", () => {
     await said('bob@example.com may sign in.');
   });
 
+  it('erases a trace, a person and an account, each only once the operator has confirmed that it is final', async () => {
+    const { accountId } = await anAccount('to be erased');
+    await createPerson(context(), { accountId, email: 'eve@example.com' });
+    await open(`${ACCOUNTS}/${accountId}`);
+    await page.getByRole('button', { name: 'Erase a trace' }).click();
+    await dialog().getByLabel('client_trace_id').fill('order-17');
+    await confirm('Erase it');
+    expect(await context().erasures.due(Number.MAX_SAFE_INTEGER, 10), 'not confirmed').to.deep.equal([]);
+    await dialog().getByRole('checkbox').check();
+    await confirm('Erase it');
+    await said('It is being erased.');
+    await page.getByRole('button', { name: 'Erase eve@example.com' }).click();
+    await dialog().getByRole('checkbox').check();
+    await confirm('Erase them');
+    await said('The person is being erased');
+    await page.getByRole('button', { name: 'Erase the account' }).click();
+    await dialog().getByText('Amounts, times and ids of the ledger stay.').waitFor();
+    await dialog().getByRole('checkbox').check();
+    await confirm('Erase it');
+    await page.getByText('The account is being erased, since').waitFor();
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).to.equal(0);
+    expect((await context().accounts.read(accountId))?.erasedAt).to.be.a('number');
+  });
+
   it('shows open work, a prompt on request, and cancels it', async () => {
     const { secret } = await anAccount('with work');
     const id = await generate(harness().service, secret, 'a secret lighthouse');

@@ -95,7 +95,8 @@ function suspendedText({ account, cancelledWork }: SuspendAccountResponse): stri
   return `${said} ${cancelled} generations were cancelled, and ${stopping} are asked to stop.${again}`;
 }
 
-function accountText({ accountId, displayName, currency, createTime, suspendTime, credits }: Account): string {
+function accountText(account: Account): string {
+  const { accountId, displayName, currency, createTime, suspendTime, eraseTime, credits } = account;
   const { issued, available, reserved, spent, openHolds } = present(credits);
   return facts({
     account: accountId,
@@ -103,6 +104,7 @@ function accountText({ accountId, displayName, currency, createTime, suspendTime
     currency,
     created: createTime,
     suspended: suspendTime,
+    erased: eraseTime,
     issued,
     available,
     reserved: `${reserved} in ${openHolds} open generations`,

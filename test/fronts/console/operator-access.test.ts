@@ -22,6 +22,9 @@ const BODIES: Readonly<Record<string, object>> = {
   '/accounts/:account_id/grants': CREDITS,
   '/accounts/:account_id/adjustments': CREDITS,
   '/accounts/:account_id/people': { email: 'new@example.com' },
+  '/accounts/:account_id/erase': { is_final: true },
+  '/accounts/:account_id/erase-trace': { client_trace_id: 'order-17', is_final: true },
+  '/people/:person_id/erase': { is_final: true },
 };
 
 const OTHER_METHODS: readonly SignInMethod[] = ['password', 'link', 'provider'];

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { createPerson } from '../../../core/people/manage-people.js';
 import { demotePerson, requireOperator } from '../../../core/people/operators.js';
 import { findSession } from '../../../core/people/sessions.js';
 import {
@@ -127,6 +128,34 @@ describe('what operators do in a browser', () => {
       expect(newest).to.include({ kind: 'hold', generation_id: generationId, credential_name: 'a key' });
       expect(oldest).to.include({ kind: 'grant', credits: 1_000, available_change: 1_000 });
       expect(harness.told).to.deep.equal([]);
+    });
+
+    it('erases one, a person or a trace only if that is confirmed, records no text, and shows how far it is', async () => {
+      const other = await createAccount(context(), { name: 'Northern studio' });
+      const person = await createPerson(context(), { accountId: other.accountId, email: 'eve@example.com' });
+      const account = `/accounts/${other.accountId}`;
+      const asked = [
+        [`${account}/erase-trace`, { client_trace_id: 'order-17' }],
+        [`/people/${person.personId}/erase`, {}],
+        [`${account}/erase`, {}],
+      ] as const;
+      for (const [path, body] of asked) {
+        for (const unconfirmed of [body, { ...body, is_final: false }])
+          expect(await post(path, unconfirmed), path).to.include({ status: 422 });
+        const erased = await post(path, { ...body, is_final: true });
+        expect(erased, erased.message).to.include({ status: 200 });
+        const { erasure_id: id } = erased.data['erasure'] as Readonly<Record<string, string>>;
+        const { data } = await olga.get(`/operator/erasures/${id}`);
+        expect(data['erasure'])
+          .to.include({ erasure_id: id, account_id: other.accountId })
+          .and.have.property('requested_at');
+      }
+      const shown = (await olga.get(`/operator${account}`)).data['account'];
+      expect(shown).to.include({ name: 'erased' }).and.have.property('erased_at');
+      expect(outcomes('erase an account')).to.deep.equal(['begun', 'done']);
+      expect(JSON.stringify(harness.told)).to.not.match(/order-17|eve@|Northern/);
+      // The operator's own account has an operator in it.
+      expect(await post(`/accounts/${accountId}/erase`, { is_final: true })).to.include({ code: 'CONFLICT' });
     });
 
     it('creates, renames, suspends and resumes one, and says what became of its open work', async () => {

@@ -7,6 +7,13 @@ import { change, changeWith, type OperatorOperation, read } from './operator-ope
 const ACCOUNT = '/accounts/:account_id';
 const NEW_ACCOUNT = bodySchema({ name: NAME, currency: { type: 'string', maxLength: 100 } }, ['name']);
 const NEW_NAME = bodySchema({ name: NAME });
+/** What cannot be undone is said to be known. */
+const UNDERSTOOD = { type: 'boolean', const: true } as const;
+export const NOT_UNDONE = bodySchema({ is_final: UNDERSTOOD });
+const ERASED_TRACE = bodySchema({
+  client_trace_id: { type: 'string', minLength: 1, maxLength: 128 },
+  is_final: UNDERSTOOD,
+});
 const SUSPENSION = bodySchema({ cancel_work: { type: 'boolean' } });
 
 /** Accounts, what they store, and their keys. */
@@ -54,6 +61,24 @@ export const ACCOUNT_OPERATIONS: readonly OperatorOperation[] = [
     NEW_NAME,
     ({ id, operator, body }) => operator.access.renameAccount({ accountId: id, displayName: body.name }),
     NAME_WORDING,
+  ),
+  changeWith(`${ACCOUNT}/erase`, 'erase an account', NOT_UNDONE, ({ id, operator }) =>
+    operator.access.eraseAccount({ accountId: id }),
+  ),
+  // The trace id is a client's text, and not recorded.
+  changeWith(
+    `${ACCOUNT}/erase-trace`,
+    'erase a trace of an account',
+    ERASED_TRACE,
+    async ({ id, operator, body: { client_trace_id: clientTraceId }, act }) => {
+      const requested = await operator.access.eraseTrace({ accountId: id, clientTraceId });
+      act.note({ erasureId: requested.erasure?.erasureId });
+      return requested;
+    },
+    { '/client_trace_id': 'client_trace_id must have 1 to 128 characters.' },
+  ),
+  read('/erasures/:erasure_id', 'read the state of an erasure', ({ id, operator }) =>
+    operator.access.getErasure({ erasureId: id }),
   ),
   // With a page of its Apps.
   read(`${ACCOUNT}/storage`, 'read the storage of an account', ({ id, operator, paging }) =>

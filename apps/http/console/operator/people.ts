@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../../core/errors.js';
 import type { OperatorClient } from '../../../operator/operator.js';
 import { bodySchema } from '../../host/request.js';
+import { NOT_UNDONE } from './accounts.js';
 import { change, changeWith, type OperatorCall, type OperatorOperation, read } from './operator-operation.js';
 
 const ACCOUNT_PEOPLE = '/accounts/:account_id/people';
@@ -26,6 +27,11 @@ export const PEOPLE_OPERATIONS: readonly OperatorOperation[] = [
     const enabled = await operator.people.enablePerson({ personId: id });
     act.note({ accountId: enabled.person?.accountId });
     return enabled;
+  }),
+  changeWith('/people/:person_id/erase', 'erase a person', NOT_UNDONE, async ({ id, operator, act }) => {
+    const requested = await operator.people.erasePerson({ personId: id });
+    act.note({ accountId: requested.erasure?.accountId });
+    return requested;
   }),
   // Only the response contains the link. An operator loses that role.
   change('/people/:person_id/reset', 'reset a person', async (call) => {

@@ -68,7 +68,7 @@ function AccountRow({ account }: { readonly account: Account }) {
   return (
     <Row
       title={linkTo({ name: 'accounts', id: account.account_id }, account.name)}
-      badge={account.suspended_at && 'suspended'}
+      badge={account.suspended_at && (account.erased_at === undefined ? 'suspended' : 'erased')}
       isOver={account.suspended_at !== undefined}
       facts={[
         ['Available', `${numberText(account.available_credits)} ${account.currency}`],

@@ -8,11 +8,22 @@ export interface Account {
   readonly currency: string;
   readonly created_at: string;
   readonly suspended_at?: string;
+  readonly erased_at?: string;
   readonly issued_credits: number;
   readonly available_credits: number;
   readonly reserved_credits: number;
   readonly spent_credits: number;
   readonly open_holds: number;
+}
+
+/** How far an erasure is. */
+export interface Erasure {
+  readonly erasure_id: string;
+  readonly requested_at: string;
+  /** What was stored is gone. */
+  readonly erased_at?: string;
+  /** Late remains are gone too. */
+  readonly completed_at?: string;
 }
 
 /** An account that was suspended, with what became of its open generations, if they were to end. */

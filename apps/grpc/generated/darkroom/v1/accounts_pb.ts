@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/accounts.proto.
  */
 export const file_darkroom_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXJrcm9vbS92MS9hY2NvdW50cy5wcm90bxILZGFya3Jvb20udjEi1gEKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2NyZWRpdHMYBSABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cxIwCgxzdXNwZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDkFjY291bnRDcmVkaXRzEg4KBmlzc3VlZBgBIAEoAxIRCglhdmFpbGFibGUYAiABKAMSEAoIcmVzZXJ2ZWQYAyABKAMSDQoFc3BlbnQYBCABKAMSEgoKb3Blbl9ob2xkcxgFIAEoBWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXJrcm9vbS92MS9hY2NvdW50cy5wcm90bxILZGFya3Jvb20udjEihgIKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2NyZWRpdHMYBSABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cxIwCgxzdXNwZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVyYXNlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDkFjY291bnRDcmVkaXRzEg4KBmlzc3VlZBgBIAEoAxIRCglhdmFpbGFibGUYAiABKAMSEAoIcmVzZXJ2ZWQYAyABKAMSDQoFc3BlbnQYBCABKAMSEgoKb3Blbl9ob2xkcxgFIAEoBWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * The owner of credits.
@@ -63,6 +63,13 @@ export type Account = Message<"darkroom.v1.Account"> & {
    * @generated from field: google.protobuf.Timestamp suspend_time = 6;
    */
   suspendTime?: Timestamp | undefined;
+
+  /**
+   * Time of the request that erased the account; absent if it was not erased. It stays suspended.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 7;
+   */
+  eraseTime?: Timestamp | undefined;
 };
 
 /**

@@ -17,6 +17,7 @@ import {
 } from '../server-types.js';
 import { linkTo } from '../places.js';
 import { BooksCard, CreditsForm, Ledger } from './books-card.js';
+import { ErasePerson, ErasureCard } from './erasure-card.js';
 
 interface AccountPageProps {
   readonly id: string;
@@ -39,11 +40,12 @@ export function AccountPage({ id, self }: AccountPageProps) {
         {({ account: shown }) => (
           <>
             <BooksCard account={shown} path={path} changed={account.reload} />
-            <CreditsForm account={shown} path={path} changed={changed} />
+            {shown.erased_at === undefined ? <CreditsForm account={shown} path={path} changed={changed} /> : null}
             <Ledger entries={entries} currency={shown.currency} />
             <PeopleCard path={path} self={self} />
             <KeyList path={path} currency={shown.currency} />
             <AppList path={path} />
+            <ErasureCard account={shown} path={path} changed={changed} />
           </>
         )}
       </Loaded>
@@ -239,6 +241,7 @@ function PersonRow({ person, self, done }: PersonRowProps) {
           <div class="actions">
             <Reset person={person} done={done} />
             {isDisabled ? <Enable person={person} done={done} /> : <Disable person={person} done={done} />}
+            {person.operator_since === undefined ? <ErasePerson person={person} done={done} /> : null}
           </div>
         )
       }

@@ -29,20 +29,26 @@ export function BooksCard({ account, path, changed }: BooksCardProps) {
   const done = afterChange(changed, 'books');
   return (
     <Card id="books" title={account.name} note={`Created ${dateText(account.created_at)}, in ${account.currency}.`}>
-      {account.suspended_at === undefined ? null : (
+      {account.suspended_at === undefined || account.erased_at !== undefined ? null : (
         <p class="fault">{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</p>
       )}
       <Figures figures={figures} isNarrow />
       <Facts facts={[['Account id', account.account_id]]} />
-      <div class="actions below">
-        <Rename account={account} path={path} done={done} />
-        {account.suspended_at === undefined ? (
-          <Suspend account={account} path={path} done={done} />
-        ) : (
-          <Resume account={account} path={path} done={done} />
-        )}
-      </div>
+      {account.erased_at === undefined ? <Acts account={account} path={path} done={done} /> : null}
     </Card>
+  );
+}
+
+function Acts({ account, path, done }: ActProps) {
+  return (
+    <div class="actions below">
+      <Rename account={account} path={path} done={done} />
+      {account.suspended_at === undefined ? (
+        <Suspend account={account} path={path} done={done} />
+      ) : (
+        <Resume account={account} path={path} done={done} />
+      )}
+    </div>
   );
 }
 
