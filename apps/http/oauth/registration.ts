@@ -229,7 +229,8 @@ async function makeRoom(ports: ClientPorts): Promise<void> {
         retryAfterMs: Math.max(MINUTE_MS, safeUntil - clock.now()),
       });
     }
-    await artefacts.remove(removable);
+    // Somebody may have connected it since it was listed.
+    if ((await artefacts.find(removable))?.owner === UNUSED) await artefacts.remove(removable);
   }
 }
 
