@@ -129,7 +129,8 @@ function eraseContent(context: Capabilities, erasure: Erasure, pass: Pass): Prom
 }
 
 /** Access first, so that nothing new comes while the rest is removed. */
-async function eraseAccountContent(context: Capabilities, { accountId }: Erasure, pass: Pass): Promise<Progress> {
+async function eraseAccountContent(context: Capabilities, erasure: Erasure, pass: Pass): Promise<Progress> {
+  const { accountId } = erasure;
   await context.accountWriter.execute(accountId, { kind: 'erase', name: ERASED_NAME });
   await endKeys(context, accountId);
   const parts = [await erasePeople(context, accountId, pass), await stopOpenWork(context, accountId)];
@@ -140,7 +141,7 @@ async function eraseAccountContent(context: Capabilities, { accountId }: Erasure
   }
   const { items } = await context.generations.list({ of: 'account', accountId }, { limit: batchOf(context) });
   parts.push(await eraseGenerations(context, items));
-  parts.push(await eraseUploads(context, accountId));
+  parts.push(await eraseUploads(context, erasure));
   parts.push((await context.claims.removeOfAccount(accountId, PAGE)) === PAGE ? 'more' : 'none');
   return furthest(parts);
 }
@@ -215,21 +216,25 @@ async function eraseGenerations(context: Capabilities, items: readonly Generatio
   return items.length === 0 ? 'none' : 'waiting';
 }
 
-/** Bytes may be sent to an upload until its target expires; recovery removes what remains of one that is marked. */
-async function eraseUploads(context: Capabilities, accountId: string): Promise<Progress> {
-  let progress: Progress = 'none';
-  let budget = batchOf(context);
+/**
+ * Bytes may be sent to an upload until its target expires: until then the record of one that is erased stays, without its
+ * filename, and recovery removes both. The second round waits for that.
+ */
+async function eraseUploads(context: Capabilities, { accountId, round }: Erasure): Promise<Progress> {
+  let [left, erased] = [0, 0];
   for await (const upload of itemsOf((page) => context.uploads.list(accountId, page), PAGE)) {
-    if (budget === 0) return 'more';
-    if (await eraseUpload(context, upload)) budget -= 1;
-    progress = 'waiting';
+    if (await eraseUpload(context, upload)) erased += 1;
+    else left += 1;
+    if (erased === batchOf(context)) break;
   }
-  return progress;
+  // One that another process has changed meanwhile is erased by the next pass.
+  if (erased > 0) return 'more';
+  return left > 0 && round === 2 ? 'waiting' : 'none';
 }
 
 async function eraseUpload(context: Capabilities, upload: Upload): Promise<boolean> {
-  if (upload.status === 'removing') return false;
-  await removeUpload(context, upload);
+  if (upload.status === 'removing' && upload.filename === ERASED_NAME) return false;
+  await removeUpload(context, { ...upload, filename: ERASED_NAME });
   return true;
 }
 
