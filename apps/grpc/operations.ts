@@ -237,8 +237,8 @@ async function recoverAll(
     deliveriesWoken: sum(({ deliveries }) => deliveries.woken),
     deliveriesRemoved: sum(({ deliveries }) => deliveries.removed),
     failed: sum(
-      ({ generations, holds, uploads, deliveries }) =>
-        generations.failed + holds.failed + uploads.failed + deliveries.failed,
+      ({ generations, holds, uploads, deliveries, erasures }) =>
+        generations.failed + holds.failed + uploads.failed + deliveries.failed + erasures.failed,
     ),
   };
 }

@@ -23,7 +23,15 @@ export function recoveryPasses({ counter, gauge, histogram }: Instruments) {
     'kind',
     'outcome',
   ]);
-  const count = ({ generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered): void => {
+  const count = ({
+    generations,
+    holds,
+    uploads,
+    deliveries,
+    claimsRemoved,
+    artefactsRemoved,
+    erasures,
+  }: Recovered): void => {
     const { nextCursor: _nextCursor, ...heldOutcomes } = holds;
     const kinds = {
       generation: generations,
@@ -32,6 +40,7 @@ export function recoveryPasses({ counter, gauge, histogram }: Instruments) {
       delivery: deliveries,
       claim: { removed: claimsRemoved },
       artefact: { removed: artefactsRemoved },
+      erasure: erasures,
     };
     for (const [kind, outcomes] of Object.entries(kinds)) {
       for (const [outcome, times] of Object.entries(outcomes)) found.inc({ kind, outcome }, times);

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
+import { erasePerson } from '../../../core/erasure/request-erasure.js';
 import { disconnect, listGrants } from '../../../core/people/grants.js';
 import { disablePerson } from '../../../core/people/manage-people.js';
+import { type Artefact, OWNED_ARTEFACTS } from '../../../core/people/person.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { MemoryArtefactStore } from '../../adapters/memory/people-stores.js';
 import { hiddenFields, type TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { type Answer, OAuthHarness, REDIRECT } from './oauth-harness.js';
 
@@ -12,6 +16,42 @@ import { type Answer, OAuthHarness, REDIRECT } from './oauth-harness.js';
 const HOUR_MS = 3_600_000;
 const MODELS = '/api/v1/developer/models';
 const codeOf = ({ body }: Answer) => body['code'];
+
+/** Keeps the kinds of artefacts that each owner ever had. */
+class OwnedKinds extends MemoryArtefactStore {
+  readonly kinds = new Map<string, Set<string>>();
+
+  override put(artefact: Artefact): Promise<'kept' | 'ended'> {
+    const { owner = '', kind } = artefact;
+    this.kinds.set(owner, (this.kinds.get(owner) ?? new Set()).add(kind));
+    return super.put(artefact);
+  }
+}
+
+describe('an OAuth client of a person who is erased', () => {
+  it('is refused as revoked, and an erasure knows every kind of artefact that the person owned', async () => {
+    const artefacts = new OwnedKinds();
+    const service = await OAuthHarness.open({}, { ports: { artefacts } });
+    try {
+      const clientId = await service.register();
+      const tokens = await service.connect(await service.signedIn(), clientId);
+      await service.refresh(clientId, tokens.refresh_token);
+      const { context } = service.harness;
+      const { personId } = service.person;
+      const owned = [...(artefacts.kinds.get(personId) ?? [])];
+      expect(owned).to.include.members(['session', 'grant', 'access-token', 'refresh-token', 'authorization-code']);
+      expect(OWNED_ARTEFACTS).to.include.members(owned);
+      await erasePerson(context, personId);
+      await new Recovery(context).pass();
+      expect(codeOf(await service.call(tokens.access_token))).to.equal('DEVELOPER_TOKEN_REVOKED');
+      expect((await service.refresh(clientId, tokens.refresh_token)).body).to.include({ error: 'invalid_grant' });
+      const left = await Promise.all(owned.map((kind) => artefacts.listOwned(kind, personId, 10)));
+      expect(new Set(left.flat().map(({ kind }) => kind))).to.deep.equal(new Set(['grant', 'access-token']));
+    } finally {
+      await service.close();
+    }
+  });
+});
 
 describe('an OAuth client', () => {
   let service: OAuthHarness;
