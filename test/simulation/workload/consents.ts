@@ -43,8 +43,10 @@ export class Consents {
     return this.chance.pick(this.alive());
   }
 
+  /** Those that respond: a run may have left workers asleep for good. */
   private alive(): readonly SimulatedProcess[] {
-    return this.service.processes.filter(({ isAlive }) => isAlive);
+    const { now } = this.run.scheduler;
+    return this.service.processes.filter(({ isAlive, asleepUntil }) => isAlive && asleepUntil <= now);
   }
 
   private async allow(person: Person): Promise<void> {
