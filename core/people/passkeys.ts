@@ -84,12 +84,16 @@ export async function renamePasskey(
   return passkeys.find((one) => one.credentialId === credentialId) as Passkey;
 }
 
-/** Removes a passkey, which can no longer be used to sign in. Sessions started with it continue. Throws NOT_FOUND. */
+/**
+ * Removes a passkey, which can no longer be used to sign in. Sessions started with it continue. Whoever finds a browser
+ * open must not be able to lock its person out: throws RECENT_SIGN_IN_REQUIRED, and NOT_FOUND.
+ */
 export async function removePasskey(
   ports: Identity & Machine & Call,
-  { personId }: Person,
+  { person: { personId }, session }: SignedIn,
   credentialId: string,
 ): Promise<void> {
+  requireRecentSignIn(ports, session);
   await changePerson(ports, personId, (person) => ({
     ...person,
     passkeys: requireOwn(person, credentialId).filter((one) => one.credentialId !== credentialId),

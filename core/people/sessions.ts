@@ -91,8 +91,9 @@ export function isRecentSignIn({ clock }: Identity & Machine, { authenticatedAt 
 }
 
 /**
- * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session whose
- * person proved who they are more than 15 minutes ago, however much it was used since.
+ * For changes to how a person signs in: whoever finds a browser open must neither keep access nor lock its person out.
+ * Throws RECENT_SIGN_IN_REQUIRED for a session whose person proved who they are more than 15 minutes ago, however much
+ * it was used since.
  */
 export function requireRecentSignIn(ports: Identity & Machine, session: Session): void {
   if (!isRecentSignIn(ports, session)) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');

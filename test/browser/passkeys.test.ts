@@ -6,6 +6,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { removePasskey } from '../../core/people/passkeys.js';
+import { beginSession, type SignedIn } from '../../core/people/sessions.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
 import { focusOn, openPages, type Visitor } from './page-harness.js';
 
@@ -17,10 +18,17 @@ describe('passkeys in a browser', () => {
   const harness = openPages((next) => ({ page } = visitor = next));
 
   afterEach(async () => {
-    const { harness: service, person } = harness().service;
-    const current = await service.context.people.read(person.personId);
-    for (const { credentialId } of current?.passkeys ?? []) await removePasskey(service.context, person, credentialId);
+    for (const { credentialId } of (await owner()).person.passkeys) await remove(credentialId);
   });
+
+  /** The person in a session that has just begun. */
+  const owner = async (): Promise<SignedIn> => {
+    const { harness: service, person } = harness().service;
+    const current = (await service.context.people.read(person.personId)) ?? person;
+    return beginSession(service.context, current, { method: 'password', userAgent: '' });
+  };
+  const remove = async (credentialId: string) =>
+    removePasskey(harness().service.harness.context, await owner(), credentialId);
 
   const rowOf = (name: string) => page.getByRole('listitem').filter({ hasText: name });
   const signInButton = () => page.getByRole('button', { name: 'Sign in with a passkey' });
@@ -59,9 +67,7 @@ describe('passkeys in a browser', () => {
 
   it('refuses one that was removed, in the words of the service', async () => {
     await signedOutWithPasskey();
-    const { harness: service, person } = harness().service;
-    const current = await service.context.people.read(person.personId);
-    await removePasskey(service.context, person, current?.passkeys[0]?.credentialId ?? '');
+    await remove((await owner()).person.passkeys[0]?.credentialId ?? '');
     await signInButton().click();
     await page.getByRole('alert').filter({ hasText: 'The passkey was not accepted' }).waitFor();
     expect(new URL(page.url()).pathname).to.equal('/sign-in');
@@ -86,6 +92,29 @@ describe('passkeys in a browser', () => {
       .getByRole('dialog')
       .getByRole('button', { name: /^Remove/ })
       .click();
+    await page.getByText('You have none.').waitFor();
+  });
+
+  it('asks for another sign-in before one is removed, also in a page that was left open, and comes back', async () => {
+    const { clock } = harness().service.harness;
+    await DeviceAuthenticator.of(page);
+    await harness().openSignedIn(visitor, ACCOUNT);
+    await add('laptop');
+    const removal = rowOf('laptop').getByRole('button', { name: /^Remove/ });
+    await removal.waitFor();
+    clock.advance(16 * 60_000);
+    await removal.click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Remove it' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'To remove it, sign in again' }).waitFor();
+    await page.reload();
+    await page.getByText('To add or remove one, sign in again').waitFor();
+    expect(await removal.count()).to.equal(0);
+    await page.getByRole('button', { name: 'Sign in again' }).click();
+    await signInButton().click();
+    await page.waitForURL((url) => url.pathname === ACCOUNT);
+    await removal.click();
+    await dialog.getByRole('button', { name: 'Remove it' }).click();
     await page.getByText('You have none.').waitFor();
   });
 

@@ -96,8 +96,8 @@ export const SIGN_IN_OPERATIONS: readonly ConsoleOperation<Identity & Machine>[]
     NAME_WORDING,
   ),
   /** It can no longer be used to sign in. The device still has it until it is removed there. */
-  postBody('/passkeys/remove', bodySchema({ id: PASSKEY_ID }), async ({ context }, { signedIn: { person }, body }) => {
-    await removePasskey(context, person, body.id);
+  postBody('/passkeys/remove', bodySchema({ id: PASSKEY_ID }), async ({ context }, { signedIn, body }) => {
+    await removePasskey(context, signedIn, body.id);
     return {};
   }),
   /** The identities at outside providers that sign this person in, oldest first. */
@@ -124,7 +124,8 @@ export const SIGN_IN_OPERATIONS: readonly ConsoleOperation<Identity & Machine>[]
   postBody(
     '/identities/unlink',
     bodySchema({ issuer: TEXT, subject: TEXT }),
-    async ({ context }, { signedIn: { person }, body: identity }) => {
+    async ({ context }, { signedIn: { person, session }, body: identity }) => {
+      requireRecentSignIn(context, session);
       const known = await context.people.findIdentity(identity);
       if (known?.personId !== person.personId) throw new ServiceError('NOT_FOUND', 'There is no such identity.');
       await context.people.removeIdentity(identity, person.personId);

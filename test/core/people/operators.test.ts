@@ -100,7 +100,7 @@ describe('operators', () => {
   it('who have removed their passkeys get another one by no password', async () => {
     const { credentialId } = await add('link');
     await promotePerson(ports(), ada.personId);
-    await removePasskey(ports(), ada, credentialId);
+    await removePasskey(ports(), await signIn('passkey'), credentialId);
     await expectCode('PASSKEY_SIGN_IN_REQUIRED', add('password'));
   });
 

@@ -32,6 +32,8 @@ describe('passkeys', () => {
     const person = await createPerson(ports(), { accountId: harness.caller.accountId, email });
     return beginSession(ports(), person, { method: 'link', userAgent: 'a browser' });
   };
+  const signedInAgain = async (): Promise<SignedIn> =>
+    beginSession(ports(), await stored(), { method: 'password', userAgent: 'a browser' });
   const stored = async ({ person }: SignedIn = ada) => (await ports().people.read(person.personId)) as Person;
   const passkeysOf = async (who: SignedIn = ada) => (await stored(who)).passkeys;
 
@@ -177,20 +179,32 @@ describe('passkeys', () => {
     it('are renamed and removed, by that person alone', async () => {
       const [first, second] = [await added(), await added()];
       await expectCode('NOT_FOUND', renamePasskey(ports(), bob.person, first.credentialId, 'mine'));
-      await expectCode('NOT_FOUND', removePasskey(ports(), bob.person, first.credentialId));
+      await expectCode('NOT_FOUND', removePasskey(ports(), bob, first.credentialId));
       await expectCode('FIELD_INVALID', renamePasskey(ports(), ada.person, first.credentialId, ' '));
       const renamed = await renamePasskey(ports(), ada.person, first.credentialId, 'phone');
       expect(renamed).to.deep.equal({ ...first, name: 'phone' });
       expect(await passkeysOf()).to.deep.equal([renamed, second]);
-      await removePasskey(ports(), ada.person, first.credentialId);
-      await expectCode('NOT_FOUND', removePasskey(ports(), ada.person, first.credentialId));
+      await removePasskey(ports(), ada, first.credentialId);
+      await expectCode('NOT_FOUND', removePasskey(ports(), ada, first.credentialId));
       expect(await passkeysOf()).to.deep.equal([second]);
+    });
+
+    it('are removed in a session that began within the last 15 minutes, however much it is used', async () => {
+      const [first, second] = [await added(), await added()];
+      harness.clock.jump(15 * MINUTE_MS);
+      await removePasskey(ports(), ada, first.credentialId);
+      harness.clock.jump(1);
+      for (const credentialId of [second.credentialId, first.credentialId])
+        await expectCode('RECENT_SIGN_IN_REQUIRED', removePasskey(ports(), ada, credentialId));
+      expect(await passkeysOf()).to.deep.equal([second]);
+      await removePasskey(ports(), await signedInAgain(), second.credentialId);
+      expect(await passkeysOf()).to.deep.equal([]);
     });
 
     it('leave sessions as they are when they are removed', async () => {
       const { credentialId } = await added();
       const { secret } = await beginSession(ports(), await stored(), { method: 'passkey', userAgent: '' });
-      await removePasskey(ports(), ada.person, credentialId);
+      await removePasskey(ports(), ada, credentialId);
       expect((await findSession(ports(), secret))?.person.personId).to.equal(ada.person.personId);
     });
   });
@@ -299,7 +313,7 @@ describe('passkeys', () => {
 
     it('nobody who is disabled or was reset, nor with a passkey that was removed', async () => {
       const [{ credentialId }] = (await passkeysOf()) as [Passkey];
-      await removePasskey(ports(), ada.person, credentialId);
+      await removePasskey(ports(), ada, credentialId);
       expect(await signIn()).to.equal(undefined);
       await added(bob);
       const { personId } = bob.person;
@@ -313,7 +327,7 @@ describe('passkeys', () => {
     for (const [name, end] of [
       ['who is disabled', () => disablePerson(ports(), ada.person.personId)],
       ['who is reset', () => resetPerson(ports(), ada.person.personId)],
-      ['whose passkey is removed', () => removePasskey(ports(), ada.person, authenticator.credentialId)],
+      ['whose passkey is removed', () => removePasskey(ports(), ada, authenticator.credentialId)],
     ] as const)
       it(`nobody ${name} while it is checked`, async () => {
         const { passkeys } = ports();

@@ -212,6 +212,16 @@ describe("a person's own on the account page", () => {
       expect(await ada.post('/identities/unlink', identity)).to.include({ status: 200 });
       expect(await context.people.findIdentity(identity)).to.equal(null);
     });
+
+    it('are unlinked soon after signing in', async () => {
+      const { context, clock } = service.harness;
+      await context.people.insertIdentity({ ...identity, personId: service.person.personId, linkedAt: 0 });
+      clock.advance(15 * 60_000 + 1);
+      expect(await ada.post('/identities/unlink', identity)).to.include({ code: 'RECENT_SIGN_IN_REQUIRED' });
+      expect(await listOf(ada, 'identities')).to.have.lengthOf(1);
+      const again = await clientOf(service, service.person);
+      expect(await again.post('/identities/unlink', identity)).to.include({ status: 200 });
+    });
   });
 });
 
@@ -319,6 +329,24 @@ describe('passkeys on the account page', () => {
       status: 422,
       code: 'PASSKEY_REFUSED',
     });
+    expect(await listOf(ada)).to.deep.equal([]);
+  });
+
+  it('are removed soon after signing in, and the page says so otherwise', async () => {
+    const { id } = (await add()).data['passkey'] as Shown;
+    service.harness.clock.advance(QUARTER_MS + 1);
+    for (const [client, known] of [
+      [ada, id],
+      [ada, 'AAAA'],
+      [bob, id],
+    ] as const) {
+      const answer = await client.post('/passkeys/remove', { id: known });
+      expect(answer).to.include({ status: 403, code: 'RECENT_SIGN_IN_REQUIRED' });
+      expect(answer.message).to.include('sign in again');
+    }
+    expect(await ada.post('/passkeys/rename', { id, name: 'phone' })).to.include({ status: 200 });
+    expect(await listOf(ada)).to.have.lengthOf(1);
+    expect(await (await browserOf(service.person)).post('/passkeys/remove', { id })).to.include({ status: 200 });
     expect(await listOf(ada)).to.deep.equal([]);
   });
 

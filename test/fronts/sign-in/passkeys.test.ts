@@ -114,7 +114,8 @@ describe('sign-in with a passkey', () => {
       await signIn(unknown),
       await new TestBrowser(origin()).post(FINISH, answerTo('AAAA')),
     ];
-    await removePasskey(context, service.person, authenticator.credentialId);
+    const owner = await beginSession(context, service.person, { method: 'password', userAgent: '' });
+    await removePasskey(context, owner, authenticator.credentialId);
     answers.push(await signIn());
     await disablePerson(context, service.person.personId);
     answers.push(await signIn());

@@ -3,8 +3,8 @@ import { dateText, dayText, textOf } from '../format.js';
 import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
 import { Card, Fault, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
-import { change, RequestFailed } from '../server.js';
-import { afterChange, useAction, useData } from '../use-data.js';
+import { change, codeOf, RequestFailed } from '../server.js';
+import { type Action, afterChange, useAction, useData } from '../use-data.js';
 
 interface Passkeys {
   readonly passkeys: readonly Passkey[];
@@ -25,10 +25,11 @@ export function PasskeyList({ overview, reload }: SectionProps) {
         {({ passkeys, can_be_used: canBeUsed }) => (
           <>
             <Rows items={passkeys} empty="You have none.">
-              {(passkey) => <PasskeyRow key={passkey.id} shown={passkey} show={show} />}
+              {(passkey) => <PasskeyRow key={passkey.id} shown={passkey} overview={overview} show={show} />}
             </Rows>
             <Adding
-              why={whyNone(canBeUsed)}
+              canBeUsed={canBeUsed}
+              hasSome={passkeys.length > 0}
               overview={overview}
               added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
             />
@@ -40,35 +41,44 @@ export function PasskeyList({ overview, reload }: SectionProps) {
 }
 
 interface AddingProps {
-  /** Why none can be added at all. */
-  readonly why: string | undefined;
+  /** Whether browsers keep passkeys for the address of the service. */
+  readonly canBeUsed: boolean;
+  /** Whether the person has passkeys that they may want to remove. */
+  readonly hasSome: boolean;
   readonly overview: Overview;
   readonly added: (passkey: Passkey) => Promise<void>;
 }
 
-function Adding({ why, overview, added }: AddingProps) {
-  if (why !== undefined) return <p class="quiet">{why}</p>;
-  const { person, session } = overview;
-  // Their password alone must not lead to a passkey, and so to what operators can do.
-  if (person.is_operator && session.method !== 'passkey')
-    return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
-  // Whoever finds a browser open must not be able to come back later.
-  return overview.session.is_recent ? (
-    <NameForm
-      label="Name of a new passkey"
-      name=""
-      placeholder="laptop"
-      doIt="Add a passkey"
-      submit={async (name) => added(await makePasskey(name))}
-    />
-  ) : (
-    <SignInAgain overview={overview} toDo="add one" />
+/** The form that adds a passkey, or why there is none, and the way to a sign-in that allows the changes of this card. */
+function Adding({ canBeUsed, hasSome, overview, added }: AddingProps) {
+  const whyNone = whyNoneCanBeAdded(canBeUsed, overview);
+  const { is_recent: isRecent } = overview.session;
+  if (whyNone === undefined && isRecent)
+    return (
+      <NameForm
+        label="Name of a new passkey"
+        name=""
+        placeholder="laptop"
+        doIt="Add a passkey"
+        submit={async (name) => added(await makePasskey(name))}
+      />
+    );
+  const acts = [...(whyNone === undefined ? ['add'] : []), ...(hasSome ? ['remove'] : [])];
+  return (
+    <>
+      {whyNone === undefined ? null : <p class="quiet">{whyNone}</p>}
+      {isRecent || acts.length === 0 ? null : <SignInAgain overview={overview} toDo={`${acts.join(' or ')} one`} />}
+    </>
   );
 }
 
-function whyNone(canBeUsed: boolean): string | undefined {
+function whyNoneCanBeAdded(canBeUsed: boolean, { person, session }: Overview): string | undefined {
   if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
-  return canMakePasskeys() ? undefined : 'This browser cannot make passkeys.';
+  if (!canMakePasskeys()) return 'This browser cannot make passkeys.';
+  // Their password alone must not lead to a passkey, and so to what operators can do.
+  return person.is_operator && session.method !== 'passkey'
+    ? 'As an operator you add a passkey after signing in with one.'
+    : undefined;
 }
 
 /** Whether this browser can make passkeys at all. */
@@ -188,11 +198,12 @@ function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps
 
 interface PasskeyRowProps {
   readonly shown: Passkey;
+  readonly overview: Overview;
   /** Shows what has changed, with a sentence. */
   readonly show: (said: string) => Promise<void>;
 }
 
-function PasskeyRow({ shown, show }: PasskeyRowProps) {
+function PasskeyRow({ shown, overview, show }: PasskeyRowProps) {
   const [isRenaming, setRenaming] = useState(false);
   const id = useId();
   const rename = async (name: string): Promise<void> => {
@@ -215,12 +226,11 @@ function PasskeyRow({ shown, show }: PasskeyRowProps) {
           >
             Rename
           </button>
-          <ConfirmButton
-            label="Remove"
-            fullLabel={`Remove ${shown.name}`}
+          <RemoveButton
+            overview={overview}
+            what={shown.name}
             question={`Remove ${shown.name}?`}
             consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
-            doIt="Remove it"
             action={() => change('/passkeys/remove', { id: shown.id })}
             done={() => show('The passkey is removed.')}
           />
@@ -235,6 +245,43 @@ function PasskeyRow({ shown, show }: PasskeyRowProps) {
         {isRenaming ? <NameForm label="New name" name={shown.name} doIt="Save" submit={rename} /> : null}
       </div>
     </Row>
+  );
+}
+
+interface RemoveButtonProps {
+  readonly overview: Overview;
+  /** The way to sign in, as in "Remove laptop". */
+  readonly what: string;
+  readonly question: string;
+  readonly consequence: string;
+  readonly action: () => Promise<void>;
+  readonly done: () => Promise<void>;
+}
+
+/**
+ * Removes a way to sign in. There is no button after 15 minutes; in a page that was left open, the dialog offers another
+ * sign-in once the service has refused.
+ */
+export function RemoveButton({ overview, what, ...props }: RemoveButtonProps) {
+  if (!overview.session.is_recent) return null;
+  return (
+    <ConfirmButton
+      {...props}
+      label="Remove"
+      fullLabel={`Remove ${what}`}
+      doIt="Remove it"
+      note={(failed) => noteOf(failed, overview)}
+    />
+  );
+}
+
+/** Why it was not removed, and the way to another sign-in where that helps. */
+function noteOf({ fault, error }: Action, overview: Overview) {
+  if (codeOf(error) !== 'RECENT_SIGN_IN_REQUIRED') return <Fault text={fault} />;
+  return (
+    <div role="alert">
+      <SignInAgain overview={overview} toDo="remove it" />
+    </div>
   );
 }
 

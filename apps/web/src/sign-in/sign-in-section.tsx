@@ -6,7 +6,7 @@ import { Card, Fault, focusOn, Loaded, Row, Rows, type SectionProps } from '../p
 import type { Identity, Overview, Session } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useAction, useData } from '../use-data.js';
-import { PasskeyList, SignInAgain } from './passkeys.js';
+import { PasskeyList, RemoveButton, SignInAgain } from './passkeys.js';
 
 /** How the person signs in, and where they are signed in. */
 export function SignInSection({ overview, reload }: SectionProps) {
@@ -39,29 +39,35 @@ function IdentityList({ overview }: { readonly overview: Overview }) {
               <IdentityRow
                 key={`${identity.issuer} ${identity.subject}`}
                 shown={identity}
+                overview={overview}
                 unlinked={() => said('The identity is removed.')}
               />
             )}
           </Rows>
         )}
       </Loaded>
-      {providerName === null ? null : <LinkButton name={providerName} overview={overview} />}
+      <LinkButton name={providerName} hasSome={(identities.value?.identities.length ?? 0) > 0} overview={overview} />
     </Card>
   );
 }
 
-function IdentityRow({ shown, unlinked }: { readonly shown: Identity; readonly unlinked: () => Promise<void> }) {
+interface IdentityRowProps {
+  readonly shown: Identity;
+  readonly overview: Overview;
+  readonly unlinked: () => Promise<void>;
+}
+
+function IdentityRow({ shown, overview, unlinked }: IdentityRowProps) {
   const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
   return (
     <Row
       title={host}
       actions={
-        <ConfirmButton
-          label="Remove"
-          fullLabel={`Remove ${shown.subject} at ${host}`}
+        <RemoveButton
+          overview={overview}
+          what={`${shown.subject} at ${host}`}
           question="Remove this identity?"
           consequence="You can no longer sign in with it. Make sure that you have another way to sign in."
-          doIt="Remove it"
           action={() => change('/identities/unlink', { issuer: shown.issuer, subject: shown.subject })}
           done={unlinked}
         />
@@ -74,14 +80,24 @@ function IdentityRow({ shown, unlinked }: { readonly shown: Identity; readonly u
   );
 }
 
-/** Leads to the provider and back. Another way to sign in takes proof that the person is there. */
-function LinkButton({ name, overview }: { readonly name: string; readonly overview: Overview }) {
+interface LinkButtonProps {
+  /** Null where no provider is configured, so that identities can only be removed. */
+  readonly name: string | null;
+  readonly hasSome: boolean;
+  readonly overview: Overview;
+}
+
+/** Leads to the provider and back. A change of the ways to sign in requires proof that the person is there. */
+function LinkButton({ name, hasSome, overview }: LinkButtonProps) {
   const { fault, run } = useAction();
   const leave = async (): Promise<void> => {
     const { location } = await change<{ readonly location: string }>('/identities/link');
     window.location.assign(location);
   };
-  if (!overview.session.is_recent) return <SignInAgain overview={overview} toDo="connect one" />;
+  const acts = [...(name === null ? [] : ['connect']), ...(hasSome ? ['remove'] : [])];
+  if (!overview.session.is_recent && acts.length > 0)
+    return <SignInAgain overview={overview} toDo={`${acts.join(' or ')} one`} />;
+  if (name === null) return null;
   return (
     <>
       <Fault text={fault} />
