@@ -32,7 +32,7 @@ export function firstStartText({ serving, url, demo, key, link, kept, profile }:
     facts({
       'account': demo.accountId,
       'app': demo.appId,
-      'API key': keyText(key),
+      'API key': keyText(demo.appId, key),
       'sign in': link && linkText(link),
     }),
     ...keptText(url, kept, profile),
@@ -41,11 +41,16 @@ export function firstStartText({ serving, url, demo, key, link, kept, profile }:
   ].join('\n');
 }
 
-function keyText({ shown, file }: FirstSecret): string {
+/** Makes another key in place of one that nobody has any more. `config` is the file that `serve` was given. */
+export function keysCreateCommand(appId: string, config?: string): string {
+  return `npx darkroom keys create ${appId} --name "another key"${config === undefined ? '' : ` --config '${config}'`}`;
+}
+
+function keyText(appId: string, { shown, file }: FirstSecret): string {
   if (shown !== undefined) return `${shown}   (shown this once)`;
   return file === undefined
-    ? 'not shown, because this is not a terminal; darkroom keys create makes another'
-    : `in ${file}, which only you can read`;
+    ? `not shown, because this is not a terminal; ${keysCreateCommand(appId)} makes another`
+    : `in ${file}, which only you can read and which is deleted after the key's first use`;
 }
 
 function linkText({ shown, file }: FirstSecret): string {
@@ -76,12 +81,14 @@ function tryText(url: string, modelKey: string | undefined, key: FirstSecret, ke
     return [
       `No model of the catalog makes a picture from a prompt alone; ${url}/api/v1/developer/models lists what there is.`,
     ];
-  const secret = key.shown ?? (key.file === undefined ? undefined : `$(cat '${key.file}')`);
+  // The file is gone after the first use, so a shell variable holds the key for the commands after it.
+  const secret = key.shown ?? (key.file === undefined ? undefined : '$key');
+  const read = key.file === undefined ? [] : [`key=$(cat '${key.file}')`];
   const command = firstCommand(url, modelKey, secret, kept);
   const save = command === undefined ? [] : ['', `or, to have it saved: ${command}`];
   return secret === undefined
     ? save
-    : ['A first picture, from another terminal:', '', firstRequest(url, modelKey, secret), ...save];
+    : ['A first picture, from another terminal:', '', ...read, firstRequest(url, modelKey, secret), ...save];
 }
 
 /** A command that can be copied as it is, whatever the profile stores and whichever server is the default. */

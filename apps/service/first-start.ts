@@ -9,6 +9,7 @@ import { createSignInLink } from '../../core/people/sign-in.js';
 import { signInPath } from '../sign-in-link.js';
 
 const DEMO_CREDITS = 10_000;
+const DEMO_NAME = 'demo';
 const DEMO_EMAIL = 'demo@localhost';
 export const FIRST_PROMPT = 'a lighthouse at dusk';
 
@@ -37,16 +38,16 @@ export async function firstStart(
   const [known] = (await context.accounts.list({ limit: 1 })).items;
   if (known) {
     const keys = await context.credentials.listKeys(known.accountId, { limit: 1 });
-    if (known.name !== 'demo' || keys.items.length > 0) return null;
+    if (known.name !== DEMO_NAME || keys.items.length > 0) return null;
   }
-  const { accountId } = known ?? (await createAccount(context, { name: 'demo' }));
+  const { accountId } = known ?? (await createAccount(context, { name: DEMO_NAME }));
   await grantCredits(context, {
     accountId,
     operationId: 'first-start',
     credits: DEMO_CREDITS,
     reason: 'Credits to try things with',
   });
-  const [app = await createApp(context, { accountId, name: 'demo' })] = (
+  const [app = await createApp(context, { accountId, name: DEMO_NAME })] = (
     await context.credentials.listApps(accountId, { limit: 1 })
   ).items;
   const link = hasSignIn ? await demoLink(context, accountId) : undefined;
@@ -60,6 +61,14 @@ export async function firstStart(
     signInPath: link,
     modelKey: model?.modelKey,
   };
+}
+
+/** The App of the demo account that an earlier start has made, which may be in use; null if there is none. */
+export async function demoApp(context: Money & Identity): Promise<string | null> {
+  const [first] = (await context.accounts.list({ limit: 1 })).items;
+  if (first?.name !== DEMO_NAME) return null;
+  const [app] = (await context.credentials.listApps(first.accountId, { limit: 1 })).items;
+  return app?.appId ?? null;
 }
 
 async function demoLink(context: Money & Identity & Machine, accountId: string): Promise<string> {

@@ -15,7 +15,8 @@ import { bindServer } from '../wiring/modules.js';
 import { configuredUrl, openProgram, type Program } from '../wiring/open-program.js';
 import { resolveParts, ROOTS, type Roots } from '../wiring/parts.js';
 import type { Worker } from '../worker/worker.js';
-import { type Demo, firstStart } from './first-start.js';
+import { FirstKeyFile, firstKeyPath } from './first-key-file.js';
+import { type Demo, demoApp, firstStart } from './first-start.js';
 
 /** The process that a service runs in. */
 export interface ServiceHost {
@@ -82,6 +83,13 @@ export interface Served {
   readonly listening: string | null;
   /** The account that the first start over an empty database created. */
   readonly demo: Demo | null;
+  /** The App of the demo account of an earlier start, for which another key can be made; null without one. */
+  readonly demoAppId: string | null;
+  /**
+   * Deletes the file with the key of the first start as soon as the key was used. Returns whether the file is there with
+   * an unused key. Call it once the file of this start, if there is one, is written.
+   */
+  watchFirstKey(): Promise<boolean>;
   /** Reloads the catalog and the file of callers. The log reports a faulty file, and the last good one stays in use. */
   reload(): Promise<void>;
   /** Finishes requests, hands leases back, and closes the stores. */
@@ -97,9 +105,18 @@ export async function startService(config: Config, logger: Logger = createLogger
   const log = metrics?.warnings.counted(quiet) ?? quiet;
   const publicUrl = () => url;
   const program = await openProgram(config, 'server', { log, publicUrl, metrics, outages });
+  const { context } = program;
+  const firstKey = new FirstKeyFile({
+    path: firstKeyPath(config),
+    context,
+    clock: new SystemClock({ keepsProcessAlive: false }),
+    logger,
+  });
+  program.keep({ close: async () => firstKey.close() });
   const roots: Roots = {};
   try {
-    const container = await bindServer(program, config, { logger, publicUrl, metrics });
+    const onCredentialUse = (credentialId: string): void => firstKey.used(credentialId);
+    const container = await bindServer(program, config, { logger, publicUrl, metrics, onCredentialUse });
     // Every part is made before anything listens.
     for (const name of ROOTS) Object.assign(roots, resolveParts(container, [name]));
     const { http, grpc, internal, worker } = roots;
@@ -111,7 +128,8 @@ export async function startService(config: Config, logger: Logger = createLogger
     // Only once the front listens: a process that accepts no requests yet is not reported as ready.
     const internalAt = await internal?.listen(config.internal.host, config.internal.port ?? 0);
     // Only once nothing else can fail: the key that it creates is shown once.
-    const demo = config.role === 'all' ? await firstStart(program.context, { hasSignIn: config.signIn.enabled }) : null;
+    const demo = config.role === 'all' ? await firstStart(context, { hasSignIn: config.signIn.enabled }) : null;
+    const demoAppId = config.role === 'all' && demo === null ? await demoApp(context) : null;
     await worker?.start();
     const addresses = {
       ...(listening === null ? {} : { address: url, listening }),
@@ -128,6 +146,8 @@ export async function startService(config: Config, logger: Logger = createLogger
       url: http ? url : null,
       listening,
       demo,
+      demoAppId,
+      watchFirstKey: () => firstKey.watch(),
       reload: () => reload(reloaded),
       stop: () => stopParts({ ...roots, program, outages, config, logger }),
     };

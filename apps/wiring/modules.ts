@@ -10,6 +10,8 @@ import { givenParts, type Parts, partsModule } from './parts.js';
 
 export interface ServerOptions extends Pick<Parts, 'logger' | 'publicUrl'> {
   readonly metrics: Metrics | undefined;
+  /** Called with the id of each API key or token that a front accepts. */
+  readonly onCredentialUse?: (credentialId: string) => void;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ServerOptions extends Pick<Parts, 'logger' | 'publicUrl'> {
 export async function bindServer(
   program: Program,
   config: Config,
-  { logger, publicUrl, metrics }: ServerOptions,
+  { logger, publicUrl, metrics, onCredentialUse }: ServerOptions,
 ): Promise<Container> {
   const { role, rest, mcp: mcpOptions, grpc, internal } = config;
   const { container, signedObjects: gate } = program;
@@ -30,7 +32,7 @@ export async function bindServer(
   const bindParts = partsModule((provide, isBound) => {
     if (isFront) {
       provide('authenticator', ['context'], ({ context }) => {
-        const authenticator = new Authenticator(context);
+        const authenticator = new Authenticator(context, onCredentialUse);
         program.keep({ close: async () => authenticator.close() });
         return authenticator;
       });

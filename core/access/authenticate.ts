@@ -37,7 +37,11 @@ interface Cached {
 export class Authenticator {
   private readonly cache = new Map<string, Cached>();
 
-  constructor(private readonly context: Money & Identity & Machine) {}
+  /** `onUse` is called with the id of a credential that was accepted, at least once in `CREDENTIAL_CACHE_MS` of use. */
+  constructor(
+    private readonly context: Money & Identity & Machine,
+    private readonly onUse: (credentialId: string) => void = () => undefined,
+  ) {}
 
   /**
    * The caller a credential names: an API key, or an OAuth access token for this audience. Throws
@@ -90,7 +94,10 @@ export class Authenticator {
     if (!known) return null;
     const account = await this.context.accounts.read(known.caller.accountId, undefined, 'totals');
     const found = { ...known, isSuspended: account?.suspendedAt !== undefined };
-    if (!refusalOf(found, this.context.clock.now())) found.noteUse();
+    if (!refusalOf(found, this.context.clock.now())) {
+      found.noteUse();
+      this.onUse(found.caller.credentialId);
+    }
     return found;
   }
 

@@ -49,19 +49,20 @@ mkdir -p node_modules/.bin
 ln -s "$repository/dist/apps/cli/main.js" node_modules/.bin/darkroom
 chmod +x "$repository/dist/apps/cli/main.js"
 
-# With curl. The key is the one thing to be put in by hand; the port is the free one.
-# Without a terminal the service has written the key to a file, and shows it to nobody.
-key=$(cat "$home/data/first-key")
+# With curl; the port is the free one. Without a terminal the service has written the key to a file, and shows it to
+# nobody. The README reads the key from there once, as the file is deleted after the first use.
 ! grep -q 'svc_live_' "$home/serve.out" "$home/serve.log" || fail 'the key was shown to no terminal'
 {
   echo 'set -euo pipefail'
-  blocks 'export DARKROOM_API_KEY=' | sed "s/svc_live_…/$key/"
+  blocks 'data/first-key'
   blocks 'api=http' | sed "s/:8080/:$port/"
   blocks completed_at
   blocks 'first-picture.png'
 } > by-curl.sh
-for part in svc_live_ '"$api/generations"' completed_at first-picture.png; do grep -qF -- "$part" by-curl.sh || fail "the README has no block with $part any more"; done
+for part in first-key '"$api/generations"' completed_at first-picture.png; do grep -qF -- "$part" by-curl.sh || fail "the README has no block with $part any more"; done
 timeout 30 bash by-curl.sh || fail 'the README by curl'
+[ ! -e data/first-key ] || fail 'the file of the first key was not deleted after its first use'
+grep -q 'first key deleted' serve.log || fail 'the log does not say that the file of the first key was deleted'
 
 # By the command line, with the key that the first start has kept.
 blocks 'npx darkroom generate' > by-command.sh

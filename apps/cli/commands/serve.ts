@@ -2,20 +2,22 @@ import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
+import { firstKeyPath } from '../../service/first-key-file.js';
 import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
 import { keepFirstKey, type KeptKey, profilePath } from '../client/connection.js';
 import { failureOf } from '../client/failures.js';
 import { type CliCommand, storeCommand } from '../command.js';
 import { EXIT, Failure, sentenceOf } from '../exit.js';
-import { type FirstSecret, firstStartText } from '../first-start-text.js';
+import { type FirstSecret, firstStartText, keysCreateCommand } from '../first-start-text.js';
 import type { CliIo } from '../io.js';
 import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
-is no terminal, the key goes to the file first-key in the data folder, and a link to sign in to the file sign-in-link. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
+is no terminal, the key goes to the file first-key in the data folder, which is deleted after the key's first use, and a link to sign in to
+the file sign-in-link. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
 
 interface Options extends StoreOptions {
   readonly role?: Role;
@@ -108,23 +110,41 @@ interface Shown {
 }
 
 /** A start says where it serves; the first start of a folder also who may call, and how to see a first picture. */
-function showServed(
+async function showServed(io: CliIo, served: Omit<Served, 'stop'>, shown: Shown): Promise<void> {
+  const { url, listening, demo } = served;
+  if (url !== null && demo !== null) return showFirstStart(io, { ...served, url, demo }, shown);
+  const hasUnusedKey = await served.watchFirstKey();
+  const { config, options } = shown;
+  const text =
+    url === null
+      ? 'Working on generations; a worker takes no requests. Ctrl-C stops.'
+      : [servingText(url, listening), ...laterKeyText(served.demoAppId, hasUnusedKey, { config, options })].join(
+          '\n\n',
+        );
+  show(io, { json: { url }, text }, options);
+}
+
+/** What a later start says about the key of the first one, which is shown to nobody again. */
+function laterKeyText(
+  demoAppId: string | null,
+  hasUnusedKey: boolean,
+  { config, options }: Pick<Shown, 'config' | 'options'>,
+): string[] {
+  if (hasUnusedKey) return [`The API key of the first start is in ${firstKeyPath(config)} until its first use.`];
+  return demoAppId === null ? [] : [`To make another API key: ${keysCreateCommand(demoAppId, options.config)}`];
+}
+
+async function showFirstStart(
   io: CliIo,
-  { url, listening, demo }: Omit<Served, 'stop'>,
+  served: Omit<Served, 'stop'> & { readonly url: string; readonly demo: Demo },
   { config, options, logger }: Shown,
-): void {
-  if (url === null) {
-    show(io, { json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
-    return;
-  }
+): Promise<void> {
+  const { url, listening, demo } = served;
   const serving = servingText(url, listening);
-  if (demo === null) {
-    show(io, { json: { url }, text: serving }, options);
-    return;
-  }
-  const key = tell(io, { secret: demo.secret, path: join(config.dataFolder, 'first-key') }, (about) =>
+  const key = tell(io, { secret: demo.secret, path: firstKeyPath(config) }, (about) =>
     about.fault === undefined ? logger.info(about, 'first key written') : logger.warn(about, 'first key not written'),
   );
+  await served.watchFirstKey();
   const link = tellLink(io, url, { demo, config, logger });
   const kept = keepKey(io, url, demo.secret);
   const json = {

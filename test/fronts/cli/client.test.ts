@@ -233,7 +233,7 @@ describe('command line', () => {
     const shown = await firstStart('unkept', join(service.folder, 'in-the-way', 'profile.json'));
     expect(shown)
       .to.match(
-        /or, to have it saved: DARKROOM_API_KEY="\$\(cat '\S+unkept\/first-key'\)" npx darkroom generate .+ --url http\S+\n$/,
+        /\nkey=\$\(cat '\S+unkept\/first-key'\)\ncurl [^]+or, to have it saved: DARKROOM_API_KEY="\$key" npx darkroom generate .+ --url http\S+\n$/,
       )
       .and.not.include('is kept in');
   });

@@ -281,15 +281,18 @@ describe('a first start', () => {
     ).not.to.match(KEY);
   });
 
-  it('suggests a model of the configured catalog, in a request that is accepted each time it is sent', async () => {
+  it('suggests a model of the configured catalog, in a request that is accepted each time it is sent with the key that was read once', async () => {
     const text = readFileSync(SHIPPED, 'utf8').replaceAll('sandbox-', 'studio-');
     writeFileSync(join(folder, 'catalog.yaml'), text);
     environment['DARKROOM_CATALOG'] = join(folder, 'catalog.yaml');
     await whileServing('to have it saved', async (stdout) => {
-      const request = /^curl [^]*?(?=\n\n)/m.exec(stdout)?.[0] ?? '';
+      const [, read = '', request = ''] = /^(key=.*)\n(curl [^]*?)(?=\n\n)/m.exec(stdout) ?? [];
       expect(request).to.include('--fail-with-body').and.include('"model_key":"studio-');
-      const answer = await promisify(execFile)('sh', ['-c', request], { cwd: folder });
-      expect(JSON.parse(answer.stdout)).to.have.nested.property('data.status', 'queued');
+      const twice = ['set -e', read, request, 'echo', request].join('\n');
+      const answers = await promisify(execFile)('sh', ['-c', twice], { cwd: folder });
+      for (const answer of answers.stdout.split('\n'))
+        expect(JSON.parse(answer)).to.have.nested.property('data.generation_id');
+      expect(() => statSync(join(folder, 'data', 'first-key'))).to.throw('ENOENT');
     });
   });
 
