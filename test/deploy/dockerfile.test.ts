@@ -112,7 +112,7 @@ describe('deploy/Dockerfile', () => {
 
   it('builds every part of the program that runs, and installs its production dependencies', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
-    expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
+    expect(runs).to.include('npm ci --omit=dev --ignore-scripts && node deploy/check-packages.mjs --omit=dev --import');
     const others = ['apps', 'apps/cli'].flatMap((folder) => {
       const { references } = JSON.parse(textOf(`${folder}/tsconfig.json`)) as {
         references: readonly { path: string }[];
@@ -120,6 +120,13 @@ describe('deploy/Dockerfile', () => {
       return references.map(({ path }) => posix.join(folder, path)).filter((path) => !path.startsWith('apps'));
     });
     expect(copied().map(({ source }) => source)).to.include.members(['apps', ...others]);
+  });
+
+  it('ends by running the program, as the user of the image', () => {
+    const [command] = restsOf('RUN').slice(-1);
+    expect(command).to.equal('["darkroom", "--version"]');
+    const at = (name: string) => last.findLastIndex((instruction) => instruction.name === name);
+    expect(at('RUN')).to.be.above(Math.max(at('COPY'), at('USER')));
   });
 
   it('runs as a numeric user other than root, who owns only /data', () => {

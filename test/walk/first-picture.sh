@@ -30,8 +30,8 @@ await() {
 }
 
 port=$(node -e "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => { console.log(s.address().port); s.close(); })")
-# Nothing of npm's own to say, and no network for it.
-export npm_config_update_notifier=false
+# Nothing of npm's own to say, and no network for it: npx runs what is installed or fails.
+export npm_config_update_notifier=false npm_config_yes=false
 export HOME="$home" DARKROOM_REST_PORT="$port" DARKROOM_DATA_FOLDER="$home/data"
 # The last one is of tests; the program refuses variables that it does not know.
 unset DARKROOM_PROFILE DARKROOM_URL DARKROOM_API_KEY DARKROOM_CONFIG XDG_CONFIG_HOME DARKROOM_VERIFY

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
-import { installProgram } from '../../servers/install-program.js';
+import { installProgram, packagesCheck } from '../../servers/install-program.js';
 import type { Program } from '../../servers/programs.js';
 import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
 import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
@@ -40,6 +40,7 @@ const PACKAGES: Program = {
             '--loglevel=error',
           ],
         },
+        packagesCheck(folder),
       ],
       places: [NODE],
     },

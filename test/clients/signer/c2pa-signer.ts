@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
-import { installProgram } from '../../servers/install-program.js';
+import { installProgram, packagesCheck } from '../../servers/install-program.js';
 import type { Program } from '../../servers/programs.js';
 import { ClientAbsent, type ForeignClient } from '../foreign-clients.js';
 
@@ -30,6 +30,7 @@ const MODULE: Program = {
       commands: (folder) => [
         { program: 'cp', args: [...FILES, folder] },
         { program: 'npm', args: ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--loglevel=error'] },
+        packagesCheck(folder),
         {
           program: process.execPath,
           args: [
