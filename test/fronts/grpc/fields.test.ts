@@ -218,6 +218,12 @@ const ASKED: Readonly<Record<string, Asked>> = {
   SuspendAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
   ResumeAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
   RenameAccount: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
+  EraseAccount: { right: { account_id: ID }, faults: ACCOUNT },
+  EraseTrace: {
+    right: { account_id: 'OWNER', client_trace_id: 'erased' },
+    faults: [...ACCOUNT, ...each('client_trace_id', '', 'x'.repeat(129))],
+  },
+  GetErasure: { right: { erasure_id: ID }, faults: each('erasure_id', '', 'x') },
   CreateApp: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
   ListApps: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
   CreateApiKey: {
