@@ -50,7 +50,7 @@ export interface Models extends Pick<Ports, 'catalog' | 'providers' | 'providerU
 /** Webhook endpoints, and deliveries to them. */
 export type Webhooks = Pick<Ports, 'webhookEndpoints' | 'deliveries' | 'webhookSender'>;
 
-/** What operators wanted erased. */
+/** The erasures that operators requested. */
 export type Erasing = Pick<Ports, 'erasures'>;
 
 /** This process and its machine. */

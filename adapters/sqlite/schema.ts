@@ -198,7 +198,7 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE claims_by_key;
   CREATE INDEX claims_by_removal ON claims (remove_at);
   `,
-  // What operators wanted erased.
+  // The erasures that operators requested.
   `
   ALTER TABLE accounts ADD COLUMN erased_at INTEGER;
   CREATE TABLE erasures (

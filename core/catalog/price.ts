@@ -170,7 +170,7 @@ function creditsForParts(rate: Omit<MeasuredRate, 'unit'> & Pick<PriceTerms, 'un
   const total = amount + BigInt(rate.baseMicrocredits) * scale;
   const divisor = MICRO * scale;
   const roundedUp = (total + divisor - 1n) / divisor;
-  // What a number cannot hold exactly is above the maximum.
+  // A sum that a number cannot hold exactly is above the maximum.
   return Math.min(Math.max(Number(roundedUp), rate.minimumCredits), rate.maximumCredits);
 }
 

@@ -99,7 +99,7 @@ export interface Statement {
   readonly nextCursor?: string;
 }
 
-/** What the credential ids of the operator's services begin with. */
+/** The prefix of the credential ids of the operator's services. */
 export const SERVICE = 'service:';
 
 /**
@@ -133,7 +133,7 @@ export async function listEntries(
   };
 }
 
-/** What an entry changes the available credits by. */
+/** The change of the available credits by an entry. */
 export function changeOf({ from, to, credits }: Entry): number {
   if (to === 'available') return credits;
   return from === 'available' ? 0 - credits : 0;

@@ -166,7 +166,7 @@ describe('the MCP server in a browser', () => {
     });
   }
 
-  it('lets a page of any origin read what is public', async () => {
+  it('allows pages of any origin to read public documents', async () => {
     await open(1);
     for (const path of [
       '/.well-known/ai-catalog.json',

@@ -155,7 +155,7 @@ describe('what the project installs', () => {
   const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
   const SCRIPTS = ['.ci/run', 'deploy/Dockerfile', 'test/install/nodes.sh', 'package.json'];
 
-  it('is checked after every npm ci, in the layer of an image that it is in', () => {
+  it('is checked in the image layer of every npm ci', () => {
     for (const line of read('deploy/Dockerfile').split('\n'))
       if (/\bnpm ci\b/.test(line)) expect(line).to.match(/^RUN npm ci .+ && node deploy\/check-packages\.mjs\b/);
     expect(read('.ci/run')).to.match(/npm ci && node deploy\/check-packages\.mjs/);

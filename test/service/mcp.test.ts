@@ -25,7 +25,7 @@ describe('the MCP server of the program', () => {
     await client.close();
   });
 
-  it('lets pages of the origins of its configuration use it, and no others', async () => {
+  it('accepts pages of the configured origins, and no others', async () => {
     service = await LiveService.start({ config: { mcp: { allowed_origins: ['https://App.example/'] } } });
     const preflight = async (origin: string) => {
       const { status, headers } = await fetch(service.url + PATH, {

@@ -128,7 +128,7 @@ function progressOf({ mcpReq }: ServerContext, { context }: Exchange): Progress 
   );
 }
 
-/** What asking the client of a call needs. */
+/** The parts that are needed to ask the client of a call. */
 interface Asking
   extends Pick<McpRequestContext, 'era'>, Pick<McpServerOptions, 'requests'>, Pick<ServedMessage, 'takes'> {
   readonly exchange: Exchange;

@@ -222,7 +222,7 @@ describe('the MCP server for pages of allowed origins', () => {
       }
   });
 
-  it('lets them read results and refusals with the headers that clients need', async () => {
+  it('exposes results, refusals and the headers that clients need to them', async () => {
     const authorization = { Authorization: `Bearer ${await mcp.key()}` };
     const answers = [
       await mcp.post(LIST, { ...authorization, Origin: APP }),
@@ -246,7 +246,7 @@ describe('the MCP server for pages of allowed origins', () => {
     }
   });
 
-  it('lets them read that there is no stream to get and no session to delete', async () => {
+  it('shows them that there is no stream and no session to delete', async () => {
     for (const method of ['GET', 'DELETE']) {
       const { status, headers } = await fetch(mcp.url, { method, headers: { Origin: APP } });
       expect([status, headers.get('allow'), headers.get('access-control-allow-origin')]).to.deep.equal([
@@ -258,7 +258,7 @@ describe('the MCP server for pages of allowed origins', () => {
     }
   });
 
-  it('says what it takes to OPTIONS of a program', async () => {
+  it('answers OPTIONS of a program with the accepted methods', async () => {
     const { status, headers } = await fetch(mcp.url, { method: 'OPTIONS' });
     expect([status, headers.get('allow')]).to.deep.equal([204, 'OPTIONS, POST']);
   });

@@ -70,7 +70,7 @@ describe('an authorization request', () => {
       expect(ticked.scope).to.equal('generations:write');
     });
 
-    it('lets a refresh name unknown scopes beside those that it has, or alone', async () => {
+    it('accepts unknown scopes in a refresh, alone or beside known ones', async () => {
       const { refresh_token: first } = await service.connect(browser, clientId, { scope: 'openid credits:read' });
       const second = await service.refresh(clientId, first, { scope: 'openid credits:read' });
       expect([second.status, second.body['scope']]).to.deep.equal([200, 'credits:read']);

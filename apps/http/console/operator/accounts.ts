@@ -7,7 +7,7 @@ import { change, changeWith, type OperatorOperation, read } from './operator-ope
 const ACCOUNT = '/accounts/:account_id';
 const NEW_ACCOUNT = bodySchema({ name: NAME, currency: { type: 'string', maxLength: 100 } }, ['name']);
 const NEW_NAME = bodySchema({ name: NAME });
-/** What cannot be undone is said to be known. */
+/** The operator must confirm an action that cannot be undone. */
 const UNDERSTOOD = { type: 'boolean', const: true } as const;
 export const NOT_UNDONE = bodySchema({ is_final: UNDERSTOOD });
 const ERASED_TRACE = bodySchema({

@@ -20,7 +20,7 @@ export interface Account {
 export interface Erasure {
   readonly erasure_id: string;
   readonly requested_at: string;
-  /** What was stored is gone. */
+  /** The stored content is gone. */
   readonly erased_at?: string;
   /** Late remains are gone too. */
   readonly completed_at?: string;
