@@ -11,7 +11,7 @@ import { MUTANT_LINE, type Mutant } from './mutant.js';
 import { MutantThread, type Outcome } from './play-mutant.js';
 import { CONTROL } from './switch.js';
 
-const DEFAULT_SEEDS = 500;
+const DEFAULT_SEEDS = 2000;
 
 const USAGE = `Breaks core in one place at a time, and plays seeds until the simulation finds it.
 
