@@ -17,22 +17,22 @@ The outputs stay in the object store, and nothing knows of them any more.
 - await removeOutputs(context, marked.generationId, writtenBy(marked));
 +
 
-deletion-not-completed: 9 26, core/recovery/recover.js, seed 23
+deletion-not-completed: 9 26, core/recovery/recover.js, seed 15
 A deletion whose process died leaves the outputs until their retention is over.
 - if (g.deletedAt !== undefined) return completeDeletion(context, g);
 +
 
-used-upload-deleted: 16 26, core/uploads/manage-uploads.js, seed 152
+used-upload-deleted: 16 26, core/uploads/manage-uploads.js, seed 13
 The reference of a generation that still has to run is removed.
 - if (upload.lastUsedAt !== undefined)
 + if (upload.uploadId === undefined)
 
-deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 7
+deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 5
 The record goes, and the picture stays.
 - if (key !== undefined) await objects.remove(key);
 + if (key === undefined) await objects.remove(key);
 
-deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 7
+deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 5
 Bytes that are sent to the target after the deletion are never removed.
 - if (now < again) {
 + if (now < 0) {
@@ -40,27 +40,27 @@ Bytes that are sent to the target after the deletion are never removed.
 
 /** Possible mistakes about reference files. */
 export const UPLOAD_MUTANTS: readonly Mutant[] = mutantsIn(`
-staged-bytes-inspected: 16, core/uploads/complete-upload.js, seed 9
+staged-bytes-inspected: 16, core/uploads/complete-upload.js, seed 10
 The bytes that are checked are not the copy, and may be changed between the copying and the check.
 - await inspectCopy(context, upload, objectKey, sha256)
 + await inspectCopy(context, upload, upload.stagingKey, sha256)
 
-type-as-declared: 16, core/uploads/complete-upload.js, seed 38
+type-as-declared: 16, core/uploads/complete-upload.js, seed 6
 The declared type is believed, whatever the bytes are.
 - if (media.mediaType !== upload.mediaType)
 + if (media.mediaType === undefined)
 
-declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 20
+declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 8
 The checksum that a completion declares is not compared with the bytes.
 - for (const declared of [upload.declaredSha256, sha256]) {
 + for (const declared of [upload.declaredSha256]) {
 
-late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 20
+late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 52
 A completion that lost the race against another one answers with a copy that is not on record.
 - if ((await uploads.replace(ready, copying.version)) === 'conflict') {
 + if ((await uploads.replace(ready, copying.version)) === undefined) {
 
-upload-of-another-app: 16, core/generation/quote.js, seed 17
+upload-of-another-app: 16, core/generation/quote.js, seed 22
 A generation may use whatever its account has uploaded, through another App too.
 - const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId;
@@ -85,7 +85,7 @@ Recovery looks at what lacks the mark: an end that is not announced before it is
 + await paid; const retention = retentionOf(generation, context.settings); const changed = await tryChange(context, generation, { event: 'settle',
 + ...retention }); await announceState(context, generation);
 
-two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 46
+two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 23
 A start that is still on its way arrives after the end that another process has sent.
 - return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
 + return false;
@@ -105,12 +105,12 @@ An endpoint that was told of the start has its delivery, and is never told of th
 - if (!isLater(command.of, d.event)) return { refused: 'NOTHING_TO_DO' };
 + return { refused: 'NOTHING_TO_DO' };
 
-start-that-was-taken-ends-the-delivery: 27, core/webhooks/decide.js, seed 7
+start-that-was-taken-ends-the-delivery: 27, core/webhooks/decide.js, seed 23
 The end was announced while the start was sent, and the success of that counts for both.
 - if (event !== d.event || lease.isReplayed) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
 +
 
-lost-wake-up-of-a-delivery-stays-lost: 27, core/recovery/recover.js, seed 16
+lost-wake-up-of-a-delivery-stays-lost: 27, core/recovery/recover.js, seed 17
 A delivery whose process died waits for a wake-up that nobody sends.
 - wakeDelivery(context, delivery, now); return 'woken';
 + return 'woken';
@@ -123,12 +123,12 @@ What was open at one look and is not at the next has ended, and nobody reads how
 - const gone = [...app.open].filter((id) => !now.has(id));
 + const gone = [].values();
 
-told-before-it-is-durable: 23, core/generation/watch.js, seed 31
+told-before-it-is-durable: 23, core/generation/watch.js, seed 32
 A follower hears of an end that the store refuses, or never gets.
 - const outcome = await store.replace(next, expectedVersion);
 + written(next); const outcome = await store.replace(next, expectedVersion);
 
-stream-resumed-from-its-new-beginning: 23, core/generation/events.js, seed 14
+stream-resumed-from-its-new-beginning: 23, core/generation/events.js, seed 3
 What happened while the line was cut is not told.
 - this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;
 + this.from = startedAt;
@@ -138,17 +138,17 @@ What was created before the line was cut, and ended while it was, is not looked 
 - from - Math.max(0, ...lives) - BEYOND_RUN_MS
 + from + REACH_MS
 
-older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 2234
+older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 916
 A look that began before a write comes after it.
 - if (version <= (known?.version ?? -1)) return [];
 +
 
-use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 77
+use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 172
 A row that has taken an entry in takes it in again with the next batch.
 - if (entry.sequence <= row.lastSequence) return row;
 +
 
-account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 20
+account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 28
 A process that dies in between leaves entries that no row ever takes in.
 - if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
 + await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); if
@@ -157,7 +157,7 @@ A process that dies in between leaves entries that no row ever takes in.
 
 /** Possible mistakes about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = mutantsIn(`
-readable-by-another-app: 17, core/generation/read-generations.js, seed 9
+readable-by-another-app: 17, core/generation/read-generations.js, seed 2
 A generation can be read and cancelled by every App of its account.
 - const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record !== null && record.accountId === caller.accountId;
@@ -172,7 +172,7 @@ A credential that was read once is trusted for an hour, milliseconds taken for s
 - export const CREDENTIAL_CACHE_MS = 3_000;
 + export const CREDENTIAL_CACHE_MS = 3_000_000;
 
-hold-on-a-suspended-account: 18, core/credits/decide.js, seed 71
+hold-on-a-suspended-account: 18, core/credits/decide.js, seed 101
 Only authentication looks at a suspension, and what it remembers of a key lets a request slip past.
 - if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
 +

@@ -30,7 +30,7 @@ The price is held although another request has the key.
 - if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: true };
 + if (taken.length > 0) { await this.stores.accounts.apply(change); return { outcome: 'taken', taken, claimsStand: true }; }
 
-twins-in-one-batch: 11, core/credits/account-writer.js, seed 10
+twins-in-one-batch: 11, core/credits/account-writer.js, seed 70
 Two requests with one key are accepted by the same write.
 - if (twins.length === 0) return batch;
 + if (twins.length >= 0) return batch;
@@ -46,7 +46,7 @@ A lost answer to the hold is taken for a refusal, and the key is freed while the
 + await accountWriter.accept(hold, acceptance).catch(async (error) => { await
 + context.claims.remove(mine, mine.version).catch(() => undefined); throw error; });
 
-takeover-without-tombstone: 11, core/generation/create-generation.js, seed 2
+takeover-without-tombstone: 11, core/generation/create-generation.js, seed 4
 That nothing stands at the old id yet is taken for a promise that nothing ever will.
 - await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
 + await context.generations.read(id);
@@ -61,7 +61,7 @@ An id minted just now cannot be taken, so what the insert says is not looked at.
 - if ('existing' in outcome)
 + if (false)
 
-goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 85
+goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 159
 A process whose id was ruled out goes on under a new one, as if the key were still its own.
 - if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);
 + if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId:
@@ -112,7 +112,7 @@ A repeated prepare is answered with a signed address that no longer works.
 - record.status === 'removing' || context.clock.now() >= record.expiresAt
 + record.status === 'removing'
 
-upload-takeover-without-tombstone: 11, core/uploads/prepare-upload.js, seed 14
+upload-takeover-without-tombstone: 11, core/uploads/prepare-upload.js, seed 32
 A lapsed key of prepare gets a new upload while the first one may still be inserted.
 - const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });
 + const existing = await context.uploads.read(uploadId); const outcome = { inserted: existing === null, existing };
@@ -145,7 +145,7 @@ The cap on open generations is not applied.
 - if (account.holds.size >= command.maxOpenHolds)
 + if (account.holds.size < 0)
 
-grant-given-again: 1 12, core/credits/decide.js, seed 27
+grant-given-again: 1 12, core/credits/decide.js, seed 24
 That an operation was done before is not looked up, so that a repeated grant counts twice.
 - const before = account.operations.get(operationId);
 + const before = undefined;
@@ -160,7 +160,7 @@ A refusal, or that a hold is gone, is believed of a state that another process h
 - if (!isFresh && !('moves' in decision))
 + if (!isFresh && 'failed' in decision)
 
-batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 149
+batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 2
 Two commands of one write on the same hold are each decided as if they were alone.
 - this.holds = new Overlay(base.holds);
 + this.holds = Object.assign(new Overlay(base.holds), { get: (id) => base.holds.get(id) });

@@ -37,7 +37,7 @@ A running generation ends on request, while its provider still works on it.
 - 'cancel': 'running',
 + 'cancel': 'cancelled',
 
-late-success-is-charged: 7 15, core/generation/decide.js, seed 114
+late-success-is-charged: 7 15, core/generation/decide.js, seed 81
 The provider did the work after all, so its price is written to a generation that has ended.
 - { next: { ...g, lateReport: { state: command.state, at } } };
 + { next: { ...g, chargedCredits: g.reservedCredits, lateReport: { state: command.state, at } } };
@@ -90,17 +90,17 @@ An attempt that another worker may have handed over is handed over again without
 - { generation, leasedAt, ...execution, isFresh: false };
 + { generation, leasedAt, ...execution, isFresh: true };
 
-unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 1
+unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 12
 A model that forbids to submit twice is submitted twice when its provider cannot tell.
 - answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) }
 + answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) }
 
-resubmitted-after-one-not-found: 21 5, core/generation/run/run-state.js, seed 8
+resubmitted-after-one-not-found: 21 5, core/generation/run/run-state.js, seed 13
 A provider that states once that it does not have the task is believed.
 - return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);
 + return monotonic;
 
-not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 31
+not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 24
 A request that was still on its way when its call ended arrives after the task was submitted again.
 - return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);
 + return statedTwiceAt(state.notFound, settledAt, time, rules);
@@ -110,7 +110,7 @@ What a provider says that a refused task costs is forgotten with the attempt.
 - const undone = undoAttempt(g, command);
 + const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);
 
-attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 11
+attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 10
 A provider that is full uses up the attempts of a generation.
 - { next: { ...withoutUnsentAttempt(g), ...refusedBy } }
 + { next: { ...withoutAttempt(g), ...refusedBy } }
@@ -120,7 +120,7 @@ A worker that takes over what was delivered with the answer has it made once mor
 - attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered }
 + attempt?.delivered === undefined ? undefined : { do: 'submit', attempt }
 
-route-switched-on-unknown-acceptance: 5 21, core/generation/run/next-step.js, seed 8
+route-switched-on-unknown-acceptance: 5 21, core/generation/run/next-step.js, seed 10
 A provider that does not say whether it has the task is passed by for the next one.
 - isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined
 + isSilence(answer) ? { do: 'undo', retryAt: situation.time.now, isNotHere: true } : undefined
@@ -135,7 +135,7 @@ A worker that lost its lease goes on with the version that it lost it to, and wr
 - get generation() { this.throwIfLost(); return this.current; }
 + get generation() { return this.current; }
 
-run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 18
+run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 22
 A worker that holds the lease goes on resting when the deadline is over.
 - isLate(g, time) && !mayHaveResult(g) ? timeOut(g, state) : undefined
 + isLate(g, time) && !mayHaveResult(g) ? { do: 'rest', ms: 600_000 } : undefined
@@ -145,7 +145,7 @@ What a provider had finished before it stopped is neither delivered nor charged.
 - { do: 'finish', command: { event: 'stop', outputs } }
 + { do: 'finish', command: { event: 'stop', outputs: [] } }
 
-place-never-given-back: 20, core/generation/run/dispatcher.js, seed 8
+place-never-given-back: 20, core/generation/run/dispatcher.js, seed 14
 A slot of the model is lost whenever there was nothing to take.
 - giveUp(slot); return taken?.needsRoom;
 + slot.entry?.release(); return taken?.needsRoom;
@@ -165,53 +165,53 @@ A run that lost its worker waits for room, though it needs none, until its deadl
 - if (providers.length === 0) return this.finishing;
 +
 
-outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 10
+outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 13
 Whatever decodes is delivered and charged, a picture for a video too.
 - if (facts.kind !== g.modality)
 + if (false)
 
-workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 2
+workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 28
 An overtaken worker writes over, or removes, what the next one has delivered.
 - return \`outputs/\${generationId}/\${fence}/\${index}\`;
 + return \`outputs/\${generationId}/\${index}\`;
 
-sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 18
+sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 143
 A worker that goes away hands back an attempt that it had handed over as if nobody had it.
 - command.isUnsent ? withoutUnsentAttempt(g) : g
 + withoutUnsentAttempt(g)
 
-forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 165
+forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 49
 A provider that knows a task no more is given it again, though the model forbids to have it made twice.
 - failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN)
 + failure: failure('PROVIDER_UNAVAILABLE', true, FORGOTTEN)
 
-failed-download-bought-again: 21, core/generation/run/next-step.js, seed 34
+failed-download-bought-again: 21, core/generation/run/next-step.js, seed 27
 A result that could not be fetched four times is thrown away, and another one is bought.
 - const { failedCollections, isStoreAway } = situation.state;
 + const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure:
 + failure('OUTPUT_INVALID', true) };
 
-unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 13
+unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 69
 A complete file that cannot be used is bought again, though the model forbids it.
 - failure('OUTPUT_INVALID', rules.mayReplaceOutputs)
 + failure('OUTPUT_INVALID', true)
 
-other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 89
+other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 22
 A usable output of another size than was asked for is thrown away.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + difference !== undefined
 
-other-size-delivered-anyway: 9, core/generation/run/collect-outputs.js, seed 13
+other-size-delivered-anyway: 9, core/generation/run/collect-outputs.js, seed 46
 An output of another size is delivered, though the model refuses it.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + false
 
-priced-by-the-request: 3, core/generation/decide.js, seed 89
+priced-by-the-request: 3, core/generation/decide.js, seed 22
 An output of another size costs what the one that was asked for would have cost.
 - const credits = measuredRate === undefined
 + const credits = true
 
-silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 1
+silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 15
 Polls without a report end a task that the provider goes on with, and another one is bought.
 - isSilence(report) ? restWhileSilent(situation, report, situation.state.silentPolls) : undefined
 + isSilence(report) ? situation.state.silentPolls >= 3 ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) } :
@@ -222,22 +222,22 @@ A status that is not known counts as a failure, and the task is bought again.
 - report.state === 'running' ? rest(
 + report.state === 'running' ? report.unknownStatus !== undefined ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) } : rest(
 
-forgotten-believed-at-once: 21, core/generation/run/run-state.js, seed 10
+forgotten-believed-at-once: 21, core/generation/run/run-state.js, seed 13
 A provider that states once that it no longer has a task is believed, and the task is bought again.
 - return statedTwiceAt(forgotten, time.monotonic, time, { settleMs });
 + return time.monotonic;
 
-no-last-poll: 20, core/generation/run/next-step.js, seed 2
+no-last-poll: 20, core/generation/run/next-step.js, seed 3
 A result that became ready while nobody could collect it is lost at the deadline.
 - isLate(g, time) && g.lastPollBy === undefined ? { do: 'allow-last-poll' } : undefined
 + isLate(g, time) && g.lastPollBy === undefined ? timeOut(g, {}) : undefined
 
-expired-without-a-last-poll: 20, core/generation/decide.js, seed 240
+expired-without-a-last-poll: 20, core/generation/decide.js, seed 1162
 Recovery ends a generation whose provider may have the result, and nobody looks once more.
 - if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy))
 + if (false)
 
-last-period-without-end: 6 20, core/generation/run/next-step.js, seed 2
+last-period-without-end: 6 20, core/generation/run/next-step.js, seed 271
 Downloads after the deadline are tried for ever.
 - time.now > runEndsAt(g) ? timeOut(g, state) : undefined
 + undefined
@@ -270,37 +270,37 @@ The slots of a worker are given to another one while a submission of the first i
 - if (at.monotonic < one.since + SHARE_MS + longestCallMs)
 + if (at.monotonic < one.since + 2_000)
 
-submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 14
+submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 48
 Submissions that a worker was given are given out again.
 - thousandths: thousandths - 1_000 * submissions
 + thousandths
 
-bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 14
+bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 10
 A minute sees more submissions than the limit says.
 - Math.floor((now - refilledAt) * rate)
 + Math.floor(4 * (now - refilledAt) * rate)
 
-room-not-looked-at-before-a-submission: 25, core/generation/run/submit-attempt.js, seed 187
+room-not-looked-at-before-a-submission: 25, core/generation/run/submit-attempt.js, seed 206
 A worker submits with what it was given when the run began, and a task that it took over without a slot.
 - if (!of.entry.maySubmit()) return 'no-room';
 +
 
-room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 45
+room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 22
 A run that ends because the store does not answer frees the slot of a task that goes on at the provider.
 - if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry); else entry.release();
 + entry.release();
 
-lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 1
+lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 24
 A worker uses slots that another one was given meanwhile.
 - if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
 + await providerUses.replace(given.next, stored?.version ?? 0);
 
-tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 265
+tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 62
 With exclusive stores the shares of a process that was killed are void, and its tasks take no place.
 - this.count(record, provider);
 + ;
 
-submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 273
+submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 369
 A process with exclusive stores submits while the list of what is at the provider is still read.
 - return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
 + return false;
@@ -308,12 +308,12 @@ A process with exclusive stores submits while the list of what is at the provide
 
 /** Possible mistakes and omissions of recovery. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = mutantsIn(`
-hold-released-without-ruling-out: 4 12, core/recovery/recover.js, seed 12
+hold-released-without-ruling-out: 4 12, core/recovery/recover.js, seed 2
 A hold without a generation is released while the generation may still be inserted.
 - const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
 + const standing = known ?? { kind: 'void' };
 
-lost-hold-never-released: 6, core/recovery/recover.js, seed 110
+lost-hold-never-released: 6, core/recovery/recover.js, seed 21
 The id of a create that was cut is ruled out, and its hold forgotten.
 - await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 }); return 'released';
 + return 'released';
@@ -323,7 +323,7 @@ A tombstone is taken for rubbish, and a slow create finds its id free again.
 - dueAt: now + settings.tombstoneRetentionMs };
 + dueAt: now };
 
-ended-not-settled: 4 6, core/recovery/recover.js, seed 14
+ended-not-settled: 4 6, core/recovery/recover.js, seed 2
 Recovery leaves settling to the worker that ended the generation, which may be gone.
 - await settleGeneration(context, record); return 'settled';
 + return 'settled';
@@ -343,7 +343,7 @@ Whatever recovery looks at once it is settled is taken to be past its retention.
 - if (mayHaveOutputs(g) && now >= outputsExpireAt) {
 + if (mayHaveOutputs(g)) {
 
-content-removed-when-looked-at: 7, core/recovery/recover.js, seed 233
+content-removed-when-looked-at: 7, core/recovery/recover.js, seed 37
 The content of whatever recovery looks at once it is settled goes at once, when nothing was charged.
 - if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
 + if (hasUnchargedContent(g) && now < taskExpiresAt) {
@@ -366,7 +366,7 @@ Whoever has another boot is taken for gone, though other processes share the sto
 - return boot.isExclusive && bootId !== boot.id;
 + return bootId !== boot.id;
 
-submitting-not-waited: 5 14, core/generation/decide.js, seed 20
+submitting-not-waited: 5 14, core/generation/decide.js, seed 21
 What a process that is gone was about to hand over is taken over before it can have arrived.
 - return !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));
 + return true;
