@@ -80,6 +80,9 @@ function isRegistered({ oidc }: KoaContextWithOIDC, address: string): boolean {
 /** The library's descriptions have neither a capital nor a full stop. Some begin with the name of a parameter, which stays as it is. */
 function sentenceOf(error: string, description: string | null | undefined): string {
   if (error === 'server_error') return 'Something went wrong on our side.';
+  // The library's words for a client_id that is not registered, or not any more.
+  if (error === 'invalid_client' && description === 'client is invalid')
+    return 'This service does not know the program. Remove the connection in the program, and add it again.';
   const text = (description ?? error).replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase());
   return `${text.replace(/\.$/, '')}.`;
 }

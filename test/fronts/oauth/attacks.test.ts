@@ -66,7 +66,9 @@ describe('attacks on the OAuth server', () => {
       );
       expect(other.text).to.include('>redirect_uri did not match any of');
       const nobody = await browser.open(service.request('nobody').path);
-      expect(nobody.text).to.include('>Client is invalid.<');
+      expect(nobody.text).to.include(
+        '>This service does not know the program. Remove the connection in the program, and add it again.<',
+      );
     });
 
     it('may use a loopback address on any port, since programs take a free one', async () => {
