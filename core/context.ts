@@ -5,6 +5,7 @@ import { LastingCalls } from './generation/lasting-calls.js';
 import { QueuePositions } from './generation/queue-positions.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import { LocalRuns } from './generation/wake.js';
+import { SilentRetries } from './idempotency/silent-retries.js';
 import { AppWatch, GenerationWatch, watchedAcceptances, watchedGenerations } from './generation/watch.js';
 import type { Log } from './log.js';
 import type { Ports } from './ports/ports.js';
@@ -24,7 +25,8 @@ export interface Money extends Pick<Ports, 'accounts' | 'acceptances' | 'usage'>
 }
 
 /** Generations: their records, keys, queue and wake-ups, and the callers that wait for them. */
-export interface Work extends Pick<Ports, 'generations' | 'claims' | 'wakeUps'> {
+export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprints' | 'wakeUps'> {
+  readonly silentRetries: SilentRetries;
   readonly unchargedSums: UnchargedSums;
   readonly queuePositions: QueuePositions;
   /** The worker of this process, where it has one. */
@@ -103,6 +105,7 @@ export function createContext(
     generationWatch,
     appWatch,
     lastingCalls: new LastingCalls(),
+    silentRetries: new SilentRetries({ ...ports, settings, boot }),
     localRuns: new LocalRuns(),
     queuePositions,
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),

@@ -36,6 +36,10 @@ export interface CreateOptions {
   readonly approvedCredits?: number;
   /** URL that is notified of the end, in addition to the App's webhooks. The idempotency key covers it. */
   readonly webhookUrl?: string | undefined;
+  /** The space of the key; `create` when absent. */
+  readonly operation?: 'create' | 'create-compatible';
+  /** Digest of the request that the key covers, where that is not the body. */
+  readonly digest?: string;
 }
 
 /**
@@ -57,17 +61,17 @@ export async function createGeneration(
   caller: Caller,
   idempotencyKey: string,
   body: Json,
-  { approvedCredits = Infinity, webhookUrl }: CreateOptions = {},
+  { approvedCredits = Infinity, webhookUrl, operation = 'create', digest: givenDigest }: CreateOptions = {},
 ): Promise<Created> {
   const read = readGenerationRequest(context, body);
   if (read instanceof ServiceError) throw read;
   const refusedUrl = webhookUrl === undefined ? undefined : await webhookUrlRefusal(context, caller, webhookUrl);
   if (refusedUrl !== undefined) throw refusedUrl;
   const request = webhookUrl === undefined ? read : { ...read, webhookUrl };
-  const digest = context.digests.ofJson(
-    webhookUrl === undefined ? request.content : { content: request.content, webhookUrl },
-  );
-  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
+  const digest =
+    givenDigest ??
+    context.digests.ofJson(webhookUrl === undefined ? request.content : { content: request.content, webhookUrl });
+  const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
 
   const planned = await plan(context, caller, request, approvedCredits);
   const first =

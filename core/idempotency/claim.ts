@@ -1,4 +1,5 @@
-export type ClaimedOperation = 'create' | 'prepare' | 'complete';
+/** `create-compatible`: a create of the OpenAI-compatible API, whose keys are its own. */
+export type ClaimedOperation = 'create' | 'create-compatible' | 'prepare' | 'complete';
 
 /** The scope of a key: the same text sent by another App, or for another operation, is another key. */
 export interface ClaimKey {

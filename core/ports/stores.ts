@@ -5,6 +5,7 @@ import type { Erasure } from '../erasure/erasure.js';
 import type { UnchargedContent } from '../generation/decide.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { Claim, ClaimKey } from '../idempotency/claim.js';
+import type { Fingerprint, ProcessLease } from '../idempotency/fingerprint.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { Artefact, OutsideIdentity, Person } from '../people/person.js';
 import type { ProviderUse } from '../providers/provider-use.js';
@@ -172,6 +173,25 @@ export interface ClaimStore {
    * keys, and not the accounts, removes none: they are removed when they expire.
    */
   removeOfAccount(accountId: string, limit: number): Promise<number>;
+}
+
+/**
+ * Keeps what was requested without an idempotency key, one record a fingerprint, and the leases of the processes in which
+ * requests wait. Every method may throw `StoreUnavailable`; the outcome of a write that does is unknown.
+ */
+export interface FingerprintStore extends NamedRecords<Fingerprint> {
+  read(fingerprint: string): Promise<Fingerprint | null>;
+
+  /** Removes records and leases whose `removeAt` is at or before `now`, at most `limit`; returns how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
+
+  /** Removes records of one account, at most `limit` (1 to 1,000); returns how many. */
+  removeOfAccount(accountId: string, limit: number): Promise<number>;
+
+  /** Writes the lease, in place of the one with the same boot id. */
+  renewLease(lease: ProcessLease): Promise<void>;
+
+  readLease(bootId: string): Promise<ProcessLease | null>;
 }
 
 /** Generations of one account that are to be accepted together. */

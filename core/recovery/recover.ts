@@ -41,6 +41,8 @@ export const NOTHING = {
   uploads: { swept: 0, removed: 0, failed: 0 },
   deliveries: { woken: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
+  /** Records of requests without a key, and leases of processes. */
+  fingerprintsRemoved: 0,
   /** Sessions, sign-in links, codes and tokens past their time. */
   artefactsRemoved: 0,
   /** `advanced`: a part was done, and the next one may be at once. */
@@ -64,7 +66,16 @@ type GenerationsRecovered = Recovered['generations'];
  * hold is followed immediately by another.
  */
 export function mayBeMore(
-  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved, erasures }: Recovered,
+  {
+    generations: g,
+    holds,
+    uploads,
+    deliveries,
+    claimsRemoved,
+    fingerprintsRemoved,
+    artefactsRemoved,
+    erasures,
+  }: Recovered,
   batch: number,
 ): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
@@ -152,6 +163,10 @@ export class Recovery {
       () => context.claims.removeExpired(now, context.settings.recoveryBatch),
       0,
     );
+    const fingerprintsRemoved = await evenIfOthersFail(
+      () => context.fingerprints.removeExpired(now, context.settings.recoveryBatch),
+      0,
+    );
     const artefactsRemoved = await evenIfOthersFail(
       () => context.artefacts.removeExpired(now, context.settings.recoveryBatch),
       0,
@@ -159,7 +174,16 @@ export class Recovery {
     // Last: open generations that it waits for may have ended in this pass.
     const erasures = await evenIfOthersFail(() => carryOutErasures(context, now, shouldContinue), NO_ERASURES);
     if (failures.length > 0) throw failures[0];
-    return { generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved, erasures };
+    return {
+      generations,
+      holds,
+      uploads,
+      deliveries,
+      claimsRemoved,
+      fingerprintsRemoved,
+      artefactsRemoved,
+      erasures,
+    };
   }
 
   /** Ends a running pass after its current item, and makes later ones do nothing. */

@@ -1,0 +1,84 @@
+import type { Caller } from '../access/credential.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { ClaimKey } from '../idempotency/claim.js';
+import type { ClaimRequest } from '../idempotency/claims.js';
+import type { Place } from '../idempotency/silent-retries.js';
+import type { Json } from '../json.js';
+import { pause } from '../waiting.js';
+import { type Created, createGeneration } from './create-generation.js';
+
+/** A create of the OpenAI-compatible API. */
+export interface MatchedRequest {
+  /** What the request consists of: the path, the fields and the digests of the files. */
+  readonly content: Json;
+  /** The idempotency key, where the client sent one. */
+  readonly idempotencyKey?: string | undefined;
+  /** Whether the client says that it repeats a request. */
+  readonly isRetry: boolean;
+  /** Makes the body of the create, and the uploads it names. May throw a refusal. Called for a new generation alone. */
+  readonly prepare: () => Promise<Json>;
+}
+
+export interface Matched extends Created {
+  /** Where the request waits for the answer; absent with an idempotency key, whose answer is given any number of times. */
+  readonly place?: Place;
+}
+
+/**
+ * Creates a generation, or finds the one that the request was for when it was sent before. With an idempotency key it is
+ * the one that was created under that key in this API; a request in progress is waited for. Without one it is decided by
+ * `SilentRetries`. What was created before is found without a look at catalog, balance, caps and queues.
+ *
+ * Throws what `createGeneration` throws, but for IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_IN_PROGRESS.
+ */
+export async function createMatched(
+  context: Money & Work & Files & Models & Webhooks & Machine & Call,
+  caller: Caller,
+  request: MatchedRequest,
+): Promise<Matched> {
+  const { accountId, appId, credentialId } = caller;
+  const { content, idempotencyKey, isRetry } = request;
+  const digest = context.digests.ofJson(content);
+  if (idempotencyKey !== undefined) {
+    const key: ClaimKey = { accountId, appId, operation: 'create-compatible', key: idempotencyKey };
+    return findOrCreate(context, caller, request, { key, digest });
+  }
+  const fingerprint = context.digests.ofJson({ credentialId, content });
+  const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
+  try {
+    return { ...(await findOrCreate(context, caller, request, { key: place.key, digest })), place };
+  } catch (error) {
+    // A refusal leaves nothing behind. After any other failure the next equal request finds out what was created.
+    if (error instanceof ServiceError && error.code !== 'SERVICE_UNAVAILABLE') await place.withdraw();
+    else place.leave();
+    throw error;
+  }
+}
+
+/** How often a request looks whether one with the same key is still in progress. Its lease is much shorter than this takes. */
+const MAX_LOOKS = 600;
+
+async function findOrCreate(
+  context: Money & Work & Files & Models & Webhooks & Machine & Call,
+  caller: Caller,
+  { prepare }: MatchedRequest,
+  { key, digest }: ClaimRequest,
+): Promise<Created> {
+  for (let looks = 0; ; looks += 1) {
+    const claim = await context.claims.read(key);
+    if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    const record = claim === null ? null : await context.generations.read(claim.subjectId);
+    if (record?.kind === 'generation' && record.deletedAt === undefined) return { generation: record, replayed: true };
+    try {
+      return await createGeneration(context, caller, key.key, await prepare(), {
+        operation: 'create-compatible',
+        digest,
+      });
+    } catch (error) {
+      const isInProgress = error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS';
+      if (!isInProgress || looks >= MAX_LOOKS) throw error;
+      await pause(context.clock, Math.min(error.details.retryAfterMs ?? 200, 200));
+    }
+  }
+}
