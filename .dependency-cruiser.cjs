@@ -11,7 +11,7 @@ const RULES = `^core/(${[
   'erasure/erasure',
   'generation/(decide|generation)',
   'generation/run/(next-step|run-state)',
-  'idempotency/claim',
+  'idempotency/(claim|fingerprint)',
   'media/(ai-mark|image-header|media-types)',
   'people/person',
   'providers/(provider-report|provider-use)',
@@ -24,6 +24,7 @@ const STATE = `^core/(${[
   '(context|memory-budget|waiting)',
   'credits/account-writer',
   'generation/(lasting-calls|queue-positions|stepwise-acceptances|uncharged-sums|wake|watch)',
+  'idempotency/(process-leases|silent-retries)',
   'providers/(provider-gates|provider-shares)',
 ].join('|')})\\.ts$`;
 

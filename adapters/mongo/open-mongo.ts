@@ -10,6 +10,7 @@ import { MongoAccountStore } from './mongo-account-store.js';
 import { MongoArtefactStore } from './mongo-artefact-store.js';
 import { MongoClaimStore } from './mongo-claim-store.js';
 import { MongoCredentialStore } from './mongo-credential-store.js';
+import { MongoFingerprintStore } from './mongo-fingerprint-store.js';
 import { MongoGenerationChanges } from './mongo-generation-changes.js';
 import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
@@ -86,6 +87,7 @@ export function storesOver(
     accounts,
     generations,
     claims,
+    fingerprints: new MongoFingerprintStore(connection),
     acceptances: new MongoAcceptances(connection, { accounts, generations, claims }),
     uploads: new MongoUploadStore(connection),
     credentials: new MongoCredentialStore(connection),

@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -114,6 +114,18 @@ export const SCHEMA = {
   claims: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'claims_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
+  },
+  fingerprints: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      { name: 'fingerprints_by_account', keys: { account: 1 }, why: 'an erasure removes those of an account' },
+      { name: 'fingerprints_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' },
+    ],
+  },
+  // One document for each process that requests wait in, and for those of the last day.
+  process_leases: {
+    shardKey: null,
+    indexes: [{ name: 'process_leases_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
   },
   uploads: {
     shardKey: { _id: 'hashed' },

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ApiKey, App } from '../../core/access/credential.js';
 import type { AccountTotals, Attribution, CapUse, Entry, Hold } from '../../core/credits/account.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
+import type { Fingerprint, ProcessLease } from '../../core/idempotency/fingerprint.js';
 import type { Artefact, OutsideIdentity } from '../../core/people/person.js';
 import type { TraceRow, UseRow } from '../../core/usage/usage.js';
 import type { Row, SqlValue } from './database.js';
@@ -169,6 +170,21 @@ export function claimKeyDigest({ accountId, appId, operation, key }: Record<keyo
   const [account, app] = [accountId, appId].map((id) => String(id).replaceAll('-', '').toLowerCase());
   return hash('sha256', JSON.stringify([account, app, operation, key]), 'hex').slice(0, KEY_DIGEST_DIGITS);
 }
+
+/** The columns of a record of equal requests beside its fingerprint. */
+export const FINGERPRINTS = new Columns<Omit<Fingerprint, 'fingerprint'>>('fingerprints', {
+  account: 'accountId:uuid',
+  version: 'version',
+  creates: 'creates:json',
+  remove_at: 'removeAt',
+});
+
+export const PROCESS_LEASES = new Columns<ProcessLease>('process_leases', {
+  boot: 'bootId:uuid',
+  renewals: 'renewals',
+  renewed_at: 'renewedAt',
+  remove_at: 'removeAt',
+});
 
 export const APPS = new Columns<App>('apps', {
   id: 'appId:uuid',

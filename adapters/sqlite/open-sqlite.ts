@@ -22,6 +22,7 @@ import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
+import { SqliteFingerprintStore } from './sqlite-fingerprint-store.js';
 import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
@@ -173,6 +174,7 @@ function storesOver(
     accounts: new SqliteAccountStore(db),
     generations: new SqliteGenerationStore(db, cache),
     claims: new SqliteClaimStore(db),
+    fingerprints: new SqliteFingerprintStore(db),
     acceptances: new SqliteAcceptances(db, cache),
     uploads: new SqliteUploadStore(db),
     credentials: new SqliteCredentialStore(db),

@@ -207,6 +207,18 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX erasures_by_attention ON erasures (attention_at, id);
   CREATE INDEX uploads_by_account ON uploads (account, id) WHERE account IS NOT NULL;
   `,
+  // Requests without an idempotency key by their fingerprints, and the leases of the processes in which they wait.
+  `
+  CREATE TABLE fingerprints (
+    fingerprint BLOB NOT NULL PRIMARY KEY, account BLOB NOT NULL, version INTEGER NOT NULL, creates TEXT NOT NULL, remove_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX fingerprints_by_account ON fingerprints (account);
+  CREATE INDEX fingerprints_by_removal ON fingerprints (remove_at);
+  CREATE TABLE process_leases (
+    boot BLOB NOT NULL PRIMARY KEY, renewals INTEGER NOT NULL, renewed_at INTEGER NOT NULL, remove_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX process_leases_by_removal ON process_leases (remove_at);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -162,6 +162,7 @@ function prepareWrites(on: Statements) {
       VALUES (unhex(?, '-'), ?, ?, ?, unhex(?, '-'), ?) ON CONFLICT DO NOTHING`,
     ),
     ...artefactWrites(on),
+    removeExpiredFingerprints: fingerprintRemoval(on),
     applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ?'),
     applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ?'),
     claimInstallation: installationWrite(on),
@@ -294,6 +295,21 @@ function artefactWrites(on: Statements) {
       const left = Number(limit) - removed;
       return left > 0 ? removed + removeGroups(now, left) : removed;
     },
+  };
+}
+
+/** Removes records of equal requests, and then leases, that are kept until `now` at the latest. Returns how many. */
+function fingerprintRemoval(on: Statements): Write {
+  const due = (table: string, key: string) =>
+    on.changing(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE remove_at <= ? ORDER BY remove_at LIMIT ?)`,
+    );
+  const removeFingerprints = due('fingerprints', 'fingerprint');
+  const removeLeases = due('process_leases', 'boot');
+  return (now = null, limit = null) => {
+    const removed = removeFingerprints(now, limit);
+    const left = Number(limit) - removed;
+    return left > 0 ? removed + removeLeases(now, left) : removed;
   };
 }
 

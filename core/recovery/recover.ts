@@ -86,6 +86,7 @@ export function mayBeMore(
     uploads.swept + uploads.removed >= batch ||
     deliveries.woken + deliveries.removed + deliveries.failed >= batch ||
     claimsRemoved >= batch ||
+    fingerprintsRemoved >= batch ||
     artefactsRemoved >= batch ||
     erasures.advanced > 0
   );

@@ -9,6 +9,7 @@ import { artefactStoreContract } from './artefact-store.contract.js';
 import { providerUseStoreContract } from './provider-use-store.contract.js';
 import { webhookEndpointStoreContract } from './webhook-endpoint-store.contract.js';
 import { deliveryStoreContract } from './delivery-store.contract.js';
+import { fingerprintStoreContract } from './fingerprint-store.contract.js';
 import { erasureStoreContract } from './erasure-store.contract.js';
 import { usageStoreContract } from './usage-store.contract.js';
 import type { ContractSubject } from './subject.js';
@@ -20,6 +21,7 @@ const CONTRACTS: { readonly [P in Port]: (subject: ContractSubject<Ports[P]>) =>
   accounts: accountStoreContract,
   generations: generationStoreContract,
   claims: claimStoreContract,
+  fingerprints: fingerprintStoreContract,
   uploads: uploadStoreContract,
   credentials: credentialStoreContract,
   people: personStoreContract,

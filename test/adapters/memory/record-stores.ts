@@ -2,11 +2,13 @@ import { type CreatedPlace, cursorAt, placeBefore } from '../../../adapters/crea
 import { assert } from '../../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
 import type { Erasure } from '../../../core/erasure/erasure.js';
+import type { Fingerprint, ProcessLease } from '../../../core/idempotency/fingerprint.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
 import type {
   DayRange,
   DeliveryStore,
   ErasureStore,
+  FingerprintStore,
   Insertion,
   ListedDeliveries,
   TracePage,
@@ -117,6 +119,51 @@ export class MemoryErasureStore implements ErasureStore {
   async removeRemains(): Promise<'done'> {
     return 'done';
   }
+}
+
+/** Requests without an idempotency key, and leases, in this process's memory; gone when the process ends. */
+export class MemoryFingerprintStore implements FingerprintStore {
+  private readonly records = new Map<string, Fingerprint>();
+  private readonly leases = new Map<string, ProcessLease>();
+
+  async read(fingerprint: string, call?: Cancellation): Promise<Fingerprint | null> {
+    throwIfAborted(call);
+    return this.records.get(fingerprint) ?? null;
+  }
+
+  async replace(next: Fingerprint, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    if ((this.records.get(next.fingerprint)?.version ?? 0) !== expectedVersion) return 'conflict';
+    this.records.set(next.fingerprint, frozenCopy(next));
+    return 'applied';
+  }
+
+  async removeExpired(now: number, limit: number): Promise<number> {
+    const removed = removeExpired(this.records, now, checkedLimit(limit));
+    return removed + removeExpired(this.leases, now, limit - removed);
+  }
+
+  async removeOfAccount(accountId: string, limit: number): Promise<number> {
+    const own = [...this.records].filter(([, record]) => record.accountId === accountId).slice(0, checkedLimit(limit));
+    for (const [fingerprint] of own) this.records.delete(fingerprint);
+    return own.length;
+  }
+
+  async renewLease(lease: ProcessLease): Promise<void> {
+    this.leases.set(lease.bootId, frozenCopy(lease));
+  }
+
+  async readLease(bootId: string): Promise<ProcessLease | null> {
+    return this.leases.get(bootId) ?? null;
+  }
+}
+
+function removeExpired(kept: Map<string, { readonly removeAt: number }>, now: number, limit: number): number {
+  const expired = [...kept]
+    .filter(([, { removeAt }]) => removeAt <= now)
+    .toSorted(([, a], [, b]) => a.removeAt - b.removeAt)
+    .slice(0, limit);
+  for (const [name] of expired) kept.delete(name);
+  return expired.length;
 }
 
 /** Webhook deliveries in this process's memory; gone when the process ends. */

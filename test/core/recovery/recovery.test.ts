@@ -562,6 +562,7 @@ describe('whether a pass is followed by another at once', () => {
     uploads: { swept: 0, removed: 0, failed: 0 },
     deliveries: { woken: 0, removed: 0, failed: 0 },
     claimsRemoved: 0,
+    fingerprintsRemoved: 0,
     artefactsRemoved: 0,
     erasures: { advanced: 0, waiting: 0, completed: 0, failed: 0 },
   };
@@ -574,6 +575,7 @@ describe('whether a pass is followed by another at once', () => {
     expect(mayBeMore({ ...nothing, uploads: { swept: 0, removed: 5, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, deliveries: { woken: 3, removed: 2, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, fingerprintsRemoved: 5 }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, artefactsRemoved: 5 }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, erasures: { ...nothing.erasures, advanced: 1 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, erasures: { ...nothing.erasures, waiting: 9 } }, 5)).to.equal(false);
