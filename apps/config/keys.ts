@@ -104,6 +104,9 @@ export const KEYS = {
       'Networks, such as 10.0.0.0/8, in which any host may be called. DARKROOM_WEBHOOKS_ALLOWED_NETWORKS is a comma-separated list.',
     ),
   },
+  openai: {
+    enabled: boolean(true),
+  },
   mcp: {
     enabled: boolean(true),
     confirm_above_credits: integer(100, 0, Number.MAX_SAFE_INTEGER).about(
@@ -272,6 +275,7 @@ export const SECTION_COMMENTS: Readonly<Record<string, string>> = {
   'oauth': 'How people connect programs, which then act for them with tokens of their own.',
   'webhooks':
     'Where webhooks may be sent, besides public hosts over https. Apps choose the addresses. See docs/webhooks.md.',
+  'openai': 'The OpenAI-compatible API, under /v1. See docs/openai.md.',
   'mcp':
     'The server for AI clients that speak the Model Context Protocol, under /api/v1/developer/mcp. See docs/mcp.md.',
   'rest.rate_limits': 'Limits for one credential in one process. 0: no limit.',

@@ -13,6 +13,7 @@ import { createHttpHost, type HttpHostOptions } from './host/server.js';
 import { mcp, type McpOptions } from './mcp/mcp-front.js';
 import { signedObjects } from './objects/signed-objects.js';
 import type { ClientDocumentFetch } from './oauth/authorization-server.js';
+import { openAiApi } from './openai/openai-front.js';
 import { resourceMetadataUrl } from './oauth/metadata.js';
 import { oauth } from './oauth/oauth-front.js';
 import { BrowserSessions, SignInRates } from './pages/browser-sessions.js';
@@ -34,6 +35,8 @@ export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'l
   readonly signedObjects?: SignedObjectGate | undefined;
   /** The MCP server; there is none when absent. */
   readonly mcp?: Pick<McpOptions, 'confirmAboveCredits' | 'allowedOrigins'> | undefined;
+  /** Whether the OpenAI-compatible API is served; true when absent. */
+  readonly hasOpenAi?: boolean;
   /** How people sign in and connect programs; what is absent has its default. */
   readonly people?: PeopleOptions | undefined;
 }
@@ -55,7 +58,7 @@ export interface PeopleOptions {
 export function provideHttp(
   provide: Provide,
   isBound: (name: keyof Parts) => boolean,
-  { signedObjects: gate, mcp: mcpOptions, people = {}, ...host }: HttpOptions,
+  { signedObjects: gate, mcp: mcpOptions, hasOpenAi = true, people = {}, ...host }: HttpOptions,
 ): void {
   const { hasSignIn = true, hasOAuth = true } = people;
   const { bodyTimeoutMs } = host.limits;
@@ -66,6 +69,10 @@ export function provideHttp(
   provide('developerApi', api, (parts) =>
     developerApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
   );
+  if (hasOpenAi)
+    provide('openAiApi', api, (parts) =>
+      openAiApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
+    );
   if (mcpOptions !== undefined)
     provide('mcp', api, (parts) =>
       mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),

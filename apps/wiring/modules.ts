@@ -23,7 +23,7 @@ export async function bindServer(
   config: Config,
   { logger, publicUrl, metrics, onCredentialUse }: ServerOptions,
 ): Promise<Container> {
-  const { role, rest, mcp: mcpOptions, grpc, internal } = config;
+  const { role, rest, openai, mcp: mcpOptions, grpc, internal } = config;
   const { container, signedObjects: gate } = program;
   const isFront = role !== 'worker';
   const people = isFront ? await openPeople(program, config, publicUrl) : undefined;
@@ -40,6 +40,7 @@ export async function bindServer(
         limits: restLimits(rest),
         trustedProxies: rest.trustedProxies,
         signedObjects: gate,
+        hasOpenAi: openai.enabled,
         mcp: mcpOptions.enabled ? mcpOptions : undefined,
         people,
         ...(metrics ? { observer: metrics.http } : {}),

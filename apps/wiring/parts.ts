@@ -14,6 +14,7 @@ import type { Worker } from '../worker/worker.js';
 /** The fronts of the HTTP server, in the order in which their routes are matched. */
 export const HTTP_FRONTS = [
   'developerApi',
+  'openAiApi',
   'mcp',
   'startPage',
   'pageAssets',

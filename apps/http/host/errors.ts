@@ -61,29 +61,30 @@ export const HTTP_MESSAGES = {
 export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {
   const refusal = notedRefusal(error, ctx.state, logger);
   const { code, details } = refusal;
-  const status = STATUSES[code];
   const { res } = ctx;
   if (res.headersSent) {
     res.destroy();
     return;
   }
+  const { retryAfterMs, availableCredits, pointer } = details;
   const { renderError = inEnvelope, requestId } = ctx.state;
-  if ((status === 401 || status === 403) && renderError === inEnvelope)
+  const message = messageOf(refusal, HTTP_MESSAGES);
+  const rendered = renderError({ status: STATUSES[code], code, message, requestId, pointer, refusal });
+  const { status = STATUSES[code] } = rendered;
+  if ((status === 401 || status === 403) && rendered.isChallenged === true)
     res.setHeader('WWW-Authenticate', bearerChallenge(refusal, status, ctx.state));
   // Closes the connection, because the rest of the request is not awaited.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
-  const { retryAfterMs, availableCredits, pointer } = details;
   if (availableCredits !== undefined) res.setHeader('Darkroom-Credits-Available', availableCredits);
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');
-  const message = messageOf(refusal, HTTP_MESSAGES);
-  const { text, mediaType } = renderError({ status, code, message, requestId, pointer });
-  await sendText(ctx, status, { mediaType, text });
+  await sendText(ctx, status, rendered);
 }
 
 const inEnvelope: ErrorRenderer = ({ requestId, code, message }) => ({
   mediaType: JSON_TYPE,
   text: errorEnvelope(requestId, code, message),
+  isChallenged: true,
 });
 
 /**

@@ -1,6 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { Scope } from '../../../core/access/credential.js';
-import type { Bound, ErrorCode } from '../../../core/errors.js';
+import type { Bound, ErrorCode, ServiceError } from '../../../core/errors.js';
 import { MAX_REQUEST_BYTES } from '../../../core/generation/generation.js';
 import type { LoggedRefusal, NamedIds } from '../../logging/logged-fields.js';
 
@@ -18,9 +18,20 @@ export interface ShownError {
   readonly requestId: string;
   /** JSON Pointer of the field at fault, where there is one. */
   readonly pointer?: string | undefined;
+  readonly refusal: ServiceError;
 }
 
-export type ErrorRenderer = (error: ShownError) => { readonly mediaType: string; readonly text: string };
+/** A refusal as a response. */
+export interface RenderedError {
+  readonly mediaType: string;
+  readonly text: string;
+  /** Replaces that of the code. */
+  readonly status?: number;
+  /** Whether an answer with 401 or 403 says how to authenticate. */
+  readonly isChallenged?: boolean;
+}
+
+export type ErrorRenderer = (error: ShownError) => RenderedError;
 
 /** The target of a request, still percent-encoded. */
 export interface RequestTarget {

@@ -1,0 +1,166 @@
+import type { Model } from '../../../core/catalog/model.js';
+import { similarKeys } from '../../../core/catalog/find-model.js';
+import type { Machine, Models } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Modality } from '../../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { ApiRefusal } from './errors.js';
+
+/** The fields of a request, from JSON or from a form, whose values are texts. Null fields are left out. */
+export type Fields = Readonly<Record<string, Json>>;
+
+/** A request in the terms of the service. */
+export interface MappedRequest {
+  readonly model: Model;
+  /** The body of a create, without references. */
+  readonly body: JsonObject;
+  /** The size of the pictures, as WIDTHxHEIGHT; undefined for a model without sizes. */
+  readonly size: string | undefined;
+}
+
+type Catalog = Pick<Models, 'catalog'>;
+
+/** Fields that say how to answer, or that name files. They are read elsewhere. */
+const OWN_FIELDS = new Set(['model', 'prompt', 'negative_prompt', 'user', 'safety_identifier']);
+export const ANSWER_FIELDS = ['response_format', 'stream'] as const;
+
+/** Hints that are ignored where the model does not have them: nothing that is visible depends on them. */
+const HINTS = new Set([
+  'quality',
+  'style',
+  'moderation',
+  'input_fidelity',
+  'output_compression',
+  'partial_images',
+  'complexity',
+]);
+
+/**
+ * Maps the fields of a request to the body of a create. Texts of a form become what the schema of the model says. Throws
+ * `model_not_found`, `invalid_value`, `missing_required_parameter` and `unknown_parameter`; the parameters themselves are
+ * checked by the create, whose refusals `renamed` gives the names that the client used.
+ */
+export function mapFields(
+  ports: Catalog & Pick<Machine, 'digests'>,
+  fields: Fields,
+  modality: Modality,
+  answerFields: readonly string[] = ANSWER_FIELDS,
+): MappedRequest {
+  const model = findModel(ports, fields, modality);
+  const names = parameterNames(model);
+  const parameters: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null || OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
+    const parameter = parameterOf(model, names, name, value);
+    if (parameter !== undefined) parameters[parameter] = typed(propertiesOf(model)[parameter], value);
+  }
+  const size = names.size === undefined ? undefined : (parameters[names.size] ?? defaultOf(model, names.size));
+  return {
+    model,
+    body: {
+      model_key: model.modelKey,
+      operation: modality === 'image' ? 'image_generation' : 'video_generation',
+      ...(fields['prompt'] == null ? {} : { prompt: fields['prompt'] }),
+      ...(fields['negative_prompt'] == null ? {} : { negative_prompt: fields['negative_prompt'] }),
+      parameters,
+      ...traceOf(ports, fields),
+    },
+    size: typeof size === 'string' ? size : undefined,
+  };
+}
+
+function findModel({ catalog }: Catalog, { model: sent }: Fields, modality: Modality): Model {
+  if (sent == null) throw new ApiRefusal('FIELD_REQUIRED', 'model is required.', 'model');
+  if (typeof sent !== 'string') throw new ApiRefusal('FIELD_INVALID', 'model must be a text.', 'model');
+  const model = modelNamed({ catalog }, sent);
+  if (model.modality !== modality)
+    throw new ApiRefusal('FIELD_INVALID', `${sent} makes ${model.modality}s; name a model for ${modality}s.`, 'model');
+  return model;
+}
+
+/** The model with this key. Throws `model_not_found`, and names keys that are spelt like it. */
+export function modelNamed({ catalog }: Catalog, name: string): Model {
+  const model = catalog.find(name);
+  if (model !== undefined) return model;
+  const message = `The model ${JSON.stringify(name.slice(0, 200))} does not exist${similarKeys(catalog, name)}.`;
+  throw new ApiRefusal('NOT_FOUND', message, 'model', 'model_not_found');
+}
+
+/** The parameters of a model that this API has names of its own for. */
+interface ParameterNames {
+  readonly n: string | undefined;
+  readonly size: string | undefined;
+  readonly seconds: string | undefined;
+  readonly output_format: string | undefined;
+}
+
+function parameterNames(model: Model): ParameterNames {
+  const properties = propertiesOf(model);
+  const { countParameter, sizeParameter, durationParameter } = model.price;
+  const own = (name: string) => (Object.hasOwn(properties, name) ? name : undefined);
+  return {
+    n: countParameter ?? own('n'),
+    size: sizeParameter ?? own('size'),
+    seconds: model.modality === 'video' ? (durationParameter ?? own('seconds') ?? own('duration_seconds')) : undefined,
+    output_format: own('format') ?? own('output_format'),
+  };
+}
+
+function propertiesOf({ inputSchema }: Model): Readonly<Record<string, JsonObject>> {
+  return (inputSchema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>;
+}
+
+function defaultOf(model: Model, parameter: string): Json | undefined {
+  return propertiesOf(model)[parameter]?.['default'];
+}
+
+/** The parameter that a field sets; undefined where the field is ignored. Throws where it can be neither. */
+function parameterOf(model: Model, names: ParameterNames, name: string, value: Json): string | undefined {
+  const isKnown = Object.hasOwn(propertiesOf(model), name);
+  const parameter = Object.hasOwn(names, name) ? names[name as keyof ParameterNames] : isKnown ? name : undefined;
+  if (parameter !== undefined) return value === 'auto' && !takesAuto(model, parameter) ? undefined : parameter;
+  if (name === 'size' || HINTS.has(name)) return undefined;
+  if (name === 'n') {
+    if (Number(value) === 1) return undefined;
+    throw new ApiRefusal('FIELD_INVALID', `n must be 1 for ${model.modelKey}.`, 'n');
+  }
+  if (name === 'background') {
+    if (value === 'auto' || value === 'opaque') return undefined;
+    throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} makes opaque pictures only.`, 'background');
+  }
+  if (name === 'output_format' && model.modality === 'image') {
+    if (value === 'png') return undefined;
+    throw new ApiRefusal('FIELD_INVALID', `output_format must be png for ${model.modelKey}.`, 'output_format');
+  }
+  const message = `Unknown parameter: ${JSON.stringify(name.slice(0, 100))}. It is none of this API and none of ${model.modelKey}.`;
+  throw new ApiRefusal('FIELD_INVALID', message, name, 'unknown_parameter');
+}
+
+function takesAuto(model: Model, parameter: string): boolean {
+  const choices = propertiesOf(model)[parameter]?.['enum'];
+  return Array.isArray(choices) && choices.includes('auto');
+}
+
+/** The value of a text that the schema wants as a number or a truth value; any other value stays as it is. */
+function typed(schema: JsonObject | undefined, value: Json): Json {
+  if (typeof value !== 'string') return value;
+  const type = schema?.['type'];
+  if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value);
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  return value;
+}
+
+/** The end user, as a hash: the field may be an e-mail address. The newer field comes first. */
+function traceOf({ digests }: Pick<Machine, 'digests'>, fields: Fields): JsonObject {
+  const user = [fields['safety_identifier'], fields['user']].find((value) => value != null && value !== '');
+  return user === undefined ? {} : { client_trace_id: `user-${digests.ofJson(user).slice(0, 32)}` };
+}
+
+/** A refusal of the create with the names that the fields have in this API. */
+export function renamed(error: unknown, model: Model): unknown {
+  const [, first, parameter] = error instanceof ServiceError ? (error.details.pointer?.split('/') ?? []) : [];
+  if (!(error instanceof ServiceError) || first !== 'parameters' || parameter === undefined) return error;
+  const found = Object.entries(parameterNames(model)).find(([, name]) => name === parameter);
+  const name = found?.[0] ?? parameter;
+  return new ApiRefusal(error.code, error.message.replaceAll(`parameters.${parameter}`, name), name);
+}

@@ -1,0 +1,100 @@
+import { requireScope } from '../../../core/access/authenticate.js';
+import type { Caller, Scope } from '../../../core/access/credential.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
+import {
+  type Access,
+  type Admission,
+  admitRequest,
+  type CredentialRates,
+  readAdmittedBody,
+  requireOwnApp,
+} from '../host/authenticate.js';
+import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
+import { headerText, headerValues, readBody } from '../host/request.js';
+import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
+import { RequestWait } from '../host/wait.js';
+import { renderApiError } from './errors.js';
+import type { Fields } from './fields.js';
+
+/** The path of every endpoint of this API, below that of the public URL. */
+export const API_BASE = '/v1';
+
+export type ApiContext = Money & Work & Files & Models & Webhooks & Machine & Call;
+
+export interface ApiParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
+  readonly context: ApiContext;
+  readonly access: Access;
+  readonly rates: CredentialRates;
+  /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** An admitted request. */
+export interface ApiRequest extends RoutedContext {
+  readonly state: HttpState & { parts: ApiParts; admission: Admission; caller: Caller };
+}
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  /** The scope that a credential needs; any valid one when absent. */
+  readonly scope?: Scope;
+  /** The rate of the credential that the request counts against. */
+  readonly rate: 'reads' | 'writes';
+  /** May set `state.later`, and continue after it has returned. */
+  readonly serve: (ctx: ApiRequest) => Promise<void>;
+}
+
+/** The checks of a request in the order in which their errors take precedence, and then its endpoint. */
+export function toRoute({ method, path, scope, rate, serve }: Endpoint, parts: ApiParts): HttpRoute {
+  const rules = {
+    access: parts.access,
+    clock: parts.context.clock,
+    rateLimit: parts.rates[rate],
+    maxBodyBytes: MAX_BODY_BYTES,
+  };
+  return {
+    method,
+    path,
+    async serve(routed) {
+      const ctx = routed as ApiRequest;
+      const { state } = ctx;
+      state.renderError = renderApiError;
+      const admission = await admitRequest(routed, rules);
+      if (scope !== undefined) requireScope(admission.caller, scope);
+      requireOwnApp(ctx.req, admission.caller);
+      Object.assign(state, { parts, admission });
+      await serve(ctx);
+    },
+  };
+}
+
+/** The fields of a JSON body. Throws `invalid_body` and what `readBody` of the host throws. */
+export async function readFields(ctx: ApiRequest): Promise<Fields> {
+  const { parts, admission } = ctx.state;
+  const rules = { timeoutMs: parts.bodyTimeoutMs, maxBytes: MAX_BODY_BYTES, required: true };
+  const body = await readAdmittedBody(ctx, admission, (arrived) => readBody(ctx.req, { ...rules, arrived }));
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw new ServiceError('BODY_INVALID', 'The request body must be a JSON object.');
+  return body;
+}
+
+/** The idempotency key, if the client sent one. Throws IDEMPOTENCY_KEY_INVALID. */
+export function sentKey({ req }: ApiRequest): string | undefined {
+  const values = headerValues(req, 'idempotency-key');
+  return values.length === 0 ? undefined : readIdempotencyKey(values);
+}
+
+/** Whether the client says that it has sent the request before. */
+export function isRetry({ req }: ApiRequest): boolean {
+  return /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? '');
+}
+
+/** Continues after the handler has returned, so that it holds no memory while the request waits. */
+export function answerLater(ctx: ApiRequest, work: (until: RequestWait) => Promise<void>): void {
+  const { parts } = ctx.state;
+  const wait = new RequestWait(ctx, parts, (onRefused) => parts.access.follow(ctx, onRefused));
+  ctx.state.later = work(wait).finally(() => wait.end());
+}
