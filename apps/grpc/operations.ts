@@ -233,6 +233,7 @@ async function recoverAll(
     uploadsSwept: sum(({ uploads }) => uploads.swept),
     uploadsRemoved: sum(({ uploads }) => uploads.removed),
     claimsRemoved: sum(({ claimsRemoved }) => claimsRemoved),
+    fingerprintsRemoved: sum(({ fingerprintsRemoved }) => fingerprintsRemoved),
     artefactsRemoved: sum(({ artefactsRemoved }) => artefactsRemoved),
     deliveriesWoken: sum(({ deliveries }) => deliveries.woken),
     deliveriesRemoved: sum(({ deliveries }) => deliveries.removed),

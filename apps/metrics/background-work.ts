@@ -29,6 +29,7 @@ export function recoveryPasses({ counter, gauge, histogram }: Instruments) {
     uploads,
     deliveries,
     claimsRemoved,
+    fingerprintsRemoved,
     artefactsRemoved,
     erasures,
   }: Recovered): void => {
@@ -39,6 +40,7 @@ export function recoveryPasses({ counter, gauge, histogram }: Instruments) {
       upload: uploads,
       delivery: deliveries,
       claim: { removed: claimsRemoved },
+      fingerprint: { removed: fingerprintsRemoved },
       artefact: { removed: artefactsRemoved },
       erasure: erasures,
     };

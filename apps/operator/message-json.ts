@@ -104,7 +104,7 @@ const FIRST: Readonly<Record<string, string>> = {
   Person: 'person_id account_id email create_time disable_time last_sign_in_time promote_time',
   RunRecoveryResponse:
     'generations_woken generations_ended generations_settled generations_retired holds_released holds_settled ' +
-    'uploads_swept uploads_removed claims_removed artefacts_removed deliveries_woken deliveries_removed',
+    'uploads_swept uploads_removed claims_removed fingerprints_removed artefacts_removed deliveries_woken deliveries_removed',
 };
 
 /** Left out when empty or 0, as if they were absent. */

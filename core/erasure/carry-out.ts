@@ -142,7 +142,8 @@ async function eraseAccountContent(context: Capabilities, erasure: Erasure, pass
   const { items } = await context.generations.list({ of: 'account', accountId }, { limit: batchOf(context) });
   parts.push(await eraseGenerations(context, items));
   parts.push(await eraseUploads(context, erasure));
-  parts.push((await context.claims.removeOfAccount(accountId, PAGE)) === PAGE ? 'more' : 'none');
+  for (const store of [context.claims, context.fingerprints])
+    parts.push((await store.removeOfAccount(accountId, PAGE)) === PAGE ? 'more' : 'none');
   return furthest(parts);
 }
 

@@ -45,12 +45,28 @@ function taking(store: () => ClaimStore): void {
       {},
       { accountId: uuidAt(7) },
       { appId: uuidAt(7) },
+      { operation: 'create-compatible' },
       { operation: 'prepare' },
       { operation: 'complete' },
     ];
     for (const other of others) expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: true });
     for (const other of others)
       expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: false, existing: aClaim(1, other) });
+  });
+
+  it('replaces, removes and expires claims of every operation alike', async () => {
+    for (const operation of ['create', 'create-compatible', 'prepare', 'complete'] as const) {
+      // As the keys that the service makes itself, for requests that have none.
+      const claim = aClaim(1, { operation, key: `silent ${uuidAt(1)}` });
+      const next = { ...claim, version: 1, leaseExpiresAt: 0 };
+      await store().insert(claim);
+      expect(await store().replace(next, 0), operation).to.equal('applied');
+      expect(await store().read(claim)).to.deep.equal(next);
+      expect(await store().remove(claim, 1)).to.equal('applied');
+      await store().insert({ ...claim, removeAt: 10 });
+      expect(await store().removeExpired(10, 10)).to.equal(1);
+      expect(await store().read(claim)).to.equal(null);
+    }
   });
 
   it('distinguishes similar keys: by case, by length, by quotes and slashes', async () => {

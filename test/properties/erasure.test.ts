@@ -65,6 +65,7 @@ function textsOf(name: string) {
     style: of('style'),
     trace: of('trace'),
     output: of('output'),
+    silentKey: of('silent-key'),
   };
 }
 
@@ -130,6 +131,17 @@ async function fill(harness: StoreHarness, name: string): Promise<Filled> {
   const caller = { accountId, appId: app.appId, credentialId: key.keyId, scopes: SCOPES };
   await createEndpoint(context, caller, { url: texts.endpoint, description: texts.description });
   await rotateSecret(context, caller, DEFAULT_ENDPOINT);
+  // Kept for longer than the erasure takes, so that only the erasure removes it.
+  await context.fingerprints.replace(
+    {
+      fingerprint: context.digests.ofJson(texts.silentKey),
+      accountId,
+      version: 1,
+      creates: [{ key: texts.silentKey, createdAt: context.clock.now(), waits: [] }],
+      removeAt: context.clock.now() + context.settings.claimRetentionMs,
+    },
+    0,
+  );
   harness.provider.newOutputs = () => [plainImage(64, 64, 'image/png', texts.output)];
   const used = await sendUpload(harness, caller, texts);
   const filled = { caller, texts, personId: person.personId };

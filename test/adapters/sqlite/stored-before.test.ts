@@ -10,7 +10,7 @@ import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
-import { aClaim, aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
+import { aClaim, aFingerprint, aGeneration, anUpload, aProcessLease, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
 const BEFORE_SUMS = 3;
@@ -98,6 +98,41 @@ describe('a data folder of an earlier release', () => {
     for (const { bootId: _, ...claim } of claims) expect(await stores.claims.read(claim)).to.deep.equal(claim);
     expect(await stores.claims.removeExpired(Number.MAX_SAFE_INTEGER, 10)).to.equal(3);
     await stores.close();
+  });
+
+  it('keeps equal requests and leases beside its claims', async () => {
+    fill([]);
+    const stores = await openSqlite({ folder, role: 'server' });
+    const compatible = aClaim(1, { operation: 'create-compatible', key: `silent ${uuidAt(1)}` });
+    for (const claim of [aClaim(1), compatible]) await stores.claims.insert(claim);
+    expect(await stores.fingerprints.replace(aFingerprint(1), 0)).to.equal('applied');
+    await stores.fingerprints.renewLease(aProcessLease(1));
+    await stores.close();
+    const again = await openSqlite({ folder, role: 'server' });
+    for (const claim of [aClaim(1), compatible]) expect(await again.claims.read(claim)).to.deep.equal(claim);
+    expect(await again.fingerprints.read(aFingerprint(1).fingerprint)).to.deep.equal(aFingerprint(1));
+    expect(await again.fingerprints.readLease(uuidAt(1))).to.deep.equal(aProcessLease(1));
+    await again.close();
+  });
+
+  it('finds what has expired, and what an account has, from indexes', async () => {
+    await (await openSqlite({ folder, role: 'server' })).close();
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    const planOf = (sql: string) =>
+      database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => detail)
+        .join();
+    for (const [query, index] of [
+      ['fingerprint FROM fingerprints WHERE remove_at <= 1 ORDER BY remove_at LIMIT 1', 'fingerprints_by_removal'],
+      [`fingerprint FROM fingerprints WHERE account = unhex('00') LIMIT 1`, 'fingerprints_by_account'],
+      ['boot FROM process_leases WHERE remove_at <= 1 ORDER BY remove_at LIMIT 1', 'process_leases_by_removal'],
+    ] as const)
+      expect(planOf(`SELECT ${query}`), query)
+        .to.include(`INDEX ${index}`)
+        .and.not.include('TEMP B-TREE');
+    database.close();
   });
 
   it('has its generations in every list of their App', async () => {

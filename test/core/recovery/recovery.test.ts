@@ -518,7 +518,13 @@ describe('recovery in several processes at once', () => {
 });
 
 describe('a recovery pass that cannot read one of its lists', () => {
-  const parts = ['generations.due', 'accounts.holdsBefore', 'uploads.due', 'claims.removeExpired'] as const;
+  const parts = [
+    'generations.due',
+    'accounts.holdsBefore',
+    'uploads.due',
+    'claims.removeExpired',
+    'fingerprints.removeExpired',
+  ] as const;
   for (const unreadable of parts) {
     it(`does everything else when ${unreadable} fails, and then says so`, async () => {
       const harness = await CoreHarness.open();

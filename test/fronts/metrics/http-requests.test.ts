@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'generation',
     'upload',
     'claim',
+    'fingerprint',
     'artefact',
     'delivery',
     'erasure',
