@@ -26,7 +26,7 @@ export class MongoFingerprintStore implements FingerprintStore {
 
   constructor(connection: MongoConnection) {
     this.fingerprints = new Documents(connection, 'fingerprints');
-    this.leases = new Documents(connection, 'process_leases');
+    this.leases = new Documents(connection, 'boot_leases');
   }
 
   async read(fingerprint: string, call?: Cancellation): Promise<Fingerprint | null> {
@@ -48,7 +48,7 @@ export class MongoFingerprintStore implements FingerprintStore {
   async removeExpired(now: number, limit: number): Promise<number> {
     const removed = await this.fingerprints.removeDue('fingerprints_by_removal', now, checkedLimit(limit));
     const left = limit - removed;
-    return left > 0 ? removed + (await this.leases.removeDue('process_leases_by_removal', now, left)) : removed;
+    return left > 0 ? removed + (await this.leases.removeDue('boot_leases_by_removal', now, left)) : removed;
   }
 
   async removeOfAccount(accountId: string, limit: number): Promise<number> {

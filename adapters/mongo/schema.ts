@@ -123,9 +123,9 @@ export const SCHEMA = {
     ],
   },
   // One document for each process that requests wait in, and for those of the last day.
-  process_leases: {
+  boot_leases: {
     shardKey: null,
-    indexes: [{ name: 'process_leases_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
+    indexes: [{ name: 'boot_leases_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
   },
   uploads: {
     shardKey: { _id: 'hashed' },

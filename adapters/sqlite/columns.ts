@@ -179,7 +179,7 @@ export const FINGERPRINTS = new Columns<Omit<Fingerprint, 'fingerprint'>>('finge
   remove_at: 'removeAt',
 });
 
-export const PROCESS_LEASES = new Columns<ProcessLease>('process_leases', {
+export const BOOT_LEASES = new Columns<ProcessLease>('boot_leases', {
   boot: 'bootId:uuid',
   renewals: 'renewals',
   renewed_at: 'renewedAt',

@@ -214,10 +214,10 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX fingerprints_by_account ON fingerprints (account);
   CREATE INDEX fingerprints_by_removal ON fingerprints (remove_at);
-  CREATE TABLE process_leases (
+  CREATE TABLE boot_leases (
     boot BLOB NOT NULL PRIMARY KEY, renewals INTEGER NOT NULL, renewed_at INTEGER NOT NULL, remove_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX process_leases_by_removal ON process_leases (remove_at);
+  CREATE INDEX boot_leases_by_removal ON boot_leases (remove_at);
   `,
 ];
 

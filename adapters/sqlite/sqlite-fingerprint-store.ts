@@ -2,7 +2,7 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Fingerprint, ProcessLease } from '../../core/idempotency/fingerprint.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { FingerprintStore } from '../../core/ports/stores.js';
-import { FINGERPRINTS, isUuid, PROCESS_LEASES } from './columns.js';
+import { FINGERPRINTS, isUuid, BOOT_LEASES } from './columns.js';
 import type { Connections } from './reader.js';
 import { applied } from './writer.js';
 
@@ -38,13 +38,13 @@ export class SqliteFingerprintStore implements FingerprintStore {
   }
 
   async renewLease(lease: ProcessLease): Promise<void> {
-    const { names, places } = PROCESS_LEASES;
-    const sql = `INSERT OR REPLACE INTO process_leases (${names}) VALUES (${places})`;
-    await this.db.writer.run(sql, ...PROCESS_LEASES.valuesOf(lease));
+    const { names, places } = BOOT_LEASES;
+    const sql = `INSERT OR REPLACE INTO boot_leases (${names}) VALUES (${places})`;
+    await this.db.writer.run(sql, ...BOOT_LEASES.valuesOf(lease));
   }
 
   async readLease(bootId: string): Promise<ProcessLease | null> {
     if (!isUuid(bootId)) return null;
-    return PROCESS_LEASES.found(this.db.reader.get(`${PROCESS_LEASES.selection} WHERE boot = unhex(?, '-')`, bootId));
+    return BOOT_LEASES.found(this.db.reader.get(`${BOOT_LEASES.selection} WHERE boot = unhex(?, '-')`, bootId));
   }
 }

@@ -305,7 +305,7 @@ function fingerprintRemoval(on: Statements): Write {
       `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE remove_at <= ? ORDER BY remove_at LIMIT ?)`,
     );
   const removeFingerprints = due('fingerprints', 'fingerprint');
-  const removeLeases = due('process_leases', 'boot');
+  const removeLeases = due('boot_leases', 'boot');
   return (now = null, limit = null) => {
     const removed = removeFingerprints(now, limit);
     const left = Number(limit) - removed;

@@ -127,7 +127,7 @@ describe('a data folder of an earlier release', () => {
     for (const [query, index] of [
       ['fingerprint FROM fingerprints WHERE remove_at <= 1 ORDER BY remove_at LIMIT 1', 'fingerprints_by_removal'],
       [`fingerprint FROM fingerprints WHERE account = unhex('00') LIMIT 1`, 'fingerprints_by_account'],
-      ['boot FROM process_leases WHERE remove_at <= 1 ORDER BY remove_at LIMIT 1', 'process_leases_by_removal'],
+      ['boot FROM boot_leases WHERE remove_at <= 1 ORDER BY remove_at LIMIT 1', 'boot_leases_by_removal'],
     ] as const)
       expect(planOf(`SELECT ${query}`), query)
         .to.include(`INDEX ${index}`)
