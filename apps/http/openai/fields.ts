@@ -6,8 +6,13 @@ import type { Modality } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { ApiRefusal } from './errors.js';
 
-/** The fields of a request, from JSON or from a form, whose values are texts. Null fields are left out. */
+/** The fields of a request, from JSON or from a form, whose values are texts. No field is null. */
 export type Fields = Readonly<Record<string, Json>>;
+
+/** A null field is one that was left out. */
+export function withoutNulls(body: JsonObject): Fields {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
 
 /** A request in the terms of the service. */
 export interface MappedRequest {
@@ -50,7 +55,7 @@ export function mapFields(
   const names = parameterNames(model);
   const parameters: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (value === null || OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
+    if (OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
     const parameter = parameterOf(model, names, name, value);
     if (parameter !== undefined) parameters[parameter] = typed(propertiesOf(model)[parameter], value);
   }
@@ -60,8 +65,8 @@ export function mapFields(
     body: {
       model_key: model.modelKey,
       operation: modality === 'image' ? 'image_generation' : 'video_generation',
-      ...(fields['prompt'] == null ? {} : { prompt: fields['prompt'] }),
-      ...(fields['negative_prompt'] == null ? {} : { negative_prompt: fields['negative_prompt'] }),
+      ...only(fields, 'prompt'),
+      ...only(fields, 'negative_prompt'),
       parameters,
       ...traceOf(ports, fields),
     },
@@ -69,8 +74,13 @@ export function mapFields(
   };
 }
 
+function only(fields: Fields, name: string): JsonObject {
+  const value = fields[name];
+  return value === undefined ? {} : { [name]: value };
+}
+
 function findModel({ catalog }: Catalog, { model: sent }: Fields, modality: Modality): Model {
-  if (sent == null) throw new ApiRefusal('FIELD_REQUIRED', 'model is required.', 'model');
+  if (sent === undefined) throw new ApiRefusal('FIELD_REQUIRED', 'model is required.', 'model');
   if (typeof sent !== 'string') throw new ApiRefusal('FIELD_INVALID', 'model must be a text.', 'model');
   const model = modelNamed({ catalog }, sent);
   if (model.modality !== modality)
@@ -152,7 +162,7 @@ function typed(schema: JsonObject | undefined, value: Json): Json {
 
 /** The end user, as a hash: the field may be an e-mail address. The newer field comes first. */
 function traceOf({ digests }: Pick<Machine, 'digests'>, fields: Fields): JsonObject {
-  const user = [fields['safety_identifier'], fields['user']].find((value) => value != null && value !== '');
+  const user = [fields['safety_identifier'], fields['user']].find((value) => value !== undefined && value !== '');
   return user === undefined ? {} : { client_trace_id: `user-${digests.ofJson(user).slice(0, 32)}` };
 }
 

@@ -48,7 +48,7 @@ async function create(ctx: ApiRequest, fields: Fields): Promise<void> {
 
 function requireAnswerFields(fields: Fields): void {
   const { response_format: format } = fields;
-  if (format != null && format !== 'b64_json')
+  if (format !== undefined && format !== 'b64_json')
     throw new ApiRefusal('FIELD_INVALID', 'response_format must be b64_json.', 'response_format');
 }
 

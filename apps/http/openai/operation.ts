@@ -16,7 +16,7 @@ import { headerText, headerValues, readBody } from '../host/request.js';
 import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
 import { renderApiError } from './errors.js';
-import type { Fields } from './fields.js';
+import { type Fields, withoutNulls } from './fields.js';
 
 /** The path of every endpoint of this API, below that of the public URL. */
 export const API_BASE = '/v1';
@@ -78,7 +78,7 @@ export async function readFields(ctx: ApiRequest): Promise<Fields> {
   const body = await readAdmittedBody(ctx, admission, (arrived) => readBody(ctx.req, { ...rules, arrived }));
   if (body === null || typeof body !== 'object' || Array.isArray(body))
     throw new ServiceError('BODY_INVALID', 'The request body must be a JSON object.');
-  return body;
+  return withoutNulls(body);
 }
 
 /** The idempotency key, if the client sent one. Throws IDEMPOTENCY_KEY_INVALID. */
