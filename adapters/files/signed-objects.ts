@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../core/errors.js';
 import { inlineDisposition } from '../../core/object-keys.js';
 import type { Clock } from '../../core/ports/machine.js';
+import { wantedPart } from '../ranged-request.js';
 import type { SignedObjectRequest, SignedObjectResponse as Response } from '../signed-object-gate.js';
 import type { ObjectFolder, StagedObject, StoredObject } from './object-folder.js';
 import type { GetGrant, PutGrant, UrlSigner } from './url-signer.js';
@@ -157,54 +158,16 @@ function refusal(
   );
 }
 
-/** The range that a Range header requests: the whole object, a part (`to` exclusive), or a part that does not exist. */
-export type Ranged =
-  | { readonly kind: 'all' | 'unsatisfiable' }
-  | { readonly kind: 'part'; readonly from: number; readonly to: number };
-
-/** Reads one range of bytes (RFC 9110). Several ranges, other units and nonsense are ignored, as a server may. */
-function readRange(range: string | undefined, byteSize: number): Ranged {
-  const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range ?? '');
-  const [first, last] = [match?.[1] ?? '', match?.[2] ?? ''];
-  if (first === '' && last === '') return { kind: 'all' };
-  if (first === '') {
-    const from = Math.max(0, byteSize - Number(last));
-    return from < byteSize ? { kind: 'part', from, to: byteSize } : { kind: 'unsatisfiable' };
-  }
-  if (last !== '' && Number(last) < Number(first)) return { kind: 'all' };
-  if (Number(first) >= byteSize) return { kind: 'unsatisfiable' };
-  return { kind: 'part', from: Number(first), to: last === '' ? byteSize : Math.min(Number(last) + 1, byteSize) };
-}
-
-function header(request: SignedObjectRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : value?.join(', ');
-}
-
-/** Whether the client's copy is the one we have: weak comparison, as RFC 9110 requires for If-None-Match. */
-function alreadyHas(request: SignedObjectRequest, etag: string): boolean {
-  const held = header(request, 'if-none-match');
-  return (
-    held !== undefined && held.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
-  );
-}
-
-/** A range counts on GET only, and not when If-Range names other bytes than ours. */
-function wantedRange(request: SignedObjectRequest, etag: string): string | undefined {
-  const ifRange = header(request, 'if-range');
-  return request.method === 'GET' && (ifRange === undefined || ifRange === etag) ? header(request, 'range') : undefined;
-}
-
 function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRequest): SignedObjectResponse {
   const etag = `"${object.etag}"`;
-  if (alreadyHas(request, etag)) return answer(304, { ETag: etag });
+  const range = wantedPart(request, etag, object.byteSize);
+  if (range.kind === 'unchanged') return answer(304, { ETag: etag });
   const headers = {
     'Content-Type': grant.mediaType,
     'Content-Disposition': inlineDisposition(grant.filename),
     'Accept-Ranges': 'bytes',
     'ETag': etag,
   };
-  const range = readRange(wantedRange(request, etag), object.byteSize);
   if (range.kind === 'unsatisfiable') {
     const size = { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', 'ETag': etag };
     return refusal(416, `The object has ${object.byteSize} bytes.`, size);
