@@ -1,0 +1,38 @@
+import type { Caller } from '../access/credential.js';
+import type { Files, Machine, Models, Work } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { ReferenceRole } from '../generation/generation.js';
+import { completeUpload } from './complete-upload.js';
+import { prepareUpload } from './prepare-upload.js';
+
+/** A file that came with the request that uses it. */
+export interface SentFile {
+  readonly filename: string;
+  /** As its first bytes say. */
+  readonly mediaType: string;
+  readonly byteSize: number;
+  /** In lower-case hex. */
+  readonly sha256: string;
+  /** Reads the bytes from their beginning; may be called again. */
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Makes an upload of a file that is already here, with the checks and the retention of any other. Returns its id. Throws
+ * FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED and QUEUE_FULL as preparing and completing an upload do.
+ */
+export async function takeFile(
+  context: Work & Files & Models & Machine,
+  caller: Caller,
+  { filename, mediaType, byteSize, sha256, bytes }: SentFile,
+  role: ReferenceRole,
+): Promise<string> {
+  // Internal keys contain a space, which no client's key can.
+  const newKey = (): string => `taken ${context.ids.uuid()}`;
+  const body = { filename, media_type: mediaType, byte_size: byteSize, sha256, role };
+  const { upload } = await prepareUpload(context, caller, newKey(), body);
+  const written = await context.objects.write(upload.stagingKey, bytes(), { mediaType, maxBytes: byteSize });
+  if (written === 'too-large') throw new ServiceError('INTERNAL_ERROR', 'The file is longer than it was before.');
+  await completeUpload(context, caller, newKey(), upload.uploadId, {});
+  return upload.uploadId;
+}
