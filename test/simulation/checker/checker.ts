@@ -22,7 +22,7 @@ import { EventStreams, Rest, Views } from './views.js';
 import { Webhooks } from './webhooks.js';
 
 const WRITES =
-  /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads|deliveries)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
+  /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads|deliveries)\.(?:insert|replace)|credentials\.(?:insert|replace)|fingerprints\.replace)/;
 const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 
 /**
@@ -66,7 +66,8 @@ export class SimulationChecker {
       settings,
       clocks,
       order,
-      (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id),
+      (operation, id) =>
+        (operation === 'create' || operation === 'create-compatible' ? generations : this.uploads).standingAt(id),
       (id) => {
         const money = books.moneyOf(id);
         return money !== undefined && money.endedAt === undefined;

@@ -104,8 +104,8 @@ Whoever takes a key over goes on under the id that was just ruled out.
 
 key-shared-by-apps: 11 17, core/generation/create-generation.js, seed 1
 Keys are kept by account alone, so that one App meets the key of another.
-- const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create', key: idempotencyKey };
-+ const key = { accountId: caller.accountId, appId: caller.accountId, operation: 'create', key: idempotencyKey };
+- const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
++ const key = { accountId: caller.accountId, appId: caller.accountId, operation, key: idempotencyKey };
 
 target-given-again-after-its-end: 11, core/uploads/prepare-upload.js, seed 3
 A repeated prepare is answered with a signed address that no longer works.
