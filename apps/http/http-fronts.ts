@@ -13,7 +13,7 @@ import { createHttpHost, type HttpHostOptions } from './host/server.js';
 import { mcp, type McpOptions } from './mcp/mcp-front.js';
 import { signedObjects } from './objects/signed-objects.js';
 import type { ClientDocumentFetch } from './oauth/authorization-server.js';
-import { openAiApi } from './openai/openai-front.js';
+import { openAiApi, type OpenAiOptions } from './openai/openai-front.js';
 import { resourceMetadataUrl } from './oauth/metadata.js';
 import { oauth } from './oauth/oauth-front.js';
 import { BrowserSessions, SignInRates } from './pages/browser-sessions.js';
@@ -37,6 +37,8 @@ export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'l
   readonly mcp?: Pick<McpOptions, 'confirmAboveCredits' | 'allowedOrigins'> | undefined;
   /** Whether the OpenAI-compatible API is served; true when absent. */
   readonly hasOpenAi?: boolean;
+  /** How long its requests wait; as long as documented when absent. */
+  readonly openAiWaits?: OpenAiOptions['waitTimes'];
   /** How people sign in and connect programs; what is absent has its default. */
   readonly people?: PeopleOptions | undefined;
 }
@@ -58,7 +60,7 @@ export interface PeopleOptions {
 export function provideHttp(
   provide: Provide,
   isBound: (name: keyof Parts) => boolean,
-  { signedObjects: gate, mcp: mcpOptions, hasOpenAi = true, people = {}, ...host }: HttpOptions,
+  { signedObjects: gate, mcp: mcpOptions, hasOpenAi = true, openAiWaits: waitTimes, people = {}, ...host }: HttpOptions,
 ): void {
   const { hasSignIn = true, hasOAuth = true } = people;
   const { bodyTimeoutMs } = host.limits;
@@ -71,7 +73,7 @@ export function provideHttp(
   );
   if (hasOpenAi)
     provide('openAiApi', api, (parts) =>
-      openAiApi({ ...parts, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'rest') }),
+      openAiApi({ ...parts, bodyTimeoutMs, waitTimes, ...metadataOf(parts.publicUrl, 'rest') }),
     );
   if (mcpOptions !== undefined)
     provide('mcp', api, (parts) =>

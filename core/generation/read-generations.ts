@@ -112,7 +112,7 @@ export async function viewGeneration(context: Files & Machine, generation: Gener
   const expiresAt = context.clock.now() + context.settings.outputUrlMs;
   const outputs = await Promise.all(
     generation.outputs.map(async (output, index) => {
-      const filename = `${generation.generationId}-${index + 1}.${extensionOf(output.contentType)}`;
+      const filename = outputFilename(generation, index);
       const { url } = await context.objects.signGet({
         key: output.objectKey,
         mediaType: output.contentType,
@@ -124,6 +124,11 @@ export async function viewGeneration(context: Files & Machine, generation: Gener
   );
   const isOpen = generation.completedAt === undefined;
   return { generation, outputs, ...(isOpen ? { pollAfterMs: context.settings.pollAfterMs } : {}) };
+}
+
+/** The name of the file of an output: the id of the generation, the number of the output, and the extension of its type. */
+export function outputFilename({ generationId, outputs }: Generation, index: number): string {
+  return `${generationId}-${index + 1}.${extensionOf(outputs[index]?.contentType ?? '')}`;
 }
 
 /** A hold and its generation. */

@@ -12,6 +12,8 @@ export interface Waiting {
   readonly onLook?: (generation: Generation) => void;
   /** Ends the wait early; the call that the context is for when absent. */
   readonly until?: Waits | undefined;
+  /** The call has its place among the lasting calls already. */
+  readonly isCounted?: true;
 }
 
 /** Reads the generation, and waits for nothing. */
@@ -44,6 +46,7 @@ export async function waitForEnd(
   if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
   // It was created, whether it can be read again or not.
   const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
+  if (waiting.isCounted === true) return untilEnded(context, created.generationId, read, waiting);
   const { accountId, appId, credentialId = appId } = created;
   const leave = context.lastingCalls.tryWait({ accountId, appId, credentialId });
   return leave === undefined ? created : untilEnded(context, created.generationId, read, waiting).finally(leave);

@@ -70,7 +70,8 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
   const { renderError = inEnvelope, requestId } = ctx.state;
   const message = messageOf(refusal, HTTP_MESSAGES);
   const rendered = renderError({ status: STATUSES[code], code, message, requestId, pointer, refusal });
-  const { status = STATUSES[code] } = rendered;
+  const { status = STATUSES[code], reason } = rendered;
+  if (reason !== undefined) res.statusMessage = reason;
   if ((status === 401 || status === 403) && rendered.isChallenged === true)
     res.setHeader('WWW-Authenticate', bearerChallenge(refusal, status, ctx.state));
   // Closes the connection, because the rest of the request is not awaited.

@@ -27,6 +27,8 @@ export interface RenderedError {
   readonly text: string;
   /** Replaces that of the code. */
   readonly status?: number;
+  /** The reason phrase; that of the status when absent. */
+  readonly reason?: string;
   /** Whether an answer with 401 or 403 says how to authenticate. */
   readonly isChallenged?: boolean;
 }

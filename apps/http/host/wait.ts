@@ -78,6 +78,7 @@ export class Disconnect implements Cancellation {
 /** The wait of a request for its response, or for the end of its stream. */
 export class RequestWait extends ServedWait {
   private readonly idleMs: number;
+  private hasEnded = false;
   private stopListening: (() => void) | undefined;
 
   constructor(
@@ -106,8 +107,10 @@ export class RequestWait extends ServedWait {
     });
   }
 
-  /** Ends the wait, which its request must do. */
+  /** Ends the wait, which its request must do: before a response that is long, or after it. */
   end(): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     this.stopListening?.();
     this.ctx.req.socket.setTimeout(this.idleMs);
   }

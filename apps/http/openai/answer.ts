@@ -1,18 +1,12 @@
-import { ServiceError } from '../../../core/errors.js';
+import { type ErrorCode, ServiceError } from '../../../core/errors.js';
 import { type Generation, isTerminal } from '../../../core/generation/generation.js';
 import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
 import type { Place } from '../../../core/idempotency/silent-retries.js';
+import { notedRefusal } from '../host/errors.js';
 import { JSON_TYPE, sendText, streamBody } from '../host/send.js';
 import type { RequestWait } from '../host/wait.js';
-import { errorText, failureOf } from './errors.js';
+import { type ApiError, apiErrorOf, ApiRefusal, errorText, failureOf } from './errors.js';
 import type { ApiRequest } from './operation.js';
-
-/** How long a response is silent, so that fast refusals keep their status, in milliseconds. */
-const SILENT_MS = 25_000;
-/** How often white space is sent after that: proxies and clients give up a silent response after 30 s and more. */
-export const BEAT_MS = 15_000;
-/** How long a request waits for the end of its generation. */
-const MOST_MS = 600_000;
 
 export function sendJson(ctx: ApiRequest, status: number, body: object): Promise<void> {
   return sendText(ctx, status, { mediaType: JSON_TYPE, text: JSON.stringify(body) });
@@ -23,9 +17,8 @@ export class Delivery {
   /** Set before the last byte is written; a response without it has not answered the request. */
   answered: 'success' | 'failure' | undefined;
 
-  constructor(ctx: ApiRequest, place: Place | undefined) {
+  constructor({ res }: ApiRequest, place: Place | undefined) {
     if (place === undefined) return;
-    const { res } = ctx;
     let isOver = false;
     const end = (isWritten: boolean): void => {
       if (isOver) return;
@@ -38,11 +31,20 @@ export class Delivery {
   }
 }
 
-/** The parts of a successful response. */
+/** A successful response. */
 export interface Success {
   readonly byteSize: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: () => AsyncIterable<Uint8Array | string>;
+}
+
+/** A request that waits for the end of its generation. */
+export interface Answering {
+  readonly created: Generation;
+  readonly delivery: Delivery;
+  readonly until: RequestWait;
+  /** Throws where the result cannot be given any more. */
+  readonly success: (ended: Generation) => Promise<Success>;
 }
 
 /**
@@ -50,21 +52,19 @@ export interface Success {
  * JSON allows before a value. A failure after that cannot have a status any more: the response is cut in the middle of an
  * error, which clients take for a broken connection, and the repeated request gets the reason.
  */
-export async function answerAtEnd(
-  ctx: ApiRequest,
-  created: Generation,
-  delivery: Delivery,
-  until: RequestWait,
-  success: (ended: Generation) => Promise<Success>,
-): Promise<void> {
-  const { context, access } = ctx.state.parts;
-  const early = await waitForEnd(context, created, { waitMs: SILENT_MS, until });
-  if (!isTerminal(early.status) && !until.isOver) return answerSlowly(ctx, early, delivery, until, success);
+export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promise<void> {
+  const { context, access, waitTimes } = ctx.state.parts;
+  const { created, delivery, until, success } = answering;
+  ctx.res.setHeader('Darkroom-Generation-Id', created.generationId);
+  const ended = await waitForEnd(context, created, { waitMs: waitTimes.silentMs, until, isCounted: true });
+  if (!isTerminal(ended.status) && !until.isOver)
+    return answerInPieces(ctx, { ...answering, created: ended }, asWhiteSpace(ctx));
+  until.end();
   // The credential may have been revoked in the meantime.
   await access.authenticate(ctx);
-  if (!isTerminal(early.status)) throw notYet();
-  if (early.status !== 'succeeded') return sendFailure(ctx, early, delivery);
-  const { byteSize, headers, body } = await success(early);
+  if (!isTerminal(ended.status)) throw stopping();
+  if (ended.status !== 'succeeded') return sendFailure(ctx, ended, delivery);
+  const { byteSize, headers, body } = await success(ended);
   delivery.answered = 'success';
   const length = byteSize === undefined ? {} : { 'Content-Length': String(byteSize) };
   await streamBody(ctx, {
@@ -74,46 +74,98 @@ export async function answerAtEnd(
   });
 }
 
-function notYet(): ServiceError {
-  const message = 'The generation has not ended; send the same request again, and it waits for the same generation.';
-  return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
+/** The same as server-sent events, which begin at once. A failure is an event. */
+export function answerAsEvents(ctx: ApiRequest, answering: Answering): Promise<void> {
+  ctx.res.setHeader('Darkroom-Generation-Id', answering.created.generationId);
+  return answerInPieces(ctx, answering, asEvents(ctx, answering.delivery));
 }
 
-async function answerSlowly(
-  ctx: ApiRequest,
-  created: Generation,
-  delivery: Delivery,
-  until: RequestWait,
-  success: (ended: Generation) => Promise<Success>,
-): Promise<void> {
-  const { res, req } = ctx;
-  const { context, access } = ctx.state.parts;
-  until.streams(BEAT_MS);
-  ctx.respond = false;
-  ctx.status = 200;
-  res.setHeader('Content-Type', JSON_TYPE);
-  res.setHeader('Cache-Control', 'no-store');
-  // nginx must not hold the white space back.
-  res.setHeader('X-Accel-Buffering', 'no');
-  res.write(' ');
-  const beat = setInterval(() => res.write(' '), BEAT_MS);
+/** A response whose head is sent before its generation has ended. */
+interface Pieces {
+  readonly mediaType: string;
+  /** How long the request waits from the head on, in milliseconds. */
+  readonly waitMs: number;
+  /** Sent with the head, and again and again until the body begins. */
+  readonly beat: string;
+  /** Ends the response with an error; of the generation itself, or why there is none yet. */
+  readonly fail: (error: ApiError, isOfGeneration: boolean) => void;
+}
+
+function asWhiteSpace({ req, res, state }: ApiRequest): Pieces {
+  const { mostMs, silentMs } = state.parts.waitTimes;
+  return {
+    mediaType: JSON_TYPE,
+    waitMs: mostMs - silentMs,
+    beat: ' ',
+    // Without the last brace, and with a reset: a proxy makes a whole response of anything else.
+    fail: (error) => void res.write(errorText(error).slice(0, -1), () => req.socket.resetAndDestroy()),
+  };
+}
+
+function asEvents({ res, state }: ApiRequest, delivery: Delivery): Pieces {
+  return {
+    mediaType: 'text/event-stream; charset=utf-8',
+    waitMs: state.parts.waitTimes.mostMs,
+    beat: ': \n\n',
+    fail: (error, isOfGeneration) => {
+      if (isOfGeneration) delivery.answered = 'failure';
+      res.end(`event: error\ndata: ${errorText(error)}\n\n`);
+    },
+  };
+}
+
+async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pieces): Promise<void> {
+  const { req, res } = ctx;
+  const { context, access, logger, waitTimes } = ctx.state.parts;
+  const { created, delivery, until, success } = answering;
+  const { mediaType, waitMs, beat, fail } = pieces;
+  until.streams(waitTimes.beatMs);
+  sendHead(ctx, mediaType);
+  res.write(beat);
+  const beats = setInterval(() => res.destroyed || res.write(beat), waitTimes.beatMs);
+  let hasBegun = false;
   try {
-    const ended = await waitForEnd(context, created, { waitMs: MOST_MS - SILENT_MS, until });
-    if (ended.status !== 'succeeded') return cut(ctx, ended);
+    const ended = await waitForEnd(context, created, { waitMs, until, isCounted: true });
+    clearInterval(beats);
+    const isStopping = until.isOver;
+    until.end();
+    if (res.destroyed) return;
     await access.authenticate(ctx);
+    if (!isTerminal(ended.status)) throw isStopping ? stopping() : tooLong();
+    if (ended.status !== 'succeeded') return fail(failureOf(ended).error, true);
     const { body } = await success(ended);
     delivery.answered = 'success';
-    clearInterval(beat);
-    for await (const piece of body()) if (!res.write(piece)) await drained(ctx);
+    hasBegun = true;
+    await writeAll(ctx, body());
     res.end();
-  } catch {
-    req.socket.resetAndDestroy();
+  } catch (error) {
+    const refusal = notedRefusal(error, ctx.state, logger);
+    if (hasBegun) req.socket.resetAndDestroy();
+    else fail(apiErrorOf(refusal), false);
   } finally {
-    clearInterval(beat);
+    clearInterval(beats);
   }
 }
 
-function drained({ res }: ApiRequest): Promise<void> {
+function sendHead(ctx: ApiRequest, mediaType: string): void {
+  const { res } = ctx;
+  ctx.respond = false;
+  ctx.status = 200;
+  res.setHeader('Content-Type', mediaType);
+  res.setHeader('Cache-Control', 'no-store');
+  // nginx must not hold the pieces back.
+  res.setHeader('X-Accel-Buffering', 'no');
+}
+
+/** Writes a body as fast as the client takes it, until the client has gone. */
+async function writeAll({ res }: ApiRequest, body: AsyncIterable<Uint8Array | string>): Promise<void> {
+  for await (const piece of body) {
+    if (res.destroyed) return;
+    if (!res.write(piece)) await drained(res);
+  }
+}
+
+function drained(res: ApiRequest['res']): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       res.off('drain', done).off('close', done);
@@ -124,23 +176,23 @@ function drained({ res }: ApiRequest): Promise<void> {
   });
 }
 
-/** Writes an error without its last brace and resets the connection, so that no proxy makes a whole response of it. */
-function cut({ res, req }: ApiRequest, generation: Generation): void {
-  const text = isTerminal(generation.status)
-    ? errorText(failureOf(generation).error)
-    : errorText({
-        message: notYet().message,
-        type: 'server_error',
-        param: null,
-        code: 'generation_timeout',
-      });
-  res.write(text.slice(0, -1), () => req.socket.resetAndDestroy());
+const AGAIN = 'send the same request again, and it waits for the same generation.';
+
+function stopping(): ServiceError {
+  return new ServiceError('SERVICE_UNAVAILABLE', `This process is stopping; ${AGAIN}`, { retryAfterMs: 1_000 });
+}
+
+function tooLong(): ServiceError {
+  const code: ErrorCode = 'SERVICE_UNAVAILABLE';
+  return new ApiRefusal(code, `The generation has not ended yet; ${AGAIN}`, null, 'generation_timeout');
 }
 
 export async function sendFailure(ctx: ApiRequest, generation: Generation, delivery: Delivery): Promise<void> {
+  const { res } = ctx;
   const { status, error } = failureOf(generation);
   delivery.answered = 'failure';
-  ctx.res.setHeader('x-should-retry', String(generation.error?.retryable ?? false));
-  ctx.res.setHeader('Cache-Control', 'no-store');
+  res.statusMessage = error.code;
+  res.setHeader('x-should-retry', String(generation.error?.retryable ?? false));
+  res.setHeader('Cache-Control', 'no-store');
   await sendText(ctx, status, { mediaType: JSON_TYPE, text: errorText(error) });
 }

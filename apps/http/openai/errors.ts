@@ -1,5 +1,7 @@
 import { ServiceError, type ErrorCode } from '../../../core/errors.js';
 import type { Generation, TaskErrorCode } from '../../../core/generation/generation.js';
+import { messageOf } from '../../service-errors.js';
+import { HTTP_MESSAGES } from '../host/errors.js';
 import type { ErrorRenderer } from '../host/http-context.js';
 import { JSON_TYPE } from '../host/send.js';
 
@@ -95,17 +97,24 @@ export class ApiRefusal extends ServiceError {
   }
 }
 
-/** Writes refusals as OpenAI does. */
-export const renderApiError: ErrorRenderer = ({ code, message, refusal }) => {
-  const kind = KINDS[code];
-  const { param = paramOf(refusal), apiCode = kind.code } = refusal instanceof ApiRefusal ? refusal : {};
+/** Writes refusals as OpenAI does. The code is the reason phrase too, since some clients show nothing else. */
+export const renderApiError: ErrorRenderer = ({ refusal }) => {
+  const error = apiErrorOf(refusal);
   return {
-    status: kind.status,
+    status: KINDS[refusal.code].status,
+    reason: error.code,
     mediaType: JSON_TYPE,
-    text: errorText({ message, type: kind.type, param, code: apiCode }),
+    text: errorText(error),
     isChallenged: true,
   };
 };
+
+/** A refusal of the service as clients of this API receive it. */
+export function apiErrorOf(refusal: ServiceError): ApiError {
+  const { type, code } = KINDS[refusal.code];
+  const { param = paramOf(refusal), apiCode = code } = refusal instanceof ApiRefusal ? refusal : {};
+  return { message: messageOf(refusal, HTTP_MESSAGES), type, param, code: apiCode };
+}
 
 export function errorText(error: ApiError): string {
   return JSON.stringify({ error: { message: error.message, type: error.type, param: error.param, code: error.code } });

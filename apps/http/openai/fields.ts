@@ -2,7 +2,7 @@ import type { Model } from '../../../core/catalog/model.js';
 import { similarKeys } from '../../../core/catalog/find-model.js';
 import type { Machine, Models } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import type { Modality } from '../../../core/generation/generation.js';
+import type { Generation, Modality } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { ApiRefusal } from './errors.js';
 
@@ -19,8 +19,6 @@ export interface MappedRequest {
   readonly model: Model;
   /** The body of a create, without references. */
   readonly body: JsonObject;
-  /** The size of the pictures, as WIDTHxHEIGHT; undefined for a model without sizes. */
-  readonly size: string | undefined;
 }
 
 type Catalog = Pick<Models, 'catalog'>;
@@ -57,9 +55,15 @@ export function mapFields(
   for (const [name, value] of Object.entries(fields)) {
     if (OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
     const parameter = parameterOf(model, names, name, value);
-    if (parameter !== undefined) parameters[parameter] = typed(propertiesOf(model)[parameter], value);
+    if (parameter === undefined) continue;
+    if (Object.hasOwn(parameters, parameter))
+      throw new ApiRefusal(
+        'FIELD_INVALID',
+        `${name} is another name of a field that is there; send one of them.`,
+        name,
+      );
+    parameters[parameter] = typed(propertiesOf(model)[parameter], value);
   }
-  const size = names.size === undefined ? undefined : (parameters[names.size] ?? defaultOf(model, names.size));
   return {
     model,
     body: {
@@ -70,8 +74,22 @@ export function mapFields(
       parameters,
       ...traceOf(ports, fields),
     },
-    size: typeof size === 'string' ? size : undefined,
   };
+}
+
+/**
+ * The size of what was made: the value of the model's own parameter for it, or the size of the first output where the model
+ * has none, is no longer in the catalog, or leaves the choice to its provider.
+ */
+export function sizeOf(
+  { catalog }: Catalog,
+  { modelKey, parameters, outputs: [first] }: Generation,
+): string | undefined {
+  const model = catalog.find(modelKey);
+  const name = model === undefined ? 'size' : parameterNames(model).size;
+  const size = name === undefined ? undefined : parameters[name];
+  if (typeof size === 'string' && size !== 'auto') return size;
+  return first === undefined ? undefined : `${first.widthPx}x${first.heightPx}`;
 }
 
 function only(fields: Fields, name: string): JsonObject {
@@ -120,10 +138,6 @@ function propertiesOf({ inputSchema }: Model): Readonly<Record<string, JsonObjec
   return (inputSchema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>;
 }
 
-function defaultOf(model: Model, parameter: string): Json | undefined {
-  return propertiesOf(model)[parameter]?.['default'];
-}
-
 /** The parameter that a field sets; undefined where the field is ignored. Throws where it can be neither. */
 function parameterOf(model: Model, names: ParameterNames, name: string, value: Json): string | undefined {
   const isKnown = Object.hasOwn(propertiesOf(model), name);
@@ -131,7 +145,7 @@ function parameterOf(model: Model, names: ParameterNames, name: string, value: J
   if (parameter !== undefined) return value === 'auto' && !takesAuto(model, parameter) ? undefined : parameter;
   if (name === 'size' || HINTS.has(name)) return undefined;
   if (name === 'n') {
-    if (Number(value) === 1) return undefined;
+    if (value === 1 || value === '1') return undefined;
     throw new ApiRefusal('FIELD_INVALID', `n must be 1 for ${model.modelKey}.`, 'n');
   }
   if (name === 'background') {

@@ -1,12 +1,18 @@
 import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { createRouter, type HttpFront } from '../host/server.js';
+import { contentRoutes } from './content.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
-import { API_BASE, type ApiParts, type Endpoint, toRoute } from './operation.js';
+import { API_BASE, type ApiParts, type Endpoint, toRoute, WAIT_TIMES, type WaitTimes } from './operation.js';
 
-export type OpenAiOptions = Pick<ApiParts, 'context' | 'rates' | 'bodyTimeoutMs'> &
-  Pick<CredentialAccessParts, 'authenticator' | 'resourceMetadata' | 'requireStores'>;
+export interface OpenAiOptions
+  extends
+    Pick<ApiParts, 'context' | 'rates' | 'bodyTimeoutMs' | 'logger' | 'publicUrl'>,
+    Pick<CredentialAccessParts, 'authenticator' | 'resourceMetadata' | 'requireStores'> {
+  /** Replaces some of `WAIT_TIMES`. */
+  readonly waitTimes?: Partial<WaitTimes> | undefined;
+}
 
 /** Every other path: without a valid key it is refused for that. */
 const OTHERS: readonly Endpoint[] = (['GET', 'POST', 'DELETE'] as const).map((method) => ({
@@ -20,13 +26,11 @@ const OTHERS: readonly Endpoint[] = (['GET', 'POST', 'DELETE'] as const).map((me
 export function openAiApi(options: OpenAiOptions): HttpFront {
   return (shared) => {
     const access = new CredentialAccess({ ...options, ...shared, audience: 'rest' });
-    const parts: ApiParts = { ...options, ...shared, access };
+    const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
+    const parts: ApiParts = { ...options, ...shared, access, waitTimes };
     const endpoints = [...IMAGE_ENDPOINTS, ...MODEL_ENDPOINTS, ...OTHERS];
     return [
-      createRouter(
-        endpoints.map((endpoint) => toRoute(endpoint, parts)),
-        API_BASE,
-      ),
+      createRouter([...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))], API_BASE),
     ];
   };
 }

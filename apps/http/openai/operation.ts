@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
@@ -23,12 +24,28 @@ export const API_BASE = '/v1';
 
 export type ApiContext = Money & Work & Files & Models & Webhooks & Machine & Call;
 
+/** How long requests wait for the end of their generation, in milliseconds. */
+export interface WaitTimes {
+  /** How long a response is silent, so that fast refusals keep their status. */
+  readonly silentMs: number;
+  /** How often something is sent after that: proxies and clients give up a response that is silent for 30 s or more. */
+  readonly beatMs: number;
+  /** How long a request waits at most. */
+  readonly mostMs: number;
+}
+
+export const WAIT_TIMES: WaitTimes = { silentMs: 25_000, beatMs: 15_000, mostMs: 600_000 };
+
 export interface ApiParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: ApiContext;
   readonly access: Access;
   readonly rates: CredentialRates;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
+  readonly waitTimes: WaitTimes;
+  readonly logger: Logger;
+  /** The address of this service for clients, without a slash at the end. */
+  readonly publicUrl: () => string;
 }
 
 /** An admitted request. */
@@ -92,9 +109,15 @@ export function isRetry({ req }: ApiRequest): boolean {
   return /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? '');
 }
 
-/** Continues after the handler has returned, so that it holds no memory while the request waits. */
-export function answerLater(ctx: ApiRequest, work: (until: RequestWait) => Promise<void>): void {
+/**
+ * Continues after the handler has returned, so that it holds no memory while the request waits. `leave` gives up its place
+ * among the lasting calls.
+ */
+export function answerLater(ctx: ApiRequest, leave: () => void, work: (until: RequestWait) => Promise<void>): void {
   const { parts } = ctx.state;
   const wait = new RequestWait(ctx, parts, (onRefused) => parts.access.follow(ctx, onRefused));
-  ctx.state.later = work(wait).finally(() => wait.end());
+  ctx.state.later = work(wait).finally(() => {
+    wait.end();
+    leave();
+  });
 }

@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import type { WaitTimes } from '../../../apps/http/openai/operation.js';
+import { verifyCredits } from '../../../core/credits/verify.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { HarnessOptions } from '../../harness/service-harness.js';
+import { RestHarness, type serve } from '../http/host/rest-client.js';
+
+/** The path of the tests' requests, unless they name another. */
+export const GENERATIONS = '/v1/images/generations';
+
+/** A request that the model `picture` of the fixtures delivers: 10 credits a picture of 96 by 64 pixels. */
+export const PICTURE: JsonObject = { model: 'picture', prompt: 'a lighthouse', size: '96x64' };
+
+/** Short times, in which the phases of a wait can still be told apart. */
+export const SHORT_WAITS: WaitTimes = { silentMs: 150, beatMs: 40, mostMs: 600 };
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: Headers;
+  readonly body: JsonObject;
+  /** The error object; empty for a success. */
+  readonly error: JsonObject;
+}
+
+/** The OpenAI-compatible API over a service of its own, with the accounts of the request fixture. */
+export class OpenAiHarness {
+  private constructor(readonly rest: RestHarness) {}
+
+  static async open(options: Parameters<typeof serve>[1] = {}, ofHarness: HarnessOptions = {}): Promise<OpenAiHarness> {
+    return new OpenAiHarness(await RestHarness.open(options, ofHarness));
+  }
+
+  get context(): RestHarness['harness']['context'] {
+    return this.rest.harness.context;
+  }
+
+  secret(of = 'owner'): string {
+    return this.rest.fixture.secrets.get(of) ?? '';
+  }
+
+  /** Sends a request as the owner; a header that is undefined is left out. */
+  fetch(path: string, { headers = {}, ...init }: FetchInit = {}): Promise<Response> {
+    const sent = { 'Authorization': `Bearer ${this.secret()}`, 'Content-Type': 'application/json', ...headers };
+    const named = Object.entries(sent).filter((header): header is [string, string] => header[1] !== undefined);
+    return fetch(this.rest.origin + path, { ...init, headers: named });
+  }
+
+  async send(path: string, init: FetchInit = {}): Promise<ApiAnswer> {
+    const response = await this.fetch(path, init);
+    const text = await response.text();
+    const body = (text === '' ? {} : JSON.parse(text)) as JsonObject;
+    const { status, statusText: reason, headers } = response;
+    return { status, reason, headers, body, error: (body['error'] ?? {}) as JsonObject };
+  }
+
+  /** Asks for pictures. */
+  create(body: JsonObject = PICTURE, headers: Sent = {}): Promise<ApiAnswer> {
+    return this.send(GENERATIONS, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  /** All generations of the owner's App that requests of the test have made, the oldest first. */
+  async generations(): Promise<Generation[]> {
+    const { appId } = this.rest.fixture.owners.get('owner') as { readonly appId: string };
+    const { items } = await this.context.generations.list({ of: 'app', appId }, { limit: 500 });
+    const fixture = [...this.rest.fixture.ids.values()];
+    return items.filter(({ generationId }) => !fixture.includes(generationId)).toReversed();
+  }
+
+  /** Expects that the books are right and that the owner has paid exactly `credits`. */
+  async expectPaid(credits: number): Promise<void> {
+    const { accountId } = this.rest.fixture.owners.get('owner') as { readonly accountId: string };
+    const account = await this.context.accounts.read(accountId);
+    expect(account?.available, 'the balance').to.equal(1_000 - credits);
+    expect((await verifyCredits(this.context)).findings).to.deep.equal([]);
+  }
+
+  close(): Promise<void> {
+    return this.rest.close();
+  }
+}
+
+export type Sent = Readonly<Record<string, string | undefined>>;
+export interface FetchInit extends Omit<RequestInit, 'headers'> {
+  readonly headers?: Sent;
+}
