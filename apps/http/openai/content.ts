@@ -85,7 +85,8 @@ const FILE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;
 
-function noSuchRange(byteSize: number): string {
+/** The body of an answer to a range behind the end of a file. */
+export function noSuchRange(byteSize: number): string {
   const message = `The file has ${byteSize} bytes; ask for a range of them.`;
   return errorText({ message, type: 'invalid_request_error', param: null, code: 'range_not_satisfiable' });
 }

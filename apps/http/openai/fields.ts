@@ -122,7 +122,7 @@ interface ParameterNames {
   readonly output_format: string | undefined;
 }
 
-function parameterNames(model: Model): ParameterNames {
+export function parameterNames(model: Model): ParameterNames {
   const properties = propertiesOf(model);
   const { countParameter, sizeParameter, durationParameter } = model.price;
   const own = (name: string) => (Object.hasOwn(properties, name) ? name : undefined);

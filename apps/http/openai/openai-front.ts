@@ -5,6 +5,7 @@ import { contentRoutes } from './content.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
 import { API_BASE, type ApiParts, type Endpoint, toRoute, WAIT_TIMES, type WaitTimes } from './operation.js';
+import { VIDEO_ENDPOINTS } from './videos.js';
 
 export interface OpenAiOptions
   extends
@@ -22,13 +23,13 @@ const OTHERS: readonly Endpoint[] = (['GET', 'POST', 'DELETE'] as const).map((me
   serve: () => Promise.reject(new ServiceError('ROUTE_NOT_FOUND')),
 }));
 
-/** The API that OpenAI's clients speak: images and models. */
+/** The API that OpenAI's clients speak: images, videos and models. */
 export function openAiApi(options: OpenAiOptions): HttpFront {
   return (shared) => {
     const access = new CredentialAccess({ ...options, ...shared, audience: 'rest' });
     const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
     const parts: ApiParts = { ...options, ...shared, access, waitTimes };
-    const endpoints = [...IMAGE_ENDPOINTS, ...MODEL_ENDPOINTS, ...OTHERS];
+    const endpoints = [...IMAGE_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, ...OTHERS];
     return [
       createRouter([...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))], API_BASE),
     ];
