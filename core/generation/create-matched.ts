@@ -62,14 +62,18 @@ const MAX_LOOKS = 600;
 async function findOrCreate(
   context: Money & Work & Files & Models & Webhooks & Machine & Call,
   caller: Caller,
-  { prepare }: MatchedRequest,
+  { prepare, idempotencyKey }: MatchedRequest,
   { key, digest }: ClaimRequest,
 ): Promise<Created> {
   for (let looks = 0; ; looks += 1) {
     const claim = await context.claims.read(key);
     if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     const record = claim === null ? null : await context.generations.read(claim.subjectId);
-    if (record?.kind === 'generation' && record.deletedAt === undefined) return { generation: record, replayed: true };
+    if (record?.kind === 'generation' && record.deletedAt === undefined) {
+      const isExpired = context.clock.now() > (claim?.createdAt ?? 0) + context.settings.replayWindowMs;
+      if (idempotencyKey !== undefined && isExpired) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+      return { generation: record, replayed: true };
+    }
     try {
       return await createGeneration(context, caller, key.key, await prepare(), {
         operation: 'create-compatible',

@@ -49,7 +49,7 @@ export interface ProcessLease {
 /** How long after the end of a generation an equal request is matched with its create, in milliseconds. */
 export const MATCH_AFTER_END_MS = 600_000;
 
-/** What is known of a create: `none` has no generation yet; `over` is deleted, or its time to be matched is over. */
+/** What is known of a create: `none` has no generation, and nobody has begun one; `over` is deleted, or its time to be matched is over. */
 export type CreateState = 'none' | 'open' | 'succeeded' | 'failed' | 'over';
 
 /** What is known beside the record itself. */
@@ -99,7 +99,9 @@ export function change(creates: readonly SharedCreate[], made: Change, facts: Fa
         creates: creates.flatMap((create) => {
           if (!isWaitedForBy(create, made.wait)) return [create];
           const left = without(create, made.wait);
-          return left.waits.length === 0 && left.deliveredAt === undefined ? [] : [left];
+          // A create that was found may be paid for, whatever became of this request.
+          const isUnused = isUnheard(left, facts) && facts.stateOf(create) === 'none';
+          return isUnused ? [] : [left];
         }),
       };
   }
@@ -153,7 +155,7 @@ function delivered(
   return { ...left, deliveredAt: now, ...(isFailure ? { isFailure } : {}) };
 }
 
-function isWaitedForBy({ waits }: SharedCreate, wait: Wait): boolean {
+export function isWaitedForBy({ waits }: SharedCreate, wait: Wait): boolean {
   return waits.some((one) => isSame(one, wait));
 }
 

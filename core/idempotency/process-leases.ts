@@ -5,8 +5,6 @@ import { pause } from '../waiting.js';
 
 /** How often a process that has waits renews its lease, in milliseconds. */
 const RENEW_MS = 1_000;
-/** A lease that was renewed less than this ago counts without another look. */
-const SILENT_MS = 2_000;
 /** How long a lease lasts without being renewed. */
 const LEASE_MS = 5_000;
 const LOOK_AGAIN_MS = 250;
@@ -72,8 +70,8 @@ export class ProcessLeases {
   }
 
   /**
-   * Whether the process with this boot id is alive. If it has been silent for 2 seconds, waits until its lease is renewed
-   * or lapses: the clocks of two processes differ, so that only a renewal that is seen counts.
+   * Whether the process with this boot id is alive. Waits until its lease is renewed, a second at most, or lapses: a process
+   * may have died right after a renewal, and the clocks of two processes differ, so that only a renewal that is seen counts.
    */
   async isAlive(bootId: string): Promise<boolean> {
     const { boot, clock, fingerprints } = this.parts;
@@ -82,7 +80,6 @@ export class ProcessLeases {
     const first = await fingerprints.readLease(bootId);
     if (first === null) return false;
     const ageMs = clock.now() - first.renewedAt;
-    if (ageMs >= 0 && ageMs < SILENT_MS) return true;
     if (ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS || isFarAhead(first.renewedAt, clock.now())) return false;
     for (let waitedMs = 0; waitedMs < LEASE_MS; waitedMs += LOOK_AGAIN_MS) {
       await pause(clock, LOOK_AGAIN_MS);

@@ -12,6 +12,7 @@ import {
   type Facts,
   type Fingerprint,
   isUnheard,
+  isWaitedForBy,
   lastDelivered,
   MATCH_AFTER_END_MS,
   pruned,
@@ -165,7 +166,7 @@ export class SilentRetries {
     creates = pruned(creates, facts);
     const isSame = record !== null && creates.length === stored.length && creates.every((one, i) => one === stored[i]);
     if (isSame) return { next: record, keys };
-    const version = record === null ? ids.random(6).reduce((sum, byte) => sum * 256 + byte, 1) : record.version + 1;
+    const version = record === null ? ids.random(6).reduce((sum, byte) => sum * 256 + byte, 0) + 1 : record.version + 1;
     const removeAt = removeAtOf(creates, clock.now(), settings);
     return { next: { fingerprint, accountId, version, creates, removeAt }, keys };
   }
@@ -178,17 +179,21 @@ export class SilentRetries {
   ): Promise<Facts> {
     const { clock } = this.parts;
     const begins = batch.flatMap(({ made }) => (made.kind === 'begin' ? [made] : []));
+    const withdrawn = batch.flatMap(({ made }) => (made.kind === 'withdraw' ? [made.wait] : []));
     const boots = new Set(creates.flatMap(({ waits }) => waits.map(({ bootId }) => bootId)));
     const alive = new Set<string>();
     await Promise.all([...boots].map(async (id) => void ((await this.leases.isAlive(id)) && alive.add(id))));
     // A wait that begins in this batch is of this process.
     const isAlive = (wait: Wait): boolean => this.isOwn(wait) || alive.has(wait.bootId);
     const states = new Map<string, CreateState>();
-    if (begins.length > 0) {
-      const last = begins.some(({ isRetry }) => isRetry) ? lastDelivered(creates) : undefined;
-      const asked = creates.filter((create) => create === last || isUnheard(create, { isAlive }));
-      await Promise.all(asked.map(async ({ key }) => states.set(key, await this.stateOf(keyOf(owner, key)))));
-    }
+    const last = begins.some(({ isRetry }) => isRetry) ? lastDelivered(creates) : undefined;
+    const asked = creates.filter(
+      (create) =>
+        create === last ||
+        (begins.length > 0 && isUnheard(create, { isAlive })) ||
+        withdrawn.some((wait) => isWaitedForBy(create, wait)),
+    );
+    await Promise.all(asked.map(async ({ key }) => states.set(key, await this.stateOf(keyOf(owner, key)))));
     return { now: clock.now(), isAlive, stateOf: ({ key }) => states.get(key) ?? 'open' };
   }
 
@@ -197,7 +202,9 @@ export class SilentRetries {
     const claim = await claims.read(key);
     if (claim === null) return 'none';
     const record = await generations.read(claim.subjectId);
-    if (record === null || record.kind === 'void') return 'none';
+    // A claim without a generation: one may still come.
+    if (record === null) return 'open';
+    if (record.kind === 'void') return 'none';
     if (record.kind !== 'generation' || record.deletedAt !== undefined) return 'over';
     if (!isTerminal(record.status)) return 'open';
     if (clock.now() - (record.completedAt ?? record.updatedAt) > MATCH_AFTER_END_MS) return 'over';

@@ -1,0 +1,101 @@
+// Goal: a repeated request never buys again what an earlier one has bought and nobody has got: not if the store's answer
+// about the repetition is lost, and not if the process of the earlier one has just died.
+// Method: creates without a key over stores in memory, whose answers are lost or whose process stops at a chosen moment.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { createMatched, type MatchedRequest } from '../../../core/generation/create-matched.js';
+import { SilentRetries } from '../../../core/idempotency/silent-retries.js';
+import type { FingerprintStore } from '../../../core/ports/stores.js';
+import { codeOf } from '../../fixtures/memory-stores.js';
+import { intercepted } from '../../fixtures/intercepted.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+
+function requestOf(harness: CoreHarness, idempotencyKey?: string): MatchedRequest {
+  return { content: { a: 1 }, idempotencyKey, isRetry: false, prepare: async () => harness.body() };
+}
+
+describe('a repeated create', () => {
+  it('is found again after the answer of the store about an earlier repetition was lost', async () => {
+    const harness = await CoreHarness.open();
+    let isLost = false;
+    const context = harness.process(async (call) => {
+      const answer = await call.proceed();
+      if (isLost && call.name === 'fingerprints.replace' && answer === 'applied') {
+        isLost = false;
+        throw new StoreUnavailable('The answer was lost.');
+      }
+      return answer;
+    });
+    const create = () => harness.clock.run(createMatched(context, harness.caller, requestOf(harness)));
+    const first = await create();
+    first.place?.leave();
+    await harness.clock.advance(1_000);
+    isLost = true;
+    expect(await create().catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    await harness.clock.advance(60_000);
+    expect((await create()).generation.generationId).to.equal(first.generation.generationId);
+  });
+
+  it('is forgotten if it was refused, so that the next one creates', async () => {
+    const harness = await CoreHarness.open();
+    const refused = { ...requestOf(harness), prepare: async () => ({}) };
+    const create = (request: MatchedRequest) =>
+      harness.clock.run(createMatched(harness.context, harness.caller, request));
+    expect(await codeOf(create(refused))).to.equal('FIELD_REQUIRED');
+    const { fingerprints } = harness.ports;
+    expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(1);
+    expect((await create(requestOf(harness))).replayed).to.equal(false);
+  });
+
+  it('with a key is refused after the replay window, as in the first interface', async () => {
+    const harness = await CoreHarness.open();
+    const create = () => harness.clock.run(createMatched(harness.context, harness.caller, requestOf(harness, 'key')));
+    await create();
+    expect((await create()).replayed).to.equal(true);
+    harness.clock.jump(harness.settings.replayWindowMs + 1);
+    expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+  });
+
+  for (const [afterMs, behindMs] of [
+    [0, 0],
+    [500, 0],
+    [2_500, 0],
+    [2_500, 1_000],
+    [10_000, 0],
+  ] as const)
+    it(`takes the place of one whose process died ${afterMs} ms ago, at a process ${behindMs} ms behind`, async () => {
+      const harness = await CoreHarness.open();
+      const { clock, ports } = harness;
+      const { accountId, appId } = harness.caller;
+      const request = { accountId, appId, fingerprint: 'a'.repeat(64), isRetry: false };
+      const processOf = (fingerprints: FingerprintStore, aheadMs = 0) =>
+        new SilentRetries({
+          ...ports,
+          fingerprints,
+          settings: harness.settings,
+          boot: { id: ports.ids.uuid(), isExclusive: false },
+          clock: {
+            now: () => clock.now() + aheadMs,
+            monotonic: () => clock.monotonic(),
+            after: (ms, then) => clock.after(ms, then),
+          },
+        });
+      let isDead = false;
+      const dying = processOf(
+        intercepted('fingerprints', ports.fingerprints, (call) =>
+          isDead ? new Promise(() => undefined) : call.proceed(),
+        ),
+      );
+      const living = processOf(ports.fingerprints, -behindMs);
+      const first = await clock.run(dying.begin(request));
+      await clock.advance(3_000);
+      // While it lives, an equal request is another one.
+      const other = await clock.run(living.begin(request));
+      expect(other.key.key).to.not.equal(first.key.key);
+      other.deliver(false);
+      await clock.advance(2_000);
+      isDead = true;
+      await clock.advance(afterMs);
+      expect((await clock.run(living.begin(request))).key).to.deep.equal(first.key);
+    });
+});
