@@ -6,6 +6,7 @@ import { ServiceError } from '../../../core/errors.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { type ImageForm, MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
 import { extensionOf, type ImageType } from '../../../core/media/media-types.js';
+import type { ProbedFile } from '../../../core/ports/media.js';
 import { type SentFile, takeFile } from '../../../core/uploads/take-file.js';
 import { ApiRefusal } from './errors.js';
 
@@ -27,25 +28,82 @@ export function typeOfPicture(head: Uint8Array, param: string): ImageType {
   throw new ApiRefusal('UPLOAD_TYPE_NOT_ALLOWED', `${param} must be a PNG, JPEG or WebP picture.`, param);
 }
 
-/** The picture in a `data:` address. Throws `invalid_value` for any other address, and `invalid_image_format`. */
-export function pictureInAddress(address: unknown, param: string): SentFile {
-  const [, encoded = ''] = /^data:[^,]{0,200};base64,([A-Za-z0-9+/]+={0,2})$/i.exec(String(address)) ?? [];
-  if (typeof address !== 'string' || encoded === '') {
-    const message = `${param} must be a file, or a picture as a data: URL with base64; other addresses are not read.`;
-    throw new ApiRefusal('FIELD_INVALID', message, param);
-  }
-  const content = Buffer.from(encoded, 'base64');
-  const mediaType = typeOfPicture(content, param);
-  return {
-    filename: `${param}.${extensionOf(mediaType)}`,
-    mediaType,
-    byteSize: content.byteLength,
-    sha256: createHash('sha256').update(content).digest('hex'),
-    async *bytes() {
-      yield content;
-    },
-  };
+/** How long the beginning of a `data:` address may be, up to its comma. */
+const MAX_ADDRESS_HEAD = 300;
+/** How long a `data:` address may be that has so many bytes. */
+export function longestAddress(byteSize: number): number {
+  return MAX_ADDRESS_HEAD + Math.ceil(byteSize / 3) * 4;
 }
+
+/**
+ * The picture that a file has, or a text that is a `data:` address. Throws `invalid_value` for any other
+ * address, none of which is fetched, and `invalid_image_format`.
+ */
+export async function pictureIn(sent: ProbedFile, param: string): Promise<SentFile> {
+  const head = Buffer.concat(await all(sent, { from: 0, to: Math.min(sent.byteSize, MAX_HEADER_BYTES) }));
+  const start = head.toString('latin1', 0, MAX_ADDRESS_HEAD);
+  if (!/^[a-z][a-z\d+.-]+:/i.test(start)) {
+    const bytes = () => bytesOf(sent);
+    return described({ bytes, head, param });
+  }
+  const from = /^data:[^,]*;base64,/i.exec(start)?.[0].length;
+  if (from === undefined) throw otherAddress(param);
+  const bytes = () => decoded(bytesOf(sent, { from, to: sent.byteSize }), param);
+  for await (const first of bytes()) return described({ bytes, head: first, param });
+  throw otherAddress(param);
+}
+
+function otherAddress(param: string): ApiRefusal {
+  const message = `${param} must be a file, or a picture as a data: URL with base64; other addresses are not read.`;
+  return new ApiRefusal('FIELD_INVALID', message, param);
+}
+
+interface Found extends Pick<SentFile, 'bytes'> {
+  readonly head: Uint8Array;
+  readonly param: string;
+}
+
+async function described({ bytes, head, param }: Found): Promise<SentFile> {
+  const mediaType = typeOfPicture(head, param);
+  const hash = createHash('sha256');
+  let byteSize = 0;
+  for await (const piece of bytes()) {
+    hash.update(piece);
+    byteSize += piece.byteLength;
+  }
+  return { filename: `${param}.${extensionOf(mediaType)}`, mediaType, byteSize, sha256: hash.digest('hex'), bytes };
+}
+
+type Range = { readonly from: number; readonly to: number };
+
+async function* bytesOf(sent: ProbedFile, range?: Range): AsyncGenerator<Uint8Array> {
+  yield* await sent.read(range);
+}
+
+async function all(sent: ProbedFile, range: Range): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytesOf(sent, range)) pieces.push(piece);
+  return pieces;
+}
+
+/** Decodes base64 in pieces. The first one has the header of most pictures. Throws `invalid_value` where it is none. */
+async function* decoded(text: AsyncIterable<Uint8Array>, param: string): AsyncGenerator<Uint8Array> {
+  let waiting = '';
+  for await (const piece of text) {
+    waiting += Buffer.from(piece).toString('latin1');
+    if (waiting.length < DECODED_AT_ONCE) continue;
+    // The last characters may be padding, which ends the text.
+    const whole = waiting.slice(0, waiting.length - (waiting.length % 4) - 4);
+    if (!/^[a-z\d+/]*$/i.test(whole)) throw otherAddress(param);
+    yield Buffer.from(whole, 'base64');
+    waiting = waiting.slice(whole.length);
+  }
+  if (!/^[a-z\d+/]*={0,2}$/i.test(waiting)) throw otherAddress(param);
+  if (waiting !== '') yield Buffer.from(waiting, 'base64');
+}
+
+/** In characters: as many bytes as the header of a picture may have. */
+const DECODED_AT_ONCE = Math.ceil(MAX_HEADER_BYTES / 3) * 4 + 8;
 
 /** Makes uploads of pictures that a model takes. Returns their ids; refusals name `param`. */
 export async function takePictures(

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { requireScope } from '../../../core/access/authenticate.js';
 import { ServiceError } from '../../../core/errors.js';
 import { createMatched } from '../../../core/generation/create-matched.js';
@@ -25,7 +26,7 @@ import {
   readFields,
   sentKey,
 } from './operation.js';
-import { pictureInAddress, takePictures } from './references.js';
+import { pictureIn, takePictures } from './references.js';
 
 /** Videos: created in the background, polled, downloaded and deleted. */
 export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
@@ -63,7 +64,7 @@ const REFERENCE_FIELDS = [REFERENCE, `${REFERENCE}[image_url]`, `${REFERENCE}[fi
 async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise<void> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
-  const sent = file ?? referenceOf(fields);
+  const sent = file ?? (await referenceOf(fields));
   if (sent !== undefined) requireScope(caller, 'uploads:write');
   const others = Object.fromEntries(Object.entries(fields).filter(([name]) => !REFERENCE_FIELDS.includes(name)));
   let mapped: MappedRequest | undefined;
@@ -90,7 +91,7 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
 }
 
 /** The picture in the fields. Throws `invalid_value` for one that is elsewhere: no address is fetched. */
-function referenceOf(fields: Fields): SentFile | undefined {
+async function referenceOf(fields: Fields): Promise<SentFile | undefined> {
   const [whole, address, fileId] = REFERENCE_FIELDS.map((name) => fields[name]);
   const parts = typeof whole === 'object' && !Array.isArray(whole) ? whole : { image_url: whole };
   const { image_url: inner, file_id: innerId, ...others } = parts as Readonly<Record<string, Json | undefined>>;
@@ -102,8 +103,13 @@ function referenceOf(fields: Fields): SentFile | undefined {
     const message = `Unknown parameter: ${JSON.stringify(`${REFERENCE}.${unknown}`.slice(0, 100))}.`;
     throw new ApiRefusal('FIELD_INVALID', message, REFERENCE, 'unknown_parameter');
   }
-  if (url !== undefined) return pictureInAddress(url, REFERENCE);
-  if (whole === undefined) return undefined;
+  if (typeof url === 'string') {
+    const bytes = Buffer.from(url);
+    const read = async ({ from, to }: { from: number; to: number } = { from: 0, to: bytes.byteLength }) =>
+      Readable.from([bytes.subarray(from, to)]);
+    return pictureIn({ byteSize: bytes.byteLength, read }, REFERENCE);
+  }
+  if (whole === undefined && url === undefined) return undefined;
   throw new ApiRefusal('FIELD_INVALID', `${REFERENCE} must have an image_url.`, REFERENCE);
 }
 
