@@ -1,6 +1,6 @@
 import type { Caller } from '../access/credential.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
-import { ServiceError } from '../errors.js';
+import { type ErrorCode, ServiceError } from '../errors.js';
 import type { ClaimKey } from '../idempotency/claim.js';
 import type { ClaimRequest } from '../idempotency/claims.js';
 import type { Place } from '../idempotency/silent-retries.js';
@@ -47,14 +47,21 @@ export async function createMatched(
   const fingerprint = context.digests.ofJson({ credentialId, content });
   const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
   try {
-    return { ...(await findOrCreate(context, caller, request, { key: place.key, digest })), place };
+    return { ...(await findOrCreate(context, caller, request, { key: place.key, digest }, place.isNew)), place };
   } catch (error) {
     // A refusal leaves nothing behind. After any other failure the next equal request finds out what was created.
-    if (error instanceof ServiceError && error.code !== 'SERVICE_UNAVAILABLE') await place.withdraw();
+    if (error instanceof ServiceError && !UNDECIDED.has(error.code)) place.withdraw();
     else place.leave();
     throw error;
   }
 }
+
+/** Codes after which a generation may still be created under the key. */
+const UNDECIDED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'SERVICE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+  'IDEMPOTENCY_IN_PROGRESS',
+]);
 
 /** How often a request looks whether one with the same key is still in progress. Its lease is much shorter than this takes. */
 const MAX_LOOKS = 600;
@@ -64,9 +71,11 @@ async function findOrCreate(
   caller: Caller,
   { prepare, idempotencyKey }: MatchedRequest,
   { key, digest }: ClaimRequest,
+  isNew = false,
 ): Promise<Created> {
+  let prepared: Promise<Json> | undefined;
   for (let looks = 0; ; looks += 1) {
-    const claim = await context.claims.read(key);
+    const claim = isNew && looks === 0 ? null : await context.claims.read(key);
     if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     const record = claim === null ? null : await context.generations.read(claim.subjectId);
     if (record?.kind === 'generation' && record.deletedAt === undefined) {
@@ -75,7 +84,9 @@ async function findOrCreate(
       return { generation: record, replayed: true };
     }
     try {
-      return await createGeneration(context, caller, key.key, await prepare(), {
+      // Files are taken as uploads once.
+      prepared ??= prepare();
+      return await createGeneration(context, caller, key.key, await prepared, {
         operation: 'create-compatible',
         digest,
       });

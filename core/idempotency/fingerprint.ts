@@ -64,8 +64,8 @@ export interface Facts {
 export type Change =
   /** A request arrives. `key` is that of the create, if it becomes a new one. */
   | { readonly kind: 'begin'; readonly wait: Wait; readonly isRetry: boolean; readonly key: string }
-  /** The answer to a request was written completely. */
-  | { readonly kind: 'deliver'; readonly wait: Wait; readonly isFailure: boolean }
+  /** The answer to a request was written completely. `key` is that of its create, whose wait may be gone. */
+  | { readonly kind: 'deliver'; readonly wait: Wait; readonly isFailure: boolean; readonly key: string }
   /** The client has disconnected before the whole answer was written, or the answer was cut. */
   | { readonly kind: 'leave'; readonly wait: Wait }
   /** The request was refused before its create. */
@@ -88,9 +88,7 @@ export function change(creates: readonly SharedCreate[], made: Change, facts: Fa
       return begin(creates, made, facts);
     case 'deliver':
       return {
-        creates: creates.map((create) =>
-          isWaitedForBy(create, made.wait) ? delivered(create, made, facts.now) : create,
-        ),
+        creates: creates.map((create) => (create.key === made.key ? delivered(create, made, facts.now) : create)),
       };
     case 'leave':
       return { creates: creates.map((create) => without(create, made.wait)) };

@@ -36,12 +36,14 @@ export interface RepeatableRequest {
 export interface Place {
   /** The idempotency key of the create. */
   readonly key: ClaimKey;
+  /** Whether no earlier request had this create. */
+  readonly isNew: boolean;
   /** The whole answer was written, which was an error or not. */
   deliver(isFailure: boolean): void;
   /** The client did not get the whole answer: the next equal request is given the same create. */
   leave(): void;
-  /** The request was refused before its create. Resolves when that is stored, or is going to be stored later. */
-  withdraw(): Promise<void>;
+  /** The request was refused before its create. */
+  withdraw(): void;
 }
 
 type Parts = Pick<Ports, 'fingerprints' | 'claims' | 'generations' | 'clock' | 'ids'> & {
@@ -74,30 +76,33 @@ export class SilentRetries {
     const { boot, ids } = this.parts;
     this.waits += 1;
     const wait: Wait = { bootId: boot.id, number: this.waits };
-    const isNew = { kind: 'begin', wait, isRetry, key: KEY_PREFIX + ids.uuid() } as const;
+    const newKey = KEY_PREFIX + ids.uuid();
     const endLease = await this.leases.hold();
     const owner = { accountId, appId, fingerprint };
-    const over = (kind: 'leave' | 'withdraw') => this.finish(owner, { kind, wait }).finally(endLease);
+    const finish = (made: Change, isForced?: boolean): void => {
+      void this.finish(owner, made, isForced).finally(endLease);
+    };
     try {
-      const key = await this.give(owner, isNew);
+      const key = (await this.give(owner, { kind: 'begin', wait, isRetry, key: newKey })) ?? newKey;
       return {
-        key: keyOf(owner, key ?? isNew.key),
-        deliver: (isFailure) => void this.finish(owner, { kind: 'deliver', wait, isFailure }).finally(endLease),
-        leave: () => void over('leave'),
-        withdraw: () => over('withdraw'),
+        key: keyOf(owner, key),
+        isNew: key === newKey,
+        deliver: (isFailure) => finish({ kind: 'deliver', wait, isFailure, key }),
+        leave: () => finish({ kind: 'leave', wait }),
+        withdraw: () => finish({ kind: 'withdraw', wait }),
       };
     } catch (error) {
-      // It may be stored all the same.
-      void over('withdraw');
+      // It may be stored all the same, now or later: another version of the record precludes that.
+      finish({ kind: 'withdraw', wait }, true);
       throw error;
     }
   }
 
   /** Stores the end of a wait, now or when the store is available again. */
-  private async finish(owner: Owner, made: Change): Promise<void> {
+  private async finish(owner: Owner, made: Change, isForced = false): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.give(owner, made);
+        await this.give(owner, made, isForced);
         return;
       } catch {
         await pause(this.parts.clock, backoffMs(this.parts.settings, tries));
@@ -105,11 +110,11 @@ export class SilentRetries {
     }
   }
 
-  private give(owner: Owner, made: Change): Promise<string | undefined> {
+  private give(owner: Owner, made: Change, isForced = false): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       const queue: Queue = this.queues.get(owner.fingerprint) ?? { waiting: [], isBusy: false, known: undefined };
       this.queues.set(owner.fingerprint, queue);
-      queue.waiting.push({ made, resolve, reject });
+      queue.waiting.push({ made, isForced, resolve, reject });
       if (!queue.isBusy) void this.drain(owner, queue);
     });
   }
@@ -138,7 +143,7 @@ export class SilentRetries {
     let record: Fingerprint | null = queue.known ?? null;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { next, keys } = await this.decide(owner, record, batch);
-      if (next === record) return keys;
+      if (next === null || next === record) return keys;
       if ((await fingerprints.replace(next, record?.version ?? 0)) === 'applied') {
         queue.known = next;
         return keys;
@@ -152,7 +157,7 @@ export class SilentRetries {
     { accountId, appId, fingerprint }: Owner,
     record: Fingerprint | null,
     batch: readonly Pending[],
-  ): Promise<{ next: Fingerprint; keys: (string | undefined)[] }> {
+  ): Promise<{ next: Fingerprint | null; keys: (string | undefined)[] }> {
     const { clock, settings, ids } = this.parts;
     const stored = record?.creates ?? [];
     const facts = await this.factsOf({ accountId, appId }, stored, batch);
@@ -164,8 +169,8 @@ export class SilentRetries {
       keys.push(changed.key);
     }
     creates = pruned(creates, facts);
-    const isSame = record !== null && creates.length === stored.length && creates.every((one, i) => one === stored[i]);
-    if (isSame) return { next: record, keys };
+    const isSame = creates.length === stored.length && creates.every((one, index) => one === stored[index]);
+    if (isSame && !batch.some(({ isForced }) => isForced)) return { next: record, keys };
     const version = record === null ? ids.random(6).reduce((sum, byte) => sum * 256 + byte, 0) + 1 : record.version + 1;
     const removeAt = removeAtOf(creates, clock.now(), settings);
     return { next: { fingerprint, accountId, version, creates, removeAt }, keys };
@@ -220,6 +225,8 @@ type Owner = Omit<RepeatableRequest, 'isRetry'>;
 
 interface Pending {
   readonly made: Change;
+  /** Whether the record is written even where nothing changes in it. */
+  readonly isForced: boolean;
   readonly resolve: (key: string | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
