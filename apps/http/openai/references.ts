@@ -25,6 +25,8 @@ const TYPES: Readonly<Record<ImageForm, ImageType>> = {
 export function typeOfPicture(head: Uint8Array, param: string): ImageType {
   const header = readImageHeader(head.subarray(0, MAX_HEADER_BYTES));
   if (typeof header === 'object') return TYPES[header.form];
+  // A colour profile may make the header of a JPEG longer. What is not one after all is found when it is stored.
+  if (header === 'more' && head[0] === 0xff) return 'image/jpeg';
   throw new ApiRefusal('UPLOAD_TYPE_NOT_ALLOWED', `${param} must be a PNG, JPEG or WebP picture.`, param);
 }
 
