@@ -329,7 +329,8 @@ export interface ArtefactStore {
   /** Artefacts of one owner and kind, newest first, at most `limit` of them (1 to 1,000). */
   listOwned(kind: string, owner: string, limit: number): Promise<readonly Artefact[]>;
 
-  remove(key: ArtefactKey): Promise<void>;
+  /** Removes an artefact if its owner still is this one. Durable on return. */
+  remove(key: ArtefactKey, owner: string): Promise<void>;
 
   /** Removes artefacts of one owner and kind, at most `limit` of them (1 to 1,000). Returns how many. Durable on return. */
   removeOwned(kind: string, owner: string, limit: number): Promise<number>;

@@ -230,7 +230,7 @@ async function makeRoom(ports: ClientPorts): Promise<void> {
       });
     }
     // Somebody may have connected it since it was listed.
-    if ((await artefacts.find(removable))?.owner === UNUSED) await artefacts.remove(removable);
+    await artefacts.remove(removable, UNUSED);
   }
 }
 
