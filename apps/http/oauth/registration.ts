@@ -157,11 +157,6 @@ export function isLoopback(redirectUri: string): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** Whether a client is identified by the address of a document about it. */
-export function isDocument(clientId: string): boolean {
-  return clientId.startsWith('https://') && URL.canParse(clientId);
-}
-
 /** The owner of a redirect address, in words for a person. */
 export function ownerOf(redirectUri: string): string {
   if (isLoopback(redirectUri)) return 'a program on this computer';
