@@ -93,7 +93,7 @@ const CALLBACK = '/sign-in/provider/callback';
 
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
-const SIGN_IN_AGAIN = 'Sign in again to go on: your last sign-in here was too long ago.';
+const SIGN_IN_AGAIN = 'Sign in again to go on: this needs a new sign-in.';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
