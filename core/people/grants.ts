@@ -109,6 +109,12 @@ function grantIdOf({ ids, digests }: Machine, { personId }: Person, requestId: s
   return requestId === undefined ? ids.uuid() : derivedUuid(digests.keyed(`grant of ${personId} ${requestId}`));
 }
 
+/** Ends the grant that the person has made by an earlier answer to a request, if there is one: they refuse it now. */
+export async function refuseRequest(ports: Identity & Machine, person: Person, requestId: string): Promise<void> {
+  const grant = await findGrant(ports, grantIdOf(ports, person, requestId));
+  if (grant) await endGrant(ports, grant.grantId);
+}
+
 /** One App for each client and person, so that each client sees only what it made for that person. */
 function appOf(
   context: Identity & Machine & Call,

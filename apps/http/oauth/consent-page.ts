@@ -4,7 +4,7 @@ import { type Audience, DEFAULT_SCOPES, type Scope } from '../../../core/access/
 import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import { type AskedScopes, createGrant, knownScopes } from '../../../core/people/grants.js';
+import { type AskedScopes, createGrant, knownScopes, refuseRequest } from '../../../core/people/grants.js';
 import type { Person } from '../../../core/people/person.js';
 import { secretKey } from '../../../core/people/secrets.js';
 import { isRecentSignIn, type SignedIn } from '../../../core/people/sessions.js';
@@ -138,8 +138,10 @@ export class ConsentPage {
     const request = await this.requestOf(ctx);
     const signedIn = await sessions.find(ctx);
     if (!signedIn) return signInFirst(ctx);
-    if (form.get('decision') !== 'allow')
+    if (form.get('decision') !== 'allow') {
+      await refuseRequest(this.parts.context, signedIn.person, request.uid);
       return this.finish(ctx, { error: 'access_denied', error_description: 'The person refused the request.' });
+    }
     if (!this.isRecent(signedIn, request)) return signInFirst(ctx);
     if (!(await this.wasShownTo(signedIn.person, request, form.get('person') ?? undefined)))
       return this.showForm(ctx, request, signedIn, OTHER_PERSON);

@@ -151,6 +151,15 @@ describe('consent', () => {
   });
 
   describe('that is given twice', () => {
+    /** Sends the form, and does not follow the redirect that takes the code to the program. */
+    const answer = (page: TestPage, more: Record<string, string> = {}) =>
+      fetch(service.origin + pathOf(page), {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { Origin: service.origin, Cookie: browser.cookieHeader(pathOf(page)) },
+        body: new URLSearchParams({ ...hiddenFields(page), scope: 'credits:read', decision: 'allow', ...more }),
+      });
+
     it('at the same time, as by a double click, makes one connection', async () => {
       await service.close();
       service = await OAuthHarness.open({}, { storeDelayMs: 2 });
@@ -165,31 +174,26 @@ describe('consent', () => {
 
     it('before the program has its code counts as it was given last, and afterwards not at all', async () => {
       const page = await open();
-      const answer = (more: Record<string, string>) =>
-        fetch(service.origin + pathOf(page), {
-          method: 'POST',
-          redirect: 'manual',
-          headers: { Origin: service.origin, Cookie: browser.cookieHeader(pathOf(page)) },
-          body: new URLSearchParams({ ...hiddenFields(page), scope: 'credits:read', decision: 'allow', ...more }),
-        });
-      for (const cap of ['5', '7']) expect((await answer({ cap })).status).to.equal(303);
+      for (const cap of ['5', '7']) expect((await answer(page, { cap })).status).to.equal(303);
       expect(await grants()).to.have.lengthOf(1);
       expect((await allow(page, { scope: 'generations:read', cap: '9' })).headers.get('location')).to.include('code=');
-      expect((await answer({})).status).to.equal(404);
+      expect((await answer(page)).status).to.equal(404);
       const [grant, ...others] = await grants();
       expect(others).to.deep.equal([]);
       expect(grant).to.deep.include({ scopes: ['generations:read'], capCredits: 9 });
     });
 
+    it('and refused the second time connects nothing', async () => {
+      const page = await open();
+      expect((await answer(page)).status).to.equal(303);
+      expect(await grants()).to.have.lengthOf(1);
+      expect((await allow(page, { decision: 'deny' })).headers.get('location')).to.include('error=access_denied');
+      expect(await grants()).to.deep.equal([]);
+    });
+
     it('and was ended in between connects nothing', async () => {
       const page = await open();
-      const cookies = browser.cookieHeader(pathOf(page));
-      await fetch(service.origin + pathOf(page), {
-        method: 'POST',
-        redirect: 'manual',
-        headers: { Origin: service.origin, Cookie: cookies },
-        body: new URLSearchParams({ ...hiddenFields(page), scope: 'credits:read', decision: 'allow' }),
-      });
+      await answer(page);
       const [grant] = await grants();
       await disconnect(service.harness.context, service.person.personId, grant?.grantId ?? '');
       const again = await allow(page);
