@@ -410,10 +410,14 @@ describe('the public documents of OAuth', () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/.well-known/oauth-protected-resource/api/v1/developer',
+      '/.well-known/oauth-protected-resource/api/v1/developer/',
       '/.well-known/oauth-protected-resource/api/v1/developer/mcp',
+      '/.well-known/oauth-protected-resource/api/v1/developer/mcp/',
     ]) {
-      const { headers } = await fetch(service.origin + path, { headers: { Origin: 'https://inspector.example' } });
-      expect(headers.get('access-control-allow-origin'), path).to.equal('*');
+      const { headers, status } = await fetch(service.origin + path, {
+        headers: { Origin: 'https://inspector.example' },
+      });
+      expect([status, headers.get('access-control-allow-origin')], path).to.deep.equal([200, '*']);
       const preflight = await fetch(service.origin + path, {
         method: 'OPTIONS',
         headers: {
@@ -426,6 +430,18 @@ describe('the public documents of OAuth', () => {
       expect(preflight.headers.get('access-control-allow-origin'), path).to.equal('*');
       expect(preflight.headers.get('access-control-allow-methods'), path).to.equal('GET');
       expect(preflight.headers.get('access-control-allow-headers'), path).to.equal('mcp-protocol-version');
+    }
+  });
+
+  it('name the same resource at a path with a slash at its end', async () => {
+    for (const resource of ['/api/v1/developer', '/api/v1/developer/mcp']) {
+      const path = `/.well-known/oauth-protected-resource${resource}`;
+      const read = async (at: string) => (await fetch(service.origin + at)).json();
+      expect(await read(`${path}/`))
+        .to.deep.equal(await read(path))
+        .and.to.include({
+          resource: service.origin + resource,
+        });
     }
   });
 
