@@ -162,8 +162,8 @@ function prepareWrites(on: Statements) {
       VALUES (unhex(?, '-'), ?, ?, ?, unhex(?, '-'), ?) ON CONFLICT DO NOTHING`,
     ),
     ...artefactWrites(on),
-    applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ?'),
-    applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ?'),
+    applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ? AND app_use = ?'),
+    applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ? AND app_use = ?'),
     claimInstallation: installationWrite(on),
   } satisfies Record<string, Write>;
 }

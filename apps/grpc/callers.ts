@@ -258,6 +258,7 @@ export class ActingFor {
       accountId,
       appId,
       credentialId: `service:${service.name}`,
+      actor: 'service',
       scopes: SCOPES.filter((scope) => service.scopes.includes(scope)),
     };
   }

@@ -180,6 +180,8 @@ async function accept(
     maxOpenHolds: settings.maxOpenGenerationsPerAccount,
     attribution: {
       credentialId: caller.credentialId,
+      appId: caller.appId,
+      ...(caller.actor === undefined ? {} : { actor: caller.actor }),
       modelKey: quote.model.modelKey,
       ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
     },

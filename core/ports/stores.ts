@@ -385,15 +385,20 @@ export interface DayRange {
 export interface TracePage {
   /** 1 to 1,000 rows. */
   readonly limit: number;
-  /** The position after which the page starts, whether or not a row is there. */
-  readonly after?: Pick<TraceKey, 'day' | 'clientTraceId'>;
+  /**
+   * The position after which the page starts, whether or not a row is there; without `appUse` after all rows of the trace
+   * id on that day.
+   */
+  readonly after?: Pick<TraceKey, 'day' | 'clientTraceId'> & Partial<Pick<TraceKey, 'appUse'>>;
+  /** Only rows with this `appUse`, which is not empty. */
+  readonly appUse?: string;
 }
 
 /**
  * Keeps the rows of usage, which can be computed again from the ledgers. A write is atomic for one row and no more. Every
  * method may throw `StoreUnavailable`; the outcome of a write that does is unknown for each of its rows. There are as many
- * rows as combinations of day, model and credential had use, and one for each account; of an account whose use by trace id
- * was asked for, also as many as combinations of day and trace id, and another one.
+ * rows as combinations of day, model, credential and App had use, and one for each account; of an account whose use by trace
+ * id was asked for, also as many as combinations of day, trace id and App, and another one.
  */
 export interface UsageStore {
   /** The rows of these keys that there are, in any order. At most 1,000 keys, all of one account and list. */
@@ -410,8 +415,9 @@ export interface UsageStore {
   list(accountId: string, range: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>>;
 
   /**
-   * The traces of an account with a day in the range, in the order of days and, within each, of trace ids; from an index,
-   * also for a place in the middle of a day. Fewer than the limit: there are no more.
+   * The traces of an account with a day in the range, in the order of days and, within each, of trace ids, then of
+   * `appUse`; from an index, also for a place in the middle of a day and for one App. Fewer than the limit: there are no
+   * more.
    */
   listTraces(accountId: string, range: DayRange, page: TracePage, call?: Cancellation): Promise<readonly TraceRow[]>;
 

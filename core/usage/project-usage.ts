@@ -197,8 +197,9 @@ function none(): Sums {
 
 function nameOf(row: UsageRow): string {
   if (row.day === '') return '';
-  const { day } = row;
-  return 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
+  const { day, appUse } = row;
+  const name = 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
+  return appUse === '' ? name : `${name} in ${appUse}`;
 }
 
 function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageRow): Sums {

@@ -127,7 +127,7 @@ describe('the account page in a browser', () => {
     expect(await callWith(token)).to.equal(200);
     await page.goto('/');
     await rowOf('a drawing program')
-      .getByText('the ledger entries and usage of this program alone; see the pictures and videos that it made')
+      .getByText('the ledger entries and usage of its own App alone; see the pictures and videos that it made')
       .waitFor();
     await rowOf('a drawing program').getByRole('button', { name: 'Disconnect a drawing program' }).click();
     await confirm('Disconnect it');

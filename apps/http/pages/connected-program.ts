@@ -8,7 +8,7 @@ import { shownName } from '../../../core/people/grants.js';
 
 /** What each scope lets a connected program do, in words for its person; what spends credits says so. */
 export const PROGRAM_SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
-  'credits:read': 'See the balance of the account, and the ledger entries and usage of this program alone',
+  'credits:read': 'See the balance of the account, and the ledger entries and usage of its own App alone',
   'generations:read': 'See the pictures and videos that it made',
   'generations:write': 'Make pictures and videos, which spends credits of the account',
   'uploads:write': 'Upload files to work with',

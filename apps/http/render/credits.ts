@@ -1,6 +1,6 @@
 import { ENTRY_KINDS } from '../../../core/credits/account.js';
-import type { Balance, StatementEntry } from '../../../core/credits/operate.js';
-import type { ShownStatement } from '../../../core/credits/own-app.js';
+import type { Balance } from '../../../core/credits/operate.js';
+import type { ShownEntry, ShownStatement } from '../../../core/credits/own-app.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { CREDITS, NEXT_CURSOR, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
@@ -81,7 +81,7 @@ export function renderStatement(
   };
 }
 
-function renderEntry({ entry, availableChange, credentialName }: StatementEntry): object {
+function renderEntry({ entry, availableChange, credentialName }: ShownEntry): object {
   const { sequence, kind, credits, at, generationId, attribution, reason } = entry;
   return {
     sequence,

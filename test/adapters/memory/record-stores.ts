@@ -216,12 +216,13 @@ export class MemoryUsageStore implements UsageStore {
   async listTraces(
     accountId: string,
     range: DayRange,
-    { limit, after }: TracePage,
+    { limit, after, appUse }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
     throwIfAborted(call);
     return this.within(accountId, range)
       .filter((row) => isTrace(row))
+      .filter((row) => appUse === undefined || row.appUse === appUse)
       .filter((row) => after === undefined || compareTraces(row, after) > 0)
       .toSorted(compareTraces)
       .slice(0, checkedLimit(limit));
@@ -244,7 +245,9 @@ export class MemoryUsageStore implements UsageStore {
 }
 
 function compareTraces(a: TracePlace, b: TracePlace): number {
-  return compareText(a.day, b.day) || compareText(a.clientTraceId, b.clientTraceId);
+  const byTrace = compareText(a.day, b.day) || compareText(a.clientTraceId, b.clientTraceId);
+  if (byTrace !== 0 || a.appUse === undefined || b.appUse === undefined) return byTrace;
+  return compareText(a.appUse, b.appUse);
 }
 
-type TracePlace = Pick<TraceRow, 'day' | 'clientTraceId'>;
+type TracePlace = NonNullable<TracePage['after']>;

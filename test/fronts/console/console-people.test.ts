@@ -88,7 +88,7 @@ describe("a person's own on the account page", () => {
         const [connection] = await listOf<object>(bob, 'connections');
         expect(connection).to.deep.include({
           client_host: host,
-          may: ['See the balance of the account, and the ledger entries and usage of this program alone'],
+          may: ['See the balance of the account, and the ledger entries and usage of its own App alone'],
         });
       }
     });
