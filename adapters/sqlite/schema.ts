@@ -267,7 +267,7 @@ export function migrate(
 }
 
 /** Defines what migrations call. */
-function defineFunctions(database: Database): void {
+export function defineFunctions(database: Database): void {
   database.function('claim_key_digest', { deterministic: true }, (accountId, appId, operation, key) =>
     claimKeyDigest({ accountId, appId, operation, key }),
   );
