@@ -201,14 +201,15 @@ export type OwnEntry = Message<"darkroom.v1.OwnEntry"> & {
   modelKey?: string | undefined;
 
   /**
-   * The generation's client_trace_id.
+   * The generation's client_trace_id; absent for a connected program where a person or a service acted in its App.
    *
    * @generated from field: optional string client_trace_id = 4;
    */
   clientTraceId?: string | undefined;
 
   /**
-   * What the generation was created with: an API key, a connected program, or service: and the name of a service.
+   * What the generation was created with: an API key, a connected program, or service: and the name of a service;
+   * absent for a connected program where a person or a service acted in its App.
    *
    * @generated from field: optional string credential_id = 5;
    */
