@@ -185,13 +185,13 @@ async function taken(groups: AsyncIterable<UsageGroup>, count = Infinity): Promi
 describe('traceGroups', () => {
   it('merges the days of a range, of all Apps or of one, from any trace id, however many rows it reads at a time', async () => {
     const trace = fc.stringMatching(/^[AZaz09._:-]{0,3}$/);
-    const cell = fc.tuple(
+    const oneRow = fc.tuple(
       fc.constantFrom(...DAYS.slice(0, 5)),
       trace,
       fc.nat({ max: 9 }),
       fc.constantFrom('', 'a', 'b'),
     );
-    const rows = fc.uniqueArray(cell, { selector: ([day, of, , app]) => `${day} ${of} ${app}`, maxLength: 40 });
+    const rows = fc.uniqueArray(oneRow, { selector: ([day, of, , app]) => `${day} ${of} ${app}`, maxLength: 40 });
     const after = fc.option(trace, { nil: undefined });
     const only = fc.constantFrom(undefined, 'a');
     await forAll(200, [rows, after, fc.integer({ min: 1, max: 4 }), only], async (cells, from, rowsADay, appUse) => {

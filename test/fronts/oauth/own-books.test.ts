@@ -172,9 +172,11 @@ describe('the books of an account, read by a connected program', () => {
     for (const entry of mine)
       expect(entry).to.deep.include({ ...own, credential_id: grantId, credential_name: 'our program' });
     const others = entries.filter((entry) => entry['credential_id'] === undefined);
-    expect(others.map(({ kind, credits }) => `${String(kind)} ${String(credits)}`)).to.have.members([
-      ...['charge 10', 'charge 10'],
-      ...['hold 10', 'hold 10'],
+    expect(others.map(({ kind, credits }) => [kind, credits])).to.have.deep.members([
+      ['charge', 10],
+      ['charge', 10],
+      ['hold', 10],
+      ['hold', 10],
     ]);
     for (const entry of others) {
       expect(entry).to.include({ model_key: 'picture' }).and.to.have.property('generation_id');
@@ -225,11 +227,10 @@ describe('the books of an account, read by a connected program', () => {
 
   for (const [by, name] of Object.entries(NAMES) as [keyof typeof NAMES, string][])
     it(`have the usage of its own App by ${by}, over REST and gRPC`, async () => {
-      const { usage, total, to } = await read(`/usage?by=${by}`);
+      const { usage, total, to = '' } = await read(`/usage?by=${by}`);
       expect(total).to.deep.equal(sums(3, 40));
-      const today = String(to);
       const wanted = {
-        day: [{ day: today, ...sums(3, 40) }],
+        day: [{ day: to, ...sums(3, 40) }],
         model: [{ model_key: 'picture', ...sums(3, 40) }],
         key: [sums(2, 20), { credential_id: grantId, credential_name: 'our program', ...sums(1, 20) }],
         client_trace_id: [sums(2, 20), { client_trace_id: 'trace-of-mine', ...sums(1, 20) }],
@@ -259,7 +260,7 @@ describe('the books of an account, read by a connected program', () => {
     for (const by of ['key', 'client_trace_id']) {
       const first = await read(`/usage?by=${by}&limit=1`);
       expect(first['usage']).to.deep.equal([sums(2, 20)]);
-      const second = await read(`/usage?by=${by}&limit=1&cursor=${String(first['next_cursor'])}`);
+      const second = await read(`/usage?by=${by}&limit=1&cursor=${first['next_cursor'] as string}`);
       expect(second['total']).to.deep.equal(sums(3, 40));
       expect(second['usage']).to.have.length(1);
       expect(second).not.to.have.property('next_cursor');
