@@ -134,6 +134,9 @@ export class ConsentPage {
   async answer(ctx: HttpContext): Promise<void> {
     const { sessions, publicUrl, bodyTimeoutMs } = this.parts;
     requireSameOrigin(ctx, publicUrl());
+    // The form is asked for only if the request and the session exist. Both may end while it arrives.
+    await this.requestOf(ctx);
+    if (!(await sessions.find(ctx))) return signInFirst(ctx);
     const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs, lists: ['scope'] });
     const request = await this.requestOf(ctx);
     const signedIn = await sessions.find(ctx);
