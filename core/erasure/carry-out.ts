@@ -40,13 +40,11 @@ export async function carryOutErasures(
   shouldContinue: () => boolean,
 ): Promise<ErasuresRecovered> {
   const done = { ...NO_ERASURES };
-  // Rewriting the store's files takes long, and serves all erasures of the pass.
-  let removed: Promise<'done' | 'later'> | undefined;
-  const removeRemains = () => (removed ??= context.erasures.removeRemains());
+  const pass = { now, ...storeTasks(context) };
   for (const erasure of await context.erasures.due(now, MAX_AT_ONCE)) {
     if (!shouldContinue()) break;
     try {
-      const outcome = await carryOut(context, erasure, { now, removeRemains });
+      const outcome = await carryOut(context, erasure, pass);
       if (outcome !== undefined) done[outcome] += 1;
     } catch (error) {
       done.failed += 1;
@@ -61,7 +59,21 @@ export async function carryOutErasures(
 /** The pass that an erasure is continued in. */
 interface Pass {
   readonly now: number;
-  readonly removeRemains: () => Promise<'done' | 'later'>;
+  readonly removeRemains: () => Promise<Progress>;
+  readonly emptyLog: () => Promise<Progress>;
+}
+
+/** Each is done once in a pass: it takes long, and serves all erasures that were at its step when the pass began. */
+function storeTasks({ erasures, log }: Erasing & Machine): Pick<Pass, 'removeRemains' | 'emptyLog'> {
+  const removeRemains = async (): Promise<Progress> => {
+    const outcome = await erasures.removeRemains();
+    if (outcome === 'later') return 'waiting';
+    if (outcome !== 'done') log.warn('database file not rewritten', { reason: outcome });
+    return 'none';
+  };
+  const emptyLog = async (): Promise<Progress> => ((await erasures.emptyLog()) === 'done' ? 'none' : 'waiting');
+  let [removed, emptied]: (Promise<Progress> | undefined)[] = [];
+  return { removeRemains: () => (removed ??= removeRemains()), emptyLog: () => (emptied ??= emptyLog()) };
 }
 
 /** Undefined if another process is working on it. */
@@ -112,7 +124,9 @@ async function takeStep(context: Capabilities, erasure: Erasure, pass: Pass): Pr
     case 'ledger':
       return eraseTexts(context, erasure);
     case 'remains':
-      return { progress: (await pass.removeRemains()) === 'done' ? 'none' : 'waiting', examinedThrough };
+      return { progress: await pass.removeRemains(), examinedThrough };
+    case 'log':
+      return { progress: await pass.emptyLog(), examinedThrough };
     case 'done':
       return { progress: 'none', examinedThrough };
   }

@@ -431,12 +431,18 @@ export interface UsageStore {
 /** Keeps the requests of operators that something be erased. Every method may throw `StoreUnavailable`. */
 export interface ErasureStore extends VersionedRecords<Erasure> {
   /**
-   * Removes what the store's own files still have of content that was removed or replaced: its log, and space that is not
-   * in use. `later`: not possible now, for example because another process reads an earlier state; to be tried again. A
-   * store whose server keeps such copies returns `done`: they are the operator's, and the documentation names them.
+   * Writes the store's own files again without what was removed or replaced. `later`: not possible now, for example because
+   * another process reads an earlier state; to be tried again. `too-large`, `no-space`: not possible beside a running service,
+   * so that removed content may remain. A store whose server keeps such copies returns `done`: they are the operator's, and the
+   * documentation names them.
    */
-  removeRemains(): Promise<'done' | 'later'>;
+  removeRemains(): Promise<RemainsRemoval>;
+
+  /** Empties the store's log, which has the former files and what was removed before `removeRemains`. `later`: as there. */
+  emptyLog(): Promise<'done' | 'later'>;
 }
+
+export type RemainsRemoval = 'done' | 'later' | 'too-large' | 'no-space';
 
 /** A record as some process has written it. */
 export interface WrittenGeneration {

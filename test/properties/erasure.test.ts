@@ -418,11 +418,49 @@ function concurrency(): void {
       }));
 }
 
+function files(): void {
+  it('has the files written again once in each round, however long their log cannot be emptied', () =>
+    inMemory(async (harness) => {
+      const { personId } = await fill(harness, 'ada');
+      const calls: string[] = [];
+      let isRead = true;
+      const erasing = harness.process(async (call) => {
+        if (!/erasures\.(removeRemains|emptyLog)/.test(call.name)) return call.proceed();
+        calls.push(call.name);
+        return isRead && call.name === 'erasures.emptyLog' ? 'later' : call.proceed();
+      });
+      await erasePerson(erasing, personId);
+      await recover(harness, erasing, 1);
+      expect(await findErasure(erasing, personId)).to.include({ step: 'log', round: 1 });
+      expect(calls.filter((name) => name === 'erasures.removeRemains').length).to.equal(1);
+      expect(calls.length).to.be.above(2);
+      isRead = false;
+      await recover(harness, erasing);
+      expect(await findErasure(erasing, personId)).to.include({ step: 'done' });
+      expect(calls.filter((name) => name === 'erasures.removeRemains').length).to.equal(2);
+    }));
+
+  it('is completed where they cannot be written again, and the log says so', () =>
+    inMemory(async (harness) => {
+      const { personId } = await fill(harness, 'ada');
+      const erasing = harness.process(async (call) =>
+        call.name === 'erasures.removeRemains' ? 'no-space' : call.proceed(),
+      );
+      await erasePerson(erasing, personId);
+      await recover(harness, erasing);
+      expect(await findErasure(erasing, personId)).to.include({ step: 'done' });
+      const warnings = harness.logged.filter((line) => line.startsWith('database file not rewritten'));
+      expect(warnings.length).to.equal(2);
+      expect(warnings[0]).to.include('no-space');
+    }));
+}
+
 describe('an erasure', () => {
   describe('requests', () => requests());
   describe('open work', () => openWork());
   describe('a process that ends', () => deaths());
   describe('beside other work', () => concurrency());
+  describe('the files of the store', () => files());
   describe('in memory', () => onEveryStore(() => openMemoryStores));
   describe('in SQLite and files', () => onEveryStore(() => openSqliteStores));
 });

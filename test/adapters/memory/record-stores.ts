@@ -117,6 +117,10 @@ export class MemoryErasureStore implements ErasureStore {
   async removeRemains(): Promise<'done'> {
     return 'done';
   }
+
+  async emptyLog(): Promise<'done'> {
+    return 'done';
+  }
 }
 
 /** Webhook deliveries in this process's memory; gone when the process ends. */
