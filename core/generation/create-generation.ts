@@ -12,6 +12,7 @@ import {
   type ClaimRequest,
   type ClaimTarget,
   freshClaim,
+  orFree,
   refusedUnder,
   takenOver,
 } from '../idempotency/claims.js';
@@ -36,6 +37,8 @@ export interface CreateOptions {
   readonly approvedCredits?: number;
   /** URL that is notified of the end, in addition to the App's webhooks. The idempotency key covers it. */
   readonly webhookUrl?: string | undefined;
+  /** Throws the refusal of a caller who may no longer create; called after a delay, before anything is held. */
+  readonly requireAllowed?: () => Promise<void>;
 }
 
 /**
@@ -57,7 +60,7 @@ export async function createGeneration(
   caller: Caller,
   idempotencyKey: string,
   body: Json,
-  { approvedCredits = Infinity, webhookUrl }: CreateOptions = {},
+  { approvedCredits = Infinity, webhookUrl, requireAllowed }: CreateOptions = {},
 ): Promise<Created> {
   const read = readGenerationRequest(context, body);
   if (read instanceof ServiceError) throw read;
@@ -87,7 +90,11 @@ export async function createGeneration(
   if (claimed instanceof ServiceError) throw claimed;
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
   if (planned instanceof ServiceError) throw await refusedUnder(context, claimed.mine, planned);
-  if (planned.delayMs > 0) await pause(context.clock, planned.delayMs);
+  if (planned.delayMs > 0) {
+    await pause(context.clock, planned.delayMs);
+    const refused = await orFree(context, claimed.mine, async () => requireAllowed?.());
+    if (refused instanceof ServiceError) throw refused;
+  }
   const accepted = await accept(context, planned, claimed.mine, true);
   if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
   if (accepted instanceof ServiceError) throw accepted;
