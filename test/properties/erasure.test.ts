@@ -2,9 +2,10 @@
 // still balance; and an erasure is completed wherever its process ends.
 // Method: an account, people and generations full of distinct texts over every set of stores, on a clock that only the test
 // moves. All stored bytes are searched for each text, raw and encoded, before and after; processes die at calls of the stores.
+import { Metadata } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ApiKey } from '../../core/access/credential.js';
+import { type ApiKey, type Caller, SCOPES } from '../../core/access/credential.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { createApp, createKey, renameAccount, resumeAccount } from '../../core/access/manage.js';
 import { adjustCredits, grantCredits } from '../../core/credits/operate.js';
@@ -16,6 +17,8 @@ import { changePerson, createPerson } from '../../core/people/manage-people.js';
 import { demotePerson } from '../../core/people/operators.js';
 import type { ListedGenerations } from '../../core/ports/stores.js';
 import { Recovery } from '../../core/recovery/recover.js';
+import { createEndpoint } from '../../core/webhooks/manage-endpoints.js';
+import { ActingFor } from '../../apps/grpc/callers.js';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
 import { codeOf } from '../fixtures/memory-stores.js';
 import { plainImage } from '../fixtures/plain-media.js';
@@ -128,10 +131,26 @@ function requests(): void {
         expect(first).to.include({ round: 1, step: 'content', accountId: caller.accountId });
       }
       await recover(harness, context, 3);
-      const done = await eraseAccount(context, caller.accountId);
-      expect(done).to.include({ step: 'done' }).and.not.have.any.keys('clientTraceId');
-      expect(await eraseAccount(context, caller.accountId)).to.deep.equal(done);
-      expect(await codeOf(erasePerson(context, personId))).to.equal('OK');
+      expect(await findErasure(context, caller.accountId)).to.include({ step: 'done' });
+      const person = await erasePerson(context, personId);
+      expect(person).to.include({ step: 'done' }).and.not.have.any.keys('clientTraceId');
+    }));
+
+  it('of an account begin again once an earlier one is done, for what was written since', () =>
+    inMemory(async (harness) => {
+      const { context } = harness;
+      const { caller, texts } = await fill(harness, 'ada');
+      const first = await eraseAccount(context, caller.accountId);
+      await recover(harness, context, 3);
+      // As a request writes that was accepted before.
+      await sendUpload(harness, caller, texts);
+      await createEndpoint(context, caller, { url: texts.endpoint });
+      const again = await eraseAccount(context, caller.accountId);
+      expect(again).to.include({ step: 'content', round: 1 });
+      expect(again.requestedAt).to.be.above(first.requestedAt);
+      await recover(harness, context, 3);
+      expect(await found(harness, texts)).to.deep.equal(NOTHING);
+      expect((await findErasure(context, caller.accountId)).step).to.equal('done');
     }));
 
   it('of one trace begin again once an earlier one is done', () =>
@@ -184,7 +203,13 @@ function requests(): void {
       const { accountId, appId } = mine.caller;
       const { secret } = await createKey(context, { appId, name: 'used' });
       const authenticator = new Authenticator(context);
+      const acting = new ActingFor(context);
+      const service = { name: 'studio', scopes: SCOPES };
+      const about = new Metadata();
+      about.set('darkroom-account-id', accountId);
+      about.set('darkroom-app-id', appId);
       await authenticator.authenticate(secret);
+      await acting.caller(service, about);
       await eraseAccount(context, accountId);
       await harness.clock.advance(5_000);
       expect(await codeOf(authenticator.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
@@ -206,6 +231,11 @@ function requests(): void {
           step,
         ).to.deep.equal(Array<string>(7).fill(code));
         expect(await codeOf(create(harness, mine, 'late')), step).to.equal('DEVELOPER_TOKEN_REVOKED');
+        for (const write of [
+          (caller: Caller) => sendUpload(harness, caller, mine.texts),
+          (caller: Caller) => createEndpoint(context, caller, { url: mine.texts.endpoint }),
+        ])
+          expect(await codeOf(acting.caller(service, about).then<unknown>(write)), step).to.equal('NOT_FOUND');
         await recover(harness);
       }
       expect(await codeOf(authenticator.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
