@@ -24,13 +24,15 @@ const AGAIN_MS = 30_000;
 const LOST_AFTER_MS = 120_000;
 /** The most erasures of one pass. */
 const MAX_AT_ONCE = 20;
+/** The most generations that one pass examines and has to leave for a later one. */
+const MAX_LEFT = 2_000;
 const PAGE = 500;
 
 export const NO_ERASURES = { advanced: 0, waiting: 0, completed: 0, failed: 0 };
 export type ErasuresRecovered = Readonly<typeof NO_ERASURES>;
 
 /**
- * Carries out the erasures that are due. Of each it does at most `recoveryBatch` generations and uploads, and as many pages
+ * Carries out the erasures that are due. Of each it erases at most `recoveryBatch` generations and uploads, and as many pages
  * of the ledger as hold ten thousand entries; the next pass continues. Every part may be repeated, and an erasure that several
  * processes work on is carried out all the same. Ends early once `shouldContinue` returns false.
  */
@@ -175,12 +177,13 @@ function appsOf({ credentials }: Identity, accountId: string) {
 
 async function endKeys(context: Capabilities, accountId: string): Promise<void> {
   const { credentials, clock } = context;
-  for await (const { keyId } of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
-    await changeKey(context, keyId, (key) =>
-      key.revokedAt !== undefined && key.name === ERASED_NAME
-        ? key
-        : { ...key, name: ERASED_NAME, revokedAt: key.revokedAt ?? clock.now() },
-    );
+  for await (const { keyId, name, revokedAt } of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
+    if (revokedAt === undefined || name !== ERASED_NAME)
+      await changeKey(context, keyId, (key) => ({
+        ...key,
+        name: ERASED_NAME,
+        revokedAt: key.revokedAt ?? clock.now(),
+      }));
 }
 
 /** Each person is an erasure of their own, which outlasts their record: what they were given is removed an hour later. */
@@ -241,7 +244,7 @@ async function eraseGenerationsOf(context: Capabilities, accountId: string): Pro
   for await (const generation of all) {
     if (isTerminal(generation.status) && (await eraseEnded(context, generation))) erased += 1;
     else left += 1;
-    if (erased === batchOf(context)) break;
+    if (erased === batchOf(context) || left === MAX_LEFT) break;
   }
   if (erased > 0) return 'more';
   return left > 0 ? 'waiting' : 'none';
@@ -319,13 +322,14 @@ async function eraseTraceContent(context: Capabilities, { accountId, clientTrace
   const parts: Progress[] = [];
   for await (const { appId } of appsOf(context, accountId)) {
     const wanted = { of: 'app', appId, only: { field: 'clientTraceId', value: clientTraceId } } as const;
-    let erased = 0;
+    let [erased, left] = [0, 0];
     for await (const generation of itemsOf((page) => context.generations.list(wanted, page), batchOf(context))) {
-      const isErasedNow = await eraseTraced(context, generation);
-      parts.push(isErasedNow ? 'more' : 'waiting');
-      if (isErasedNow) erased += 1;
-      if (erased === batchOf(context)) break;
+      if (await eraseTraced(context, generation)) erased += 1;
+      else left += 1;
+      if (erased === batchOf(context) || left === MAX_LEFT) break;
     }
+    if (erased > 0) parts.push('more');
+    else if (left > 0) parts.push('waiting');
   }
   const account = await context.accounts.read(accountId);
   const holds = [...(account?.holds.values() ?? [])];
