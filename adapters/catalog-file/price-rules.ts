@@ -1,4 +1,5 @@
 import { PRICE_UNITS, type PriceTerms, type UnitRule } from '../../core/catalog/price.js';
+import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
@@ -120,7 +121,7 @@ function* subschemas(schema: Json, pointer: string, defines: boolean): Generator
  * closed, texts are bounded, every value has a type, and nothing is fetched from elsewhere.
  */
 export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault[] {
-  const faults = [...shapeFaults(schema)];
+  const faults = [...shapeFaults(schema), ...sizeFaults(schema)];
   return faults.length > 0 ? faults : defaultFaults(schema, jsonSchemas);
 }
 
@@ -137,6 +138,34 @@ function* shapeFaults(schema: JsonObject): Generator<PlaceFault> {
     }
     if (part.defines) yield* opennessFaults(part);
   }
+}
+
+function* sizeFaults(schema: JsonObject): Generator<PlaceFault> {
+  const bytes = escapedBytes(textLength(schema));
+  if (bytes > MAX_PARAMETER_BYTES)
+    yield {
+      pointer: '/properties',
+      message: `may take ${bytes} bytes of a request with all characters of their texts escaped, and must take at most ${MAX_PARAMETER_BYTES}; lower maxLength or maxItems`,
+    };
+}
+
+/** The code points that the texts of a value may have together, as far as maxLength and maxItems bound them. */
+function textLength(schema: Json | undefined): number {
+  if (!isObject(schema) || schema['enum'] !== undefined || schema['const'] !== undefined) return 0;
+  const { maxLength, maxItems, items, properties } = schema;
+  const text = typeof maxLength === 'number' ? maxLength : 0;
+  const list = textLength(items) * (typeof maxItems === 'number' ? maxItems : 1);
+  const members = isObject(properties) ? Object.values(properties).map(textLength) : [];
+  const either = ['anyOf', 'oneOf'].flatMap((keyword) => {
+    const schemas = schema[keyword];
+    return Array.isArray(schemas) ? schemas.map(textLength) : [];
+  });
+  return Math.max(
+    text,
+    list,
+    members.reduce((sum, one) => sum + one, 0),
+    ...either,
+  );
 }
 
 function* opennessFaults({ schema, pointer }: Subschema): Generator<PlaceFault> {

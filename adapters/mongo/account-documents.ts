@@ -1,5 +1,14 @@
 import { Long, type UUID } from 'mongodb';
-import type { Account, AccountTotals, Attribution, Book, CapUse, Entry, Hold } from '../../core/credits/account.js';
+import type {
+  Account,
+  AccountTotals,
+  Actor,
+  Attribution,
+  Book,
+  CapUse,
+  Entry,
+  Hold,
+} from '../../core/credits/account.js';
 import { ownUuid, textOf } from './documents.js';
 
 /**
@@ -14,6 +23,8 @@ export interface AttributionFields {
   readonly model?: string | undefined;
   readonly trace?: string | undefined;
   readonly capPeriod?: string | undefined;
+  readonly app?: string | undefined;
+  readonly actor?: Actor | undefined;
 }
 
 export interface HoldDocument extends AttributionFields {
@@ -54,7 +65,7 @@ export interface EntryGroupDocument {
   readonly entries: readonly OutboxEntry[];
 }
 
-/** How many entries one document holds at most; some 300 bytes each. */
+/** How many entries one document holds at most; some 350 bytes each. */
 export const MAX_GROUP = 128;
 
 /** The whole aggregate, and the entries that have not yet left it. */
@@ -121,17 +132,19 @@ export function holdOf({ generation, credits, heldAt, ...by }: HoldDocument): Ho
 }
 
 function attributionFields(attribution: Partial<Attribution> = {}): AttributionFields {
-  const { credentialId, modelKey, clientTraceId, capPeriod } = attribution;
-  return { credential: credentialId, model: modelKey, trace: clientTraceId, capPeriod };
+  const { credentialId, appId, actor, modelKey, clientTraceId, capPeriod } = attribution;
+  return { credential: credentialId, model: modelKey, trace: clientTraceId, capPeriod, app: appId, actor };
 }
 
-function attributionOf({ credential, model, trace, capPeriod }: AttributionFields): {
+function attributionOf({ credential, model, trace, capPeriod, app, actor }: AttributionFields): {
   readonly attribution?: Attribution;
 } {
   if (credential === undefined || model === undefined) return {};
   return {
     attribution: {
       credentialId: credential,
+      ...(app === undefined ? {} : { appId: app }),
+      ...(actor === undefined ? {} : { actor }),
       modelKey: model,
       ...(trace === undefined ? {} : { clientTraceId: trace }),
       ...(capPeriod === undefined ? {} : { capPeriod }),

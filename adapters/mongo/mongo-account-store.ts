@@ -212,7 +212,7 @@ function assertEntries(entries: readonly Entry[]): void {
 }
 
 /**
- * How many entries may wait in an account's document. An entry takes some 250 bytes and an operator's reason, so that
+ * How many entries may wait in an account's document. An entry takes some 300 bytes and an operator's reason, so that
  * even with a thousand open holds the document stays far below the 16 MB a server takes.
  */
 export const MAX_OUTBOX = 2_000;

@@ -91,8 +91,8 @@ export class MongoArtefactStore implements ArtefactStore {
     return (await this.artefacts.find({ owner: `${kind}:${owner}` }, options)).map(artefactOf);
   }
 
-  async remove(key: ArtefactKey): Promise<void> {
-    await this.artefacts.remove({ _id: idOf(key) });
+  async remove(key: ArtefactKey, owner: string): Promise<void> {
+    await this.artefacts.remove({ _id: idOf(key), owner: `${key.kind}:${owner}` });
   }
 
   removeOwned(kind: string, owner: string, limit: number): Promise<number> {

@@ -181,13 +181,14 @@ type MovedDocument = EntryDocument | EntryGroupDocument;
 const MAX_TRIES = 10;
 
 /**
- * An entry never changes, but that its texts may have been removed, and that the attribution may be missing from it: a process
- * of the release before, which runs beside this one during an upgrade, does not know that.
+ * An entry never changes, but that its texts may have been removed, and that the attribution or its App may be missing from it:
+ * a process of an earlier build, which runs beside this one during an upgrade, does not know them.
  */
 function assertSame(there: Entry, entry: Entry | undefined): void {
   assert(entry !== undefined, 'a flush moves consecutive entries');
   const { attribution, operationId, reason, ...bare } = entry;
-  const { clientTraceId, ...by } = attribution ?? { clientTraceId: undefined };
+  const { clientTraceId, appId, actor, ...rest } = attribution ?? { clientTraceId: undefined };
+  const by = { ...rest, ...(there.attribution?.appId === undefined ? {} : { appId, ...(actor && { actor }) }) };
   const wanted = {
     ...bare,
     ...(there.operationId === undefined ? {} : { operationId }),

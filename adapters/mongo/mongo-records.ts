@@ -225,6 +225,10 @@ export class MongoErasureStore extends VersionedDocuments<Erasure, RecordDocumen
   removeRemains(): Promise<'done'> {
     return Promise.resolve('done');
   }
+
+  emptyLog(): Promise<'done'> {
+    return Promise.resolve('done');
+  }
 }
 
 interface DeliveryDocument extends RecordDocument {

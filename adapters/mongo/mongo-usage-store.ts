@@ -16,13 +16,18 @@ import type { MongoConnection } from './connection.js';
 import { Documents, ownUuid, takenPlaces, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
 
+const BY_APP_TRACE = 'usage_by_app_trace';
+
 interface UsageDocument {
   /**
-   * Account and day, then credential and model or the trace id, so that the order of ids is that of an account's days.
+   * Account and day, then credential and model or the trace id, so that the order of ids is that of an account's days; then,
+   * where there is one, a space and the App.
    */
   readonly _id: string;
   readonly account: UUID;
   readonly day: string;
+  /** Absent for entries that do not name an App. */
+  readonly appUse?: string;
   /** The last entry that it took in. */
   readonly last: number;
   readonly generations: number;
@@ -92,11 +97,12 @@ export class MongoUsageStore implements UsageStore {
   async listTraces(
     accountId: string,
     range: DayRange,
-    { limit, after }: TracePage,
+    { limit, after, appUse }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    const place = after && idOf({ accountId, ...after });
-    return (await rowsAfter(this.traces, accountId, range, place, checkedLimit(limit), call)).map(traceRowOf);
+    const place = after && placeOf(accountId, after);
+    const only = appUse === undefined ? {} : { appUse };
+    return (await rowsAfter(this.traces, accountId, range, place, checkedLimit(limit), call, only)).map(traceRowOf);
   }
 
   /** The row of the whole account has no day, and so the first id: it is removed before the others. */
@@ -111,7 +117,7 @@ export class MongoUsageStore implements UsageStore {
   }
 }
 
-/** The rows of an account on the days of the range, ordered by id; only those after the place, if one is given. */
+/** The rows of an account, or of one App, on the days of the range, ordered by id; only those after the place, if one is given. */
 async function rowsAfter<D extends UsageDocument>(
   rows: Documents<D>,
   accountId: string,
@@ -119,12 +125,14 @@ async function rowsAfter<D extends UsageDocument>(
   place: string | undefined,
   limit: number,
   call: Cancellation | undefined,
+  only: { readonly appUse?: string } = {},
 ): Promise<D[]> {
   const account = uuidOf(accountId);
   if (account === null) return [];
   const start = place === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: place };
-  const filter = { _id: { ...start, $lt: endOf(accountId, to) }, account };
-  return rows.aggregate([{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }], BY_ID, call);
+  const filter = { _id: { ...start, $lt: endOf(accountId, to) }, account, ...only };
+  const index = only.appUse === undefined ? BY_ID : BY_APP_TRACE;
+  return rows.aggregate([{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }], index, call);
 }
 
 /** The character after the slash, so that all of the last day is in the range. */
@@ -132,10 +140,17 @@ function endOf(accountId: string, day: string): string {
   return `${accountId}/${day}0`;
 }
 
+/** Neither model keys nor trace ids have spaces, and all of their characters sort after `!`, which sorts after the space. */
+function placeOf(accountId: string, { day, clientTraceId, appUse }: NonNullable<TracePage['after']>): string {
+  return appUse === undefined
+    ? `${accountId}/${day}/${clientTraceId}!`
+    : idOf({ accountId, day, clientTraceId, appUse });
+}
+
 function idOf(key: UsageKey): string {
-  const { accountId, day } = key;
+  const { accountId, day, appUse } = key;
   const of = isTrace(key) ? key.clientTraceId : `${encodeURIComponent(key.credentialId)}/${key.modelKey}`;
-  return `${accountId}/${day}/${of}`;
+  return `${accountId}/${day}/${of}${appUse === '' ? '' : ` ${appUse}`}`;
 }
 
 function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<WrittenDocument> {
@@ -151,8 +166,9 @@ function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<
   if (expectedSequence > 0)
     return { updateOne: { filter: { _id, account, last: expectedSequence }, update: { $set: sums }, hint: BY_ID } };
   const { day } = row;
+  const app = row.appUse === '' ? {} : { appUse: row.appUse };
   const of = isTrace(row) ? { trace: row.clientTraceId } : { credential: row.credentialId, model: row.modelKey };
-  return { insertOne: { document: { _id, account, day, ...of, ...sums } } };
+  return { insertOne: { document: { _id, account, day, ...app, ...of, ...sums } } };
 }
 
 function useRowOf(document: UseDocument): UseRow {
@@ -163,10 +179,21 @@ function traceRowOf(document: TraceDocument): TraceRow {
   return { ...countedOf(document), clientTraceId: document.trace };
 }
 
-function countedOf({ account, day, last, generations, failed, reserved, charged, released }: UsageDocument) {
+function countedOf({
+  account,
+  day,
+  appUse = '',
+  last,
+  generations,
+  failed,
+  reserved,
+  charged,
+  released,
+}: UsageDocument) {
   return {
     accountId: textOf(account),
     day,
+    appUse,
     lastSequence: last,
     generations,
     failed,

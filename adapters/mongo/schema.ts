@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -217,7 +217,17 @@ export const SCHEMA = {
   },
   // The sums of the entries of a ledger; the rows of one account are on one shard, their ids begin with its id.
   usage: { shardKey: { account: 'hashed' }, indexes: [] },
-  usage_by_trace: { shardKey: { account: 'hashed' }, indexes: [] },
+  usage_by_trace: {
+    shardKey: { account: 'hashed' },
+    indexes: [
+      {
+        name: 'usage_by_app_trace',
+        keys: { appUse: 1, _id: 1 },
+        where: { appUse: { $exists: true } },
+        why: 'a connected program lists the use of its own App, by trace id',
+      },
+    ],
+  },
   erasures: {
     shardKey: { _id: 'hashed' },
     indexes: [

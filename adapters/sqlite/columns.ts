@@ -113,6 +113,8 @@ const ATTRIBUTION = {
   model: 'modelKey',
   trace: 'clientTraceId',
   cap_period: 'capPeriod',
+  app: 'appId',
+  actor: 'actor',
 } as const;
 
 /** A record of a ledger with the fields of its attribution among its own. */
@@ -250,10 +252,12 @@ export const USES = new Columns<UseRow>('usage', {
   day: 'day',
   credential: 'credentialId',
   model: 'modelKey',
+  app_use: 'appUse',
 });
 export const TRACES = new Columns<TraceRow>('usage_by_trace', {
   ...SUMS,
   account: 'accountId:uuid',
   day: 'day',
   trace: 'clientTraceId',
+  app_use: 'appUse',
 });

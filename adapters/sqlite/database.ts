@@ -1,4 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 export type SqlValue = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, SqlValue>;
@@ -40,6 +42,7 @@ function extendedCode(error: unknown): number | undefined {
 }
 
 export const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
 const SQLITE_TOOBIG = 18;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_MISMATCH = 20;
@@ -91,31 +94,80 @@ export function configureWriter(database: Database, maxPages?: number): void {
   if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`);
 }
 
+/** How long the log's readers are waited for, in milliseconds: every write waits meanwhile. */
+const READER_WAIT_MS = 250;
+
+/**
+ * Writes what is in the log into the file, and empties it. `later`: another connection reads an earlier state; then the log is
+ * as long as it was.
+ */
+export function emptyLog(database: Database): 'done' | 'later' {
+  database.exec(`PRAGMA busy_timeout = ${READER_WAIT_MS}`);
+  try {
+    const outcome = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    return Number(outcome?.['busy']) === 0 ? 'done' : 'later';
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+}
+
 /** Up to this size a file is written again in memory; a larger one by way of a temporary file. */
 const IN_MEMORY_BYTES = 64 * 1024 * 1024;
 /** A larger file is not written again beside a running server: no write could be made for minutes. */
 const MAX_REWRITTEN_BYTES = 8 * 1024 * 1024 * 1024;
+/** What must be left of the disk meanwhile. */
+const SPARE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Removes deleted content from the file and from its log. `secure_delete` overwrites what is deleted, but pages that were
- * reorganised before may have copies in space that is not in use, which only writing the file again removes. Every write waits
- * meanwhile, some ten seconds for each GiB. Returns false while another connection reads an earlier state.
+ * Removes deleted content from the file. `secure_delete` overwrites what is deleted, but pages that were reorganised before
+ * have copies in space that is not in use, which only writing the file again removes. Every write waits meanwhile, some ten
+ * seconds for each GiB. The log has the new file until `emptyLog` is done.
+ *
+ * `later`: another connection reads an earlier state, or writes. `too-large`: over 8 GiB. `no-space`: the disk lacks room for
+ * the temporary file, the log and 64 MiB. In these cases nothing was changed.
  */
-export function removeRemains(database: Database): boolean {
+export function rewriteFile(
+  database: Database,
+  freeBytes: (folder: string) => number = freeBytesOf,
+): 'done' | RewriteRefusal {
+  // Otherwise the log would keep each new file after the one before.
+  if (emptyLog(database) === 'later') return 'later';
+  const folder = dirname(String(database.prepare('PRAGMA database_list').get()?.['file']));
   const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
   const byteSize = pages * Number(database.prepare('PRAGMA page_size').get()?.['page_size']);
-  if (byteSize <= MAX_REWRITTEN_BYTES) {
-    if (byteSize > IN_MEMORY_BYTES) database.exec('PRAGMA temp_store = FILE');
-    try {
-      database.exec('VACUUM');
-    } catch (error) {
-      if (sqliteCode(error) === SQLITE_BUSY) return false;
-      throw error;
-    } finally {
-      database.exec('PRAGMA temp_store = MEMORY');
-    }
+  if (byteSize > MAX_REWRITTEN_BYTES) return 'too-large';
+  if (freeBytes(folder) < 2 * byteSize + SPARE_BYTES) return 'no-space';
+  try {
+    if (byteSize > IN_MEMORY_BYTES) vacuumByWayOfFile(database, folder);
+    else database.exec('VACUUM');
+    return 'done';
+  } catch (error) {
+    if (sqliteCode(error) === SQLITE_BUSY) return 'later';
+    if (sqliteCode(error) !== SQLITE_FULL) throw error;
+    // Returns the space that the attempt has taken.
+    emptyLog(database);
+    return 'no-space';
   }
-  return Number(database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy']) === 0;
+}
+
+export type RewriteRefusal = 'later' | 'too-large' | 'no-space';
+
+function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/**
+ * The temporary file is beside the database, where its size is known to fit: the system's folder for such files may be small,
+ * or memory. The setting is the whole process's, so it is in force no longer than needed; SQLite guards it with a lock.
+ */
+function vacuumByWayOfFile(database: Database, folder: string): void {
+  database.exec(`PRAGMA temp_store = FILE; PRAGMA temp_store_directory = '${folder.replaceAll("'", "''")}'`);
+  try {
+    database.exec('VACUUM');
+  } finally {
+    database.exec("PRAGMA temp_store_directory = ''; PRAGMA temp_store = MEMORY");
+  }
 }
 
 export function configureReader(database: Database): void {

@@ -207,6 +207,32 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX erasures_by_attention ON erasures (attention_at, id);
   CREATE INDEX uploads_by_account ON uploads (account, id) WHERE account IS NOT NULL;
   `,
+  // The App in which credits are used, in ledgers and in rows of usage.
+  `
+  ALTER TABLE holds ADD COLUMN app TEXT;
+  ALTER TABLE holds ADD COLUMN actor TEXT;
+  ALTER TABLE entries ADD COLUMN app TEXT;
+  ALTER TABLE entries ADD COLUMN actor TEXT;
+  ALTER TABLE usage RENAME TO usage_before;
+  CREATE TABLE usage (
+    account BLOB NOT NULL, day TEXT NOT NULL, credential TEXT NOT NULL, model TEXT NOT NULL, app_use TEXT NOT NULL,
+    last_sequence INTEGER NOT NULL, generations INTEGER NOT NULL, failed INTEGER NOT NULL, reserved INTEGER NOT NULL,
+    charged INTEGER NOT NULL, released INTEGER NOT NULL, PRIMARY KEY (account, day, credential, model, app_use)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage SELECT account, day, credential, model, '', last_sequence, generations, failed, reserved, charged, released
+    FROM usage_before;
+  DROP TABLE usage_before;
+  ALTER TABLE usage_by_trace RENAME TO usage_by_trace_before;
+  CREATE TABLE usage_by_trace (
+    account BLOB NOT NULL, day TEXT NOT NULL, trace TEXT NOT NULL, app_use TEXT NOT NULL, last_sequence INTEGER NOT NULL,
+    generations INTEGER NOT NULL, failed INTEGER NOT NULL, reserved INTEGER NOT NULL, charged INTEGER NOT NULL,
+    released INTEGER NOT NULL, PRIMARY KEY (account, day, trace, app_use)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_by_trace SELECT account, day, trace, '', last_sequence, generations, failed, reserved, charged, released
+    FROM usage_by_trace_before;
+  DROP TABLE usage_by_trace_before;
+  CREATE INDEX usage_by_app_trace ON usage_by_trace (account, app_use, day, trace) WHERE app_use > '';
+  `,
   // Requests without an idempotency key by their fingerprints, and the leases of the processes in which they wait.
   `
   CREATE TABLE fingerprints (
@@ -253,7 +279,7 @@ export function migrate(
 }
 
 /** Defines what migrations call. */
-function defineFunctions(database: Database): void {
+export function defineFunctions(database: Database): void {
   database.function('claim_key_digest', { deterministic: true }, (accountId, appId, operation, key) =>
     claimKeyDigest({ accountId, appId, operation, key }),
   );

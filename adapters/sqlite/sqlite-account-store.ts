@@ -1,6 +1,14 @@
 import { assert } from '../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, Attribution, Entry, Hold } from '../../core/credits/account.js';
+import type {
+  Account,
+  AccountChange,
+  AccountTotals,
+  Actor,
+  Attribution,
+  Entry,
+  Hold,
+} from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
 import { ACCOUNTS, CAP_USES, ENTRIES, type Flat, HOLDS, isUuid, uuidOfHex } from './columns.js';
@@ -11,7 +19,7 @@ import { applied, created } from './writer.js';
 /** An account, its holds and the use of its caps in one statement, so that all are of the same version. */
 const ACCOUNT = `
   SELECT ${ACCOUNTS.selected},
-    (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace, cap_period)) FROM holds WHERE account = accounts.id) AS holds,
+    (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace, cap_period, app, actor)) FROM holds WHERE account = accounts.id) AS holds,
     (SELECT json_group_array(json_array(credential, period, used)) FROM cap_uses WHERE account = accounts.id) AS cap_uses
   FROM accounts`;
 const ACCOUNT_BY_ID = `${ACCOUNT} WHERE id = unhex(?, '-')`;
@@ -115,6 +123,8 @@ function accountOf(row: Row): Account {
     modelKey: string | null,
     clientTraceId: string | null,
     capPeriod: string | null,
+    appId: string | null,
+    actor: string | null,
   ][];
   const capUses = JSON.parse(row['cap_uses'] as string) as [credentialId: string, period: string, used: number][];
   return {
@@ -144,14 +154,30 @@ function accountIdOf(row: Row): string {
 }
 
 function attributed<R extends { readonly attribution?: Attribution }>(flat: Flat<R>): R {
-  const { credentialId, modelKey, clientTraceId, capPeriod, ...rest } = flat;
-  return { ...rest, ...attributionOf(credentialId, modelKey, clientTraceId, capPeriod) } as unknown as R;
+  const { credentialId, modelKey, clientTraceId, capPeriod, appId, actor, ...rest } = flat;
+  const attribution = attributionOf(credentialId, modelKey, clientTraceId, capPeriod, appId, actor);
+  return { ...rest, ...attribution } as unknown as R;
 }
 
 type Text = string | null | undefined;
 
-function attributionOf(credentialId: Text, modelKey: Text, clientTraceId: Text, capPeriod: Text) {
+function attributionOf(
+  credentialId: Text,
+  modelKey: Text,
+  clientTraceId: Text,
+  capPeriod: Text,
+  appId: Text,
+  actor: Text,
+): { readonly attribution?: Attribution } {
   if (typeof credentialId !== 'string' || typeof modelKey !== 'string') return {};
-  const trace = typeof clientTraceId === 'string' ? { clientTraceId } : {};
-  return { attribution: { credentialId, modelKey, ...trace, ...(typeof capPeriod === 'string' ? { capPeriod } : {}) } };
+  return {
+    attribution: {
+      credentialId,
+      ...(typeof appId === 'string' ? { appId } : {}),
+      ...(typeof actor === 'string' ? { actor: actor as Actor } : {}),
+      modelKey,
+      ...(typeof clientTraceId === 'string' ? { clientTraceId } : {}),
+      ...(typeof capPeriod === 'string' ? { capPeriod } : {}),
+    },
+  };
 }

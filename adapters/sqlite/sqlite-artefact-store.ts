@@ -45,8 +45,8 @@ export class SqliteArtefactStore implements ArtefactStore {
     return this.db.reader.all(sql, kind, owner, checkedLimit(limit)).map(ARTEFACTS.recordOf);
   }
 
-  async remove({ kind, id }: ArtefactKey): Promise<void> {
-    await this.db.writer.run('DELETE FROM artefacts WHERE kind = ? AND id = ?', kind, id);
+  async remove({ kind, id }: ArtefactKey, owner: string): Promise<void> {
+    await this.db.writer.run('DELETE FROM artefacts WHERE kind = ? AND id = ? AND owner = ?', kind, id, owner);
   }
 
   async removeOwned(kind: string, owner: string, limit: number): Promise<number> {

@@ -1,7 +1,14 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Erasure } from '../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, ErasureStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
+import type {
+  DeliveryStore,
+  ErasureStore,
+  Insertion,
+  ListedDeliveries,
+  RemainsRemoval,
+  UploadStore,
+} from '../../core/ports/stores.js';
 import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
@@ -10,7 +17,6 @@ import { isUuid } from './columns.js';
 import type { SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied } from './writer.js';
-import { REMOVE_REMAINS } from './writes.js';
 
 /** A table of records, each one JSON text with the columns used in queries beside it. */
 interface RecordTable<R> {
@@ -108,8 +114,12 @@ export class SqliteErasureStore extends SqliteRecords<Erasure> implements Erasur
     });
   }
 
-  async removeRemains(): Promise<'done' | 'later'> {
-    return (await this.db.writer.write(REMOVE_REMAINS)) === 1 ? 'done' : 'later';
+  removeRemains(): Promise<RemainsRemoval> {
+    return this.db.writer.write('rewriteFile') as Promise<RemainsRemoval>;
+  }
+
+  emptyLog(): Promise<'done' | 'later'> {
+    return this.db.writer.write('emptyLog') as Promise<'done' | 'later'>;
   }
 }
 

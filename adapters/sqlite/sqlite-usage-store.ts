@@ -8,8 +8,10 @@ import { type Connections, yieldBetweenPages } from './reader.js';
 
 const USES_OF_ACCOUNT = `${USES.selection} WHERE account = unhex(?, '-')`;
 const TRACES_OF_ACCOUNT = `${TRACES.selection} WHERE account = unhex(?, '-')`;
-const USES_UNTIL = 'AND day <= ? ORDER BY day, credential, model LIMIT ?';
-const TRACES_UNTIL = 'AND day <= ? ORDER BY day, trace LIMIT ?';
+/** The index leaves out rows without an App, and SQLite would choose the primary key. */
+const TRACES_OF_APP = `${TRACES.selection} INDEXED BY usage_by_app_trace WHERE account = unhex(?, '-') AND app_use = ? AND app_use > ''`;
+const USES_UNTIL = 'AND day <= ? ORDER BY day, credential, model, app_use LIMIT ?';
+const TRACES_UNTIL = 'AND day <= ? ORDER BY day, trace, app_use LIMIT ?';
 
 /** Rows of usage in SQLite. */
 export class SqliteUsageStore implements UsageStore {
@@ -22,15 +24,22 @@ export class SqliteUsageStore implements UsageStore {
     return keys.flatMap((key): UsageRow[] => {
       const found = isTrace(key)
         ? TRACES.found(
-            reader.get(`${TRACES_OF_ACCOUNT} AND day = ? AND trace = ?`, key.accountId, key.day, key.clientTraceId),
+            reader.get(
+              `${TRACES_OF_ACCOUNT} AND day = ? AND trace = ? AND app_use = ?`,
+              key.accountId,
+              key.day,
+              key.clientTraceId,
+              key.appUse,
+            ),
           )
         : USES.found(
             reader.get(
-              `${USES_OF_ACCOUNT} AND day = ? AND credential = ? AND model = ?`,
+              `${USES_OF_ACCOUNT} AND day = ? AND credential = ? AND model = ? AND app_use = ?`,
               key.accountId,
               key.day,
               key.credentialId,
               key.modelKey,
+              key.appUse,
             ),
           );
       return found === null ? [] : [found];
@@ -54,32 +63,43 @@ export class SqliteUsageStore implements UsageStore {
     const [after, start] =
       page.cursor === undefined
         ? ['day >= ?', [from]]
-        : ['(day, credential, model) > (?, ?, ?)', JSON.parse(page.cursor) as string[]];
+        : ['(day, credential, model, app_use) > (?, ?, ?, ?)', JSON.parse(page.cursor) as string[]];
     const sql = `${USES_OF_ACCOUNT} AND ${after} ${USES_UNTIL}`;
     const rows = this.db.reader.all(sql, accountId, ...start, to, checkedLimit(page.limit) + 1);
-    return pageOf(rows.map(USES.recordOf), page, ({ day, credentialId, modelKey }) =>
-      JSON.stringify([day, credentialId, modelKey]),
+    return pageOf(rows.map(USES.recordOf), page, ({ day, credentialId, modelKey, appUse }) =>
+      JSON.stringify([day, credentialId, modelKey, appUse]),
     );
   }
 
   async listTraces(
     accountId: string,
     { from, to }: DayRange,
-    { limit, after }: TracePage,
+    { limit, after, appUse }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
     await yieldBetweenPages(call);
     const [place, start] =
-      after === undefined ? ['day >= ?', [from]] : ['(day, trace) > (?, ?)', [after.day, after.clientTraceId]];
-    const sql = `${TRACES_OF_ACCOUNT} AND ${place} ${TRACES_UNTIL}`;
-    const rows = this.db.reader.all(sql, accountId, ...start, to, checkedLimit(limit));
+      after === undefined
+        ? ['day >= ?', [from]]
+        : after.appUse === undefined || appUse !== undefined
+          ? ['(day, trace) > (?, ?)', [after.day, after.clientTraceId]]
+          : ['(day, trace, app_use) > (?, ?, ?)', [after.day, after.clientTraceId, after.appUse]];
+    const [of, app] = appUse === undefined ? [TRACES_OF_ACCOUNT, []] : [TRACES_OF_APP, [appUse]];
+    const rows = this.db.reader.all(
+      `${of} AND ${place} ${TRACES_UNTIL}`,
+      accountId,
+      ...app,
+      ...start,
+      to,
+      checkedLimit(limit),
+    );
     return rows.map(TRACES.recordOf);
   }
 
   removeTraces(accountId: string, limit: number): Promise<number> {
     // No day sorts before the empty one of the whole account.
-    const sql = `DELETE FROM usage_by_trace WHERE (account, day, trace) IN
-      (SELECT account, day, trace FROM usage_by_trace WHERE account = unhex(?, '-') ORDER BY day, trace LIMIT ?)`;
+    const sql = `DELETE FROM usage_by_trace WHERE (account, day, trace, app_use) IN
+      (SELECT account, day, trace, app_use FROM usage_by_trace WHERE account = unhex(?, '-') ORDER BY day, trace, app_use LIMIT ?)`;
     return this.db.writer.run(sql, accountId, checkedLimit(limit));
   }
 }

@@ -10,7 +10,7 @@ import {
   USAGE_SUMS,
   USES,
 } from './columns.js';
-import { type Database, isWriterFault, removeRemains, type SqlValue, type Statement } from './database.js';
+import { type Database, emptyLog, isWriterFault, rewriteFile, type SqlValue, type Statement } from './database.js';
 
 /** The result of a write: how many rows it changed, or the JSON of what prevented it. */
 export type WriteResult = number | string;
@@ -20,13 +20,14 @@ export type WriteResult = number | string;
  */
 export type Write = (...parameters: SqlValue[]) => WriteResult;
 
-export type WriteName = keyof ReturnType<typeof prepareWrites> | typeof REMOVE_REMAINS;
-
 /**
- * Not a write of a transaction: once the others of its batch are durable, the log is emptied into the database, and the file
- * is written again without the space that is not in use. Returns 1, or 0 if that is not possible now.
+ * Not writes of a transaction: each is done once the others of its batch are durable, and returns one of the words that
+ * its function in `database.ts` documents.
  */
-export const REMOVE_REMAINS = 'removeRemains';
+const FILE_TASKS = { rewriteFile, emptyLog } satisfies Record<string, (database: Database) => string>;
+type FileTask = keyof typeof FILE_TASKS;
+
+export type WriteName = keyof ReturnType<typeof prepareWrites> | FileTask;
 
 /** The SQL of one statement, or the name of a write of several; and its arguments. */
 export type Unit = readonly [string, ...SqlValue[]];
@@ -49,16 +50,16 @@ export class BatchWriter {
 
   /** A result for each unit, in order: the same failure for all when nothing was written. */
   apply(units: readonly Unit[]): (WriteResult | Failure)[] {
-    const isRemoval = ([name]: Unit) => name === REMOVE_REMAINS;
-    if (!units.some(isRemoval)) return this.applyWrites(units);
-    const written = this.applyWrites(units.filter((unit) => !isRemoval(unit)));
-    const removed = this.removeRemains();
-    return units.map((unit) => (isRemoval(unit) ? removed : (written.shift() as WriteResult | Failure)));
+    if (!units.some(isFileTask)) return this.applyWrites(units);
+    const written = this.applyWrites(units.filter((unit) => !isFileTask(unit)));
+    const done = new Map<string, WriteResult | Failure>();
+    for (const unit of units.filter(isFileTask)) done.set(unit[0], done.get(unit[0]) ?? this.doFileTask(unit));
+    return units.map((unit) => done.get(unit[0]) ?? (written.shift() as WriteResult | Failure));
   }
 
-  private removeRemains(): WriteResult | Failure {
+  private doFileTask([name]: readonly [FileTask, ...SqlValue[]]): WriteResult | Failure {
     try {
-      return removeRemains(this.database) ? 1 : 0;
+      return FILE_TASKS[name](this.database);
     } catch (error) {
       return failureOf(error);
     }
@@ -129,6 +130,10 @@ export class BatchWriter {
   }
 }
 
+function isFileTask(unit: Unit): unit is readonly [FileTask, ...SqlValue[]] {
+  return Object.hasOwn(FILE_TASKS, unit[0]);
+}
+
 function failureOf(error: unknown): Failure {
   return { message: error instanceof Error ? error.message : String(error), unavailable: !isWriterFault(error) };
 }
@@ -163,8 +168,8 @@ function prepareWrites(on: Statements) {
     ),
     ...artefactWrites(on),
     removeExpiredFingerprints: fingerprintRemoval(on),
-    applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ?'),
-    applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ?'),
+    applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ? AND app_use = ?'),
+    applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ? AND app_use = ?'),
     claimInstallation: installationWrite(on),
   } satisfies Record<string, Write>;
 }

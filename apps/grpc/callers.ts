@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
 import { type Caller, isApiKeyShaped, type Scope, SCOPES } from '../../core/access/credential.js';
-import type { Identity } from '../../core/context.js';
+import type { Identity, Machine, Money } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { isUuid } from '../../core/ids.js';
 import type { JsonObject } from '../../core/json.js';
@@ -243,21 +244,28 @@ const MAX_KNOWN = 10_000;
 /** For whom services act. One a process: an App never changes, so each is read once. */
 export class ActingFor {
   private readonly accountsByApp = new Map<string, string>();
+  /** When accounts that are not erased were read. */
+  private readonly readAt = new Map<string, number>();
 
-  constructor(private readonly context: Pick<Identity, 'credentials'>) {}
+  constructor(
+    private readonly context: Pick<Identity, 'credentials'> & Pick<Money, 'accounts'> & Pick<Machine, 'clock'>,
+  ) {}
 
   /**
    * The account and App that a service acts for: there is no default. Throws FIELD_REQUIRED without both ids in the
-   * metadata, FIELD_INVALID for a malformed id, and NOT_FOUND for an App that the account does not have.
+   * metadata, FIELD_INVALID for a malformed id, and NOT_FOUND for an App that the account does not have, and within 5
+   * seconds for an account that was erased.
    */
   async caller(service: ServiceCaller, metadata: Metadata): Promise<Caller> {
     const [accountId, appId] = [readId(metadata, ACCOUNT), readId(metadata, APP_KEY)];
     if ((await this.accountOf(appId)) !== accountId)
       throw new ServiceError('NOT_FOUND', `Account ${accountId} has no App ${appId}.`);
+    await this.requireNotErased(accountId);
     return {
       accountId,
       appId,
       credentialId: `service:${service.name}`,
+      actor: 'service',
       scopes: SCOPES.filter((scope) => service.scopes.includes(scope)),
     };
   }
@@ -270,6 +278,18 @@ export class ActingFor {
     if (this.accountsByApp.size >= MAX_KNOWN) this.accountsByApp.clear();
     this.accountsByApp.set(appId, accountId);
     return accountId;
+  }
+
+  private async requireNotErased(accountId: string): Promise<void> {
+    const { accounts, clock } = this.context;
+    const now = clock.now();
+    const readAt = this.readAt.get(accountId);
+    if (readAt !== undefined && now >= readAt && now - readAt < CREDENTIAL_CACHE_MS) return;
+    this.readAt.delete(accountId);
+    const account = await accounts.read(accountId, undefined, 'totals');
+    if (account?.erasedAt !== undefined) throw new ServiceError('NOT_FOUND', `Account ${accountId} was erased.`);
+    if (this.readAt.size >= MAX_KNOWN) this.readAt.clear();
+    this.readAt.set(accountId, now);
   }
 }
 

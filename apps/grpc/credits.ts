@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Call, Identity, Machine, Money, Work } from '../../core/context.js';
 import { BOOKS, type Entry, ENTRY_KINDS } from '../../core/credits/account.js';
-import { adjustCredits, getBalance, grantCredits, type StatementEntry } from '../../core/credits/operate.js';
-import { type BooksReader, readStatement } from '../../core/credits/own-app.js';
+import { adjustCredits, getBalance, grantCredits } from '../../core/credits/operate.js';
+import { type BooksReader, readStatement, type ShownEntry } from '../../core/credits/own-app.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { PageRequest } from '../../core/paging.js';
 import { readUsage, readUsageRequest, USAGE_BY as USAGE_WORDS } from '../../core/usage/read-usage.js';
@@ -84,7 +84,7 @@ async function operate(
 
 /** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
 async function usageOf(
-  context: Money & Work & Identity & Machine & Call,
+  context: Money & Identity & Machine & Call,
   reader: BooksReader,
   { by, from, to }: Pick<GetUsageRequest | GetAccountUsageRequest, 'by' | 'from' | 'to'>,
   page: PageRequest,
@@ -118,7 +118,7 @@ export function renderEntry(entry: Omit<Entry, 'accountId'>): MessageInitShape<t
 }
 
 function renderOwnEntry(
-  { entry, availableChange, credentialName }: StatementEntry,
+  { entry, availableChange, credentialName }: ShownEntry,
   isWhole: boolean,
 ): MessageInitShape<typeof OwnEntrySchema> {
   const { operationId: _, attribution, ...shown } = entry;

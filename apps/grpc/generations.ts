@@ -57,9 +57,10 @@ export const GENERATION_METHODS: readonly ServedMethod<Money & Work & Files & Mo
   acting(
     method.createGeneration,
     'generations:write',
-    async ({ context, caller, request }) => {
+    async ({ context, caller, request, requireAllowed }) => {
       const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input), {
         webhookUrl: request.webhookUrl,
+        requireAllowed,
       });
       return { generation: await showGeneration(context, generation, undefined), replayed };
     },

@@ -25,13 +25,13 @@ export interface PlainCall<Request, C> {
 /** The call of a method that acts for an account and an App. */
 export interface ActingCall<Request, C> extends PlainCall<Request, C> {
   readonly caller: Caller;
+  /** Throws once the service or the program may no longer call; to be called after a wait. */
+  readonly requireAllowed: () => Promise<void>;
 }
 
 /** A stream that lasts until it is ended. */
 export interface WatchingCall<Request, C> extends ActingCall<Request, C> {
   readonly signal: AbortSignal;
-  /** Throws once the service may no longer call; to be called before each message that may be sent. */
-  readonly requireAllowed: () => Promise<void>;
 }
 
 interface Described {

@@ -116,7 +116,8 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
       served,
       parts,
       async (asked, about) => {
-        const answered = await served.answer(asked as never);
+        const requireAllowed = () => requireStillAllowed(call, served.scope, parts);
+        const answered = await served.answer({ ...asked, requireAllowed } as never);
         about.createdId = served.createdId?.(answered as never);
         const answer = create(served.method.output, answered);
         throwIfAborted(about.scope);
@@ -140,12 +141,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       parts,
       async (asked, { scope, requestId }) => {
         // A caller that was revoked or has expired in the meantime receives no further messages.
-        const requireAllowed = async (): Promise<void> => {
-          const token = parts.tokens && accessTokenOf(call.metadata);
-          if (token === undefined)
-            requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
-          else await parts.tokens?.requireCurrent(token);
-        };
+        const requireAllowed = () => requireStillAllowed(call, served.scope, parts);
         const over = new AbortController();
         const end = (): void => over.abort();
         const listenNoMore = scope.onOver(end);
@@ -173,6 +169,17 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       (status) => call.emit('error', status),
     ).catch(lastResort(parts));
   };
+}
+
+/** Throws the refusal of a caller that was revoked or has expired since the call began. */
+async function requireStillAllowed(
+  call: AnyCall,
+  scope: ServedMethod['scope'],
+  { tokens, callers, context }: ServingCalls,
+): Promise<void> {
+  const token = tokens && accessTokenOf(call.metadata);
+  if (token !== undefined) await tokens?.requireCurrent(token);
+  else if (scope !== undefined) requireServiceScope(authenticate(callers, context.clock, call), scope);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Cap } from '../credits/account.js';
+import type { Actor, Cap } from '../credits/account.js';
 import { ServiceError } from '../errors.js';
 
 export const SCOPES = [
@@ -50,10 +50,12 @@ export interface Caller {
   readonly accountId: string;
   readonly appId: string;
   readonly credentialId: string;
+  /** Set where a person or an internal service acts in the App; absent for the App's own keys and connections. */
+  readonly actor?: Actor;
   readonly scopes: readonly Scope[];
   /** The credential's spending limit, in addition to the account's balance; absent for a credential without a cap. */
   readonly cap?: Cap;
-  /** Set for a connected program: of the account's ledger and usage it sees what its own App used. */
+  /** Set for a connected program: of the account's ledger and usage it sees what was used in its own App. */
   readonly seesOwnAppOnly?: true;
 }
 

@@ -135,7 +135,12 @@ export async function expireKey(context: Identity & Call, keyId: string, expires
   return changeKey(context, keyId, (key) => ({ ...key, expiresAt }));
 }
 
-async function changeKey(context: Identity & Call, keyId: string, edit: (key: ApiKey) => ApiKey): Promise<ApiKey> {
+/** Throws NOT_FOUND, and CONFLICT for a key that others change all the time. */
+export async function changeKey(
+  context: Identity & Call,
+  keyId: string,
+  edit: (key: ApiKey) => ApiKey,
+): Promise<ApiKey> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const key = await context.credentials.findKey({ keyId });
     if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);

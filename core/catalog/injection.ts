@@ -19,8 +19,9 @@ const BLANK = '[^\\S\\r\\n\\u2028\\u2029]';
 const END = `${BLANK}*$`;
 /** An ideographic full stop parts the names of a host too. */
 const DOT = '[.\\u3002]';
-const NAME = '[\\p{L}\\p{N}_-]+';
-const TOP_NAME = '\\p{L}[\\p{L}\\p{N}-]+';
+/** Vowel signs of many scripts are marks: `हिन्दी` and `भारत` are names. */
+const NAME = '[\\p{L}\\p{M}\\p{N}_-]+';
+const TOP_NAME = '\\p{L}[\\p{L}\\p{M}\\p{N}-]+';
 const HOST = `${NAME}(?:${DOT}${NAME})*${DOT}`;
 const PORT_OR_PATH = `${DOT}?(?::\\d|[/?#])`;
 
@@ -38,7 +39,9 @@ const PLACES: readonly string[] = [
   `[^\\s/\\\\]+[/\\\\]\\S*${DOT}(?:${EXTENSIONS})${END}`,
   // Hosts with a port or a path, buckets among them.
   `${HOST}${TOP_NAME}${PORT_OR_PATH}`,
-  `localhost(?:${PORT_OR_PATH}|${DOT}?${END})`,
+  `(?:[^\\s@]+@)?localhost(?:${PORT_OR_PATH}|${DOT}?${END})`,
+  // E-mail addresses: at an address in brackets, and at a host with a dot.
+  '[^\\s@]+@\\[',
   `[^\\s@]+@[^\\s@.\\u3002]+${DOT}[^\\s@]+${END}`,
   // Addresses: four numbers, one in hexadecimal digits, and IPv6.
   `\\d{1,3}(?:${DOT}\\d{1,3}){3}(?:${PORT_OR_PATH}|${DOT}?${END})`,

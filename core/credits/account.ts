@@ -56,14 +56,35 @@ export type EntryKind = (typeof ENTRY_KINDS)[number];
 /** The reason in the entry that ends the hold of a generation that failed. */
 export const FAILED = 'failed';
 
+/** Who else than an App's own credentials can act in it: a person on the account page, or an internal service. */
+export const ACTORS = ['person', 'service'] as const;
+export type Actor = (typeof ACTORS)[number];
+
 /** The purpose of a generation's credits, and the credential that spends them. Usage and caps are counted by it. */
 export interface Attribution {
-  /** The key, or `service:` and the name of an internal service. */
+  /** The key, the grant or the person, or `service:` and the name of an internal service. */
   readonly credentialId: string;
+  /** The App in which they are spent; absent in records of releases that did not store it. */
+  readonly appId?: string;
+  /** Absent for a credential of the App itself: a key or a connection. */
+  readonly actor?: Actor;
   readonly modelKey: string;
   readonly clientTraceId?: string;
   /** The period of the credential's cap that these credits count for; absent for a credential without a cap. */
   readonly capPeriod?: string;
+}
+
+/**
+ * The App that credits were used in, as usage is counted: the id for the use by the App's own credentials, the id and
+ * `/others` for that by people and services, and empty where the attribution does not name the App.
+ */
+export function appUseOf({ appId = '', actor }: Pick<Attribution, 'appId' | 'actor'> = {}): string {
+  return actor === undefined ? appId : othersIn(appId);
+}
+
+/** The use of an App by people and services. */
+export function othersIn(appId: string): string {
+  return `${appId}/others`;
 }
 
 /** Credits reserved for one generation. */

@@ -4,6 +4,7 @@ import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { PageRequest } from '../paging.js';
 import { findGrant } from '../people/grants.js';
+import { appUseOf, type Attribution, type Entry, othersIn } from './account.js';
 import { changeOf, listEntries, SERVICE, type Statement, type StatementEntry } from './operate.js';
 
 /** Who reads the books of an account: an operator names the account alone. */
@@ -19,6 +20,12 @@ export function ownAppOf({ accountId, appId, seesOwnAppOnly }: BooksReader): Own
   return { accountId, appId };
 }
 
+/**
+ * What the program of an App may see of a use: all of it; the amounts and the model, because a person or a service acted in the
+ * App; or nothing, because it belongs to others.
+ */
+export type View = 'whole' | 'amounts' | 'none';
+
 /** How a credential's use counts for an App. */
 interface Use {
   readonly isOwn: boolean;
@@ -29,8 +36,8 @@ interface Use {
 const OF_OTHERS: Use = { isOwn: false };
 
 /**
- * Finds out by which credentials an App was used: its connections and the keys that were made for it. What belongs to a
- * credential that is no longer known is not shown. Each credential is looked up once.
+ * Decides what is of an App. Entries and rows of usage name their App; those of earlier releases do not, and are the App's if their
+ * credential is: one of its connections, or a key that was made for it. Each credential is looked up once.
  */
 export class UseOfApp {
   private readonly uses = new Map<string, Promise<Use>>();
@@ -39,6 +46,13 @@ export class UseOfApp {
     private readonly ports: Identity & Machine,
     private readonly app: OwnApp,
   ) {}
+
+  async viewOf(appUse: string, credentialId: string): Promise<View> {
+    const { appId } = this.app;
+    if (appUse === appId) return 'whole';
+    if (appUse === othersIn(appId)) return 'amounts';
+    return appUse === '' && (await this.of(credentialId)).isOwn ? 'whole' : 'none';
+  }
 
   of(credentialId: string): Promise<Use> {
     const known = this.uses.get(credentialId) ?? this.find(credentialId);
@@ -57,9 +71,14 @@ export class UseOfApp {
   }
 }
 
+/** An entry as its reader may see it: what was withheld is missing from its attribution. */
+export type ShownEntry = Omit<StatementEntry, 'entry'> & {
+  readonly entry: Omit<Entry, 'attribution'> & { readonly attribution?: Partial<Attribution> };
+};
+
 /** A page of the ledger without what credits were available then, where entries of others are left out. */
-export type ShownStatement = Omit<Statement, 'openingCredits' | 'closingCredits'> &
-  Partial<Pick<Statement, 'openingCredits' | 'closingCredits'>>;
+export type ShownStatement = Pick<Statement, 'nextCursor'> &
+  Partial<Pick<Statement, 'openingCredits' | 'closingCredits'>> & { readonly entries: readonly ShownEntry[] };
 
 /**
  * The ledger as its reader may see it: the account's, as `listEntries` has it, or the entries of a connected program's
@@ -88,7 +107,7 @@ async function listOwnEntries(
   const newest = Math.min(account.lastSequence, Number(cursor ?? account.lastSequence));
   const oldest = Math.max(0, newest - MAX_SCANNED);
   const use = new UseOfApp(ports, app);
-  const entries: StatementEntry[] = [];
+  const entries: ShownEntry[] = [];
   let next = newest >= 1 ? newest : 0;
   while (next > oldest && entries.length < limit) {
     const before = Math.max(oldest, next - CHUNK);
@@ -98,14 +117,21 @@ async function listOwnEntries(
     for (const entry of items.toReversed()) {
       if (entries.length === limit) break;
       next = entry.sequence - 1;
-      const { isOwn, name } = await use.of(entry.attribution?.credentialId ?? '');
-      if (!isOwn) continue;
-      entries.push({
-        entry,
-        availableChange: changeOf(entry),
-        ...(name === undefined ? {} : { credentialName: name }),
-      });
+      const shown = await shownEntry(use, entry);
+      if (shown !== undefined) entries.push(shown);
     }
   }
   return { entries, ...(next === 0 ? {} : { nextCursor: String(next) }) };
+}
+
+async function shownEntry(use: UseOfApp, entry: Entry): Promise<ShownEntry | undefined> {
+  const { attribution } = entry;
+  if (attribution === undefined) return undefined;
+  const { credentialId, modelKey } = attribution;
+  const view = await use.viewOf(appUseOf(attribution), credentialId);
+  if (view === 'none') return undefined;
+  const availableChange = changeOf(entry);
+  if (view === 'amounts') return { entry: { ...entry, attribution: { modelKey } }, availableChange };
+  const { name } = await use.of(credentialId);
+  return { entry, availableChange, ...(name === undefined ? {} : { credentialName: name }) };
 }

@@ -1,13 +1,14 @@
+import { changeKey } from '../access/manage.js';
 import type { Call, Erasing, Files, Identity, Machine, Money, Webhooks, Work } from '../context.js';
 import type { Entry } from '../credits/account.js';
 import { StoreUnavailable } from '../errors.js';
 import { cancelAnyGeneration, cancelOpenGenerations, eraseGeneration } from '../generation/end-generation.js';
 import { type Generation, isTerminal } from '../generation/generation.js';
 import { itemsOf } from '../paging.js';
-import { changePerson } from '../people/manage-people.js';
+import { changePerson, readSignInEmail } from '../people/manage-people.js';
 import { endGrants } from '../people/grants.js';
 import { OWNED_ARTEFACTS, type Person, PROOF_OF_REVOCATION } from '../people/person.js';
-import { removeUpload } from '../uploads/manage-uploads.js';
+import { removeUpload, USE_MARKED_FOR_MS } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
 import { afterStep, ERASED_NAME, type Erasure, withoutTexts, withoutTrace } from './erasure.js';
 import { requestOf } from './request-erasure.js';
@@ -23,13 +24,15 @@ const AGAIN_MS = 30_000;
 const LOST_AFTER_MS = 120_000;
 /** The most erasures of one pass. */
 const MAX_AT_ONCE = 20;
+/** The most generations that one pass examines and has to leave for a later one. */
+const MAX_LEFT = 2_000;
 const PAGE = 500;
 
 export const NO_ERASURES = { advanced: 0, waiting: 0, completed: 0, failed: 0 };
 export type ErasuresRecovered = Readonly<typeof NO_ERASURES>;
 
 /**
- * Carries out the erasures that are due. Of each it does at most `recoveryBatch` generations and uploads, and as many pages
+ * Carries out the erasures that are due. Of each it erases at most `recoveryBatch` generations and uploads, and as many pages
  * of the ledger as hold ten thousand entries; the next pass continues. Every part may be repeated, and an erasure that several
  * processes work on is carried out all the same. Ends early once `shouldContinue` returns false.
  */
@@ -39,13 +42,11 @@ export async function carryOutErasures(
   shouldContinue: () => boolean,
 ): Promise<ErasuresRecovered> {
   const done = { ...NO_ERASURES };
-  // Rewriting the store's files takes long, and serves all erasures of the pass.
-  let removed: Promise<'done' | 'later'> | undefined;
-  const removeRemains = () => (removed ??= context.erasures.removeRemains());
+  const pass = { now, ...storeTasks(context) };
   for (const erasure of await context.erasures.due(now, MAX_AT_ONCE)) {
     if (!shouldContinue()) break;
     try {
-      const outcome = await carryOut(context, erasure, { now, removeRemains });
+      const outcome = await carryOut(context, erasure, pass);
       if (outcome !== undefined) done[outcome] += 1;
     } catch (error) {
       done.failed += 1;
@@ -60,7 +61,21 @@ export async function carryOutErasures(
 /** The pass that an erasure is continued in. */
 interface Pass {
   readonly now: number;
-  readonly removeRemains: () => Promise<'done' | 'later'>;
+  readonly removeRemains: () => Promise<Progress>;
+  readonly emptyLog: () => Promise<Progress>;
+}
+
+/** Each is done once in a pass: it takes long, and serves all erasures that were at its step when the pass began. */
+function storeTasks({ erasures, log }: Erasing & Machine): Pick<Pass, 'removeRemains' | 'emptyLog'> {
+  const removeRemains = async (): Promise<Progress> => {
+    const outcome = await erasures.removeRemains();
+    if (outcome === 'later') return 'waiting';
+    if (outcome !== 'done') log.warn('database file not rewritten', { reason: outcome });
+    return 'none';
+  };
+  const emptyLog = async (): Promise<Progress> => ((await erasures.emptyLog()) === 'done' ? 'none' : 'waiting');
+  let [removed, emptied]: (Promise<Progress> | undefined)[] = [];
+  return { removeRemains: () => (removed ??= removeRemains()), emptyLog: () => (emptied ??= emptyLog()) };
 }
 
 /** Undefined if another process is working on it. */
@@ -111,7 +126,9 @@ async function takeStep(context: Capabilities, erasure: Erasure, pass: Pass): Pr
     case 'ledger':
       return eraseTexts(context, erasure);
     case 'remains':
-      return { progress: (await pass.removeRemains()) === 'done' ? 'none' : 'waiting', examinedThrough };
+      return { progress: await pass.removeRemains(), examinedThrough };
+    case 'log':
+      return { progress: await pass.emptyLog(), examinedThrough };
     case 'done':
       return { progress: 'none', examinedThrough };
   }
@@ -139,8 +156,7 @@ async function eraseAccountContent(context: Capabilities, erasure: Erasure, pass
     parts.push(await removeDeliveries(context, appId));
     if (name !== ERASED_NAME) await context.credentials.renameApp(appId, ERASED_NAME);
   }
-  const { items } = await context.generations.list({ of: 'account', accountId }, { limit: batchOf(context) });
-  parts.push(await eraseGenerations(context, items));
+  parts.push(await eraseGenerationsOf(context, accountId));
   parts.push(await eraseUploads(context, erasure));
   for (const store of [context.claims, context.fingerprints])
     parts.push((await store.removeOfAccount(accountId, PAGE)) === PAGE ? 'more' : 'none');
@@ -160,26 +176,24 @@ function appsOf({ credentials }: Identity, accountId: string) {
   return itemsOf((page) => credentials.listApps(accountId, page), PAGE);
 }
 
-async function endKeys({ credentials, clock }: Capabilities, accountId: string): Promise<void> {
-  for await (const key of itemsOf((page) => credentials.listKeys(accountId, page), PAGE)) {
-    const { keyId, revokedAt = clock.now(), name, version } = key;
-    if (key.revokedAt !== undefined && name === ERASED_NAME) continue;
-    const next = { ...key, name: ERASED_NAME, revokedAt, version: version + 1 };
-    if ((await credentials.replaceKey(next, version)) === 'applied') continue;
-    const newest = await credentials.findKey({ keyId });
-    if (newest !== null)
-      await credentials.replaceKey(
-        { ...newest, name: ERASED_NAME, revokedAt, version: newest.version + 1 },
-        newest.version,
-      );
-  }
+async function endKeys(context: Capabilities, accountId: string): Promise<void> {
+  const { credentials, clock } = context;
+  for await (const { keyId, name, revokedAt } of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
+    if (revokedAt === undefined || name !== ERASED_NAME)
+      await changeKey(context, keyId, (key) => ({
+        ...key,
+        name: ERASED_NAME,
+        revokedAt: key.revokedAt ?? clock.now(),
+      }));
 }
 
 /** Each person is an erasure of their own, which outlasts their record: what they were given is removed an hour later. */
 async function erasePeople(context: Capabilities, accountId: string, pass: Pass): Promise<Progress> {
   let progress: Progress = 'none';
   for await (const person of itemsOf((page) => context.people.list(accountId, page), PAGE)) {
-    await carryOut(context, await requestOf(context, person), pass);
+    const erasure = await requestOf(context, person);
+    // At a later step it waits for nothing but the store, and its own turn comes.
+    if (erasure.step === 'content') await carryOut(context, erasure, pass);
     if ((await context.people.read(person.personId)) !== null) progress = 'waiting';
   }
   return progress;
@@ -187,9 +201,28 @@ async function erasePeople(context: Capabilities, accountId: string, pass: Pass)
 
 /** Waits until every hold has ended: until then a charge may be due. */
 async function stopOpenWork(context: Capabilities, accountId: string): Promise<Progress> {
-  await cancelOpenGenerations(context, accountId);
+  const isStopped = await evenIfRefused(context, { accountId }, () => cancelOpenGenerations(context, accountId));
   const account = await context.accounts.read(accountId);
-  return account === null || account.holds.size === 0 ? 'none' : 'waiting';
+  return isStopped && (account === null || account.holds.size === 0) ? 'none' : 'waiting';
+}
+
+/**
+ * Returns whether the action succeeded. One that fails is logged with the ids that it is about and tried again by a later
+ * pass, so that it holds back nothing else of its erasure. Throws only `StoreUnavailable`, of which all the rest would fail.
+ */
+async function evenIfRefused(
+  { log }: Capabilities,
+  about: Readonly<Record<string, string>>,
+  act: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    log.warn('part of an erasure not continued', { ...about, error });
+    return false;
+  }
 }
 
 async function removeEndpoints({ webhookEndpoints }: Webhooks, appId: string): Promise<void> {
@@ -205,16 +238,22 @@ async function removeDeliveries({ deliveries }: Webhooks, appId: string): Promis
   return items.length === 0 ? 'none' : 'more';
 }
 
-/** Those that have not ended are waited for: a hold is open for them. */
-async function eraseGenerations(context: Capabilities, items: readonly Generation[]): Promise<Progress> {
-  let isErased = false;
-  for (const generation of items) {
-    if (!isTerminal(generation.status)) continue;
-    await eraseGeneration(context, generation);
-    isErased = true;
+/** Those that have not ended are waited for: a hold is open for them. One that cannot be erased holds back no other. */
+async function eraseGenerationsOf(context: Capabilities, accountId: string): Promise<Progress> {
+  const all = itemsOf((page) => context.generations.list({ of: 'account', accountId }, page), batchOf(context));
+  let [erased, left] = [0, 0];
+  for await (const generation of all) {
+    if (isTerminal(generation.status) && (await eraseEnded(context, generation))) erased += 1;
+    else left += 1;
+    if (erased === batchOf(context) || left === MAX_LEFT) break;
   }
-  if (isErased) return 'more';
-  return items.length === 0 ? 'none' : 'waiting';
+  if (erased > 0) return 'more';
+  return left > 0 ? 'waiting' : 'none';
+}
+
+function eraseEnded(context: Capabilities, generation: Generation): Promise<boolean> {
+  const { generationId } = generation;
+  return evenIfRefused(context, { generationId }, () => eraseGeneration(context, generation));
 }
 
 /**
@@ -222,21 +261,25 @@ async function eraseGenerations(context: Capabilities, items: readonly Generatio
  * filename, and recovery removes both. The second round waits for that.
  */
 async function eraseUploads(context: Capabilities, { accountId, round }: Erasure): Promise<Progress> {
-  let [left, erased] = [0, 0];
+  let [left, erased, changed] = [0, 0, 0];
   for await (const upload of itemsOf((page) => context.uploads.list(accountId, page), PAGE)) {
-    if (await eraseUpload(context, upload)) erased += 1;
-    else left += 1;
+    if (isErased(upload)) left += 1;
+    else if (await eraseUpload(context, upload)) erased += 1;
+    else changed += 1;
     if (erased === batchOf(context)) break;
   }
-  // One that another process has changed meanwhile is erased by the next pass.
-  if (erased > 0) return 'more';
+  if (erased + changed > 0) return 'more';
   return left > 0 && round === 2 ? 'waiting' : 'none';
 }
 
+/** False if it was erased before, or another process has changed it since it was read. */
 async function eraseUpload(context: Capabilities, upload: Upload): Promise<boolean> {
-  if (upload.status === 'removing' && upload.filename === ERASED_NAME) return false;
-  await removeUpload(context, { ...upload, filename: ERASED_NAME });
-  return true;
+  if (isErased(upload)) return false;
+  return (await removeUpload(context, { ...upload, filename: ERASED_NAME })) === 'removed';
+}
+
+function isErased({ status, filename }: Upload): boolean {
+  return status === 'removing' && filename === ERASED_NAME;
 }
 
 async function erasePersonContent(context: Capabilities, erasure: Erasure): Promise<Progress> {
@@ -260,30 +303,34 @@ async function erasePersonContent(context: Capabilities, erasure: Erasure): Prom
   return (await context.people.remove(personId, disabled.version)) === 'applied' ? progress : 'more';
 }
 
-/** Keys and Apps are the account's; only a name with the address of the person is removed. */
+/**
+ * The account, its Apps and its keys stay; only a name with the address of the person is removed. Throws CONFLICT while others
+ * change a key all the time: the person must not be removed before, as nothing else has the address to look for.
+ */
 async function removeAddress(context: Capabilities, accountId: string, { email }: Person): Promise<void> {
-  const { credentials } = context;
-  const has = (name: string) => name.toLowerCase().includes(email);
-  for await (const key of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
-    if (has(key.name))
-      await credentials.replaceKey({ ...key, name: ERASED_NAME, version: key.version + 1 }, key.version);
+  const { accounts, accountWriter, credentials } = context;
+  const has = (name: string) => readSignInEmail(name).includes(email);
+  for await (const { keyId, name } of itemsOf((page) => credentials.listKeys(accountId, page), PAGE))
+    if (has(name)) await changeKey(context, keyId, (key) => (has(key.name) ? { ...key, name: ERASED_NAME } : key));
   for await (const { appId, name } of appsOf(context, accountId))
     if (has(name)) await credentials.renameApp(appId, ERASED_NAME);
+  const account = await accounts.read(accountId, undefined, 'totals');
+  if (account !== null && has(account.name))
+    await accountWriter.execute(accountId, { kind: 'rename', name: ERASED_NAME });
 }
 
 async function eraseTraceContent(context: Capabilities, { accountId, clientTraceId = '' }: Erasure): Promise<Progress> {
   const parts: Progress[] = [];
   for await (const { appId } of appsOf(context, accountId)) {
     const wanted = { of: 'app', appId, only: { field: 'clientTraceId', value: clientTraceId } } as const;
-    const found = await context.generations.list(wanted, { limit: batchOf(context) });
-    const free: Generation[] = [];
-    for (const generation of found.items) {
-      if (!isTerminal(generation.status)) await cancelAnyGeneration(context, generation.generationId);
-      else if (await eraseReferences(context, generation)) free.push(generation);
-      else parts.push('waiting');
+    let [erased, left] = [0, 0];
+    for await (const generation of itemsOf((page) => context.generations.list(wanted, page), batchOf(context))) {
+      if (await eraseTraced(context, generation)) erased += 1;
+      else left += 1;
+      if (erased === batchOf(context) || left === MAX_LEFT) break;
     }
-    const open = found.items.filter(({ status }) => !isTerminal(status));
-    parts.push(await eraseGenerations(context, [...free, ...open]));
+    if (erased > 0) parts.push('more');
+    else if (left > 0) parts.push('waiting');
   }
   const account = await context.accounts.read(accountId);
   const holds = [...(account?.holds.values() ?? [])];
@@ -291,25 +338,50 @@ async function eraseTraceContent(context: Capabilities, { accountId, clientTrace
   return furthest([...parts, isHeld ? 'waiting' : 'none']);
 }
 
+/** Stops a generation that has not ended, and erases one that has, after the uploads that it was made with. */
+async function eraseTraced(context: Capabilities, generation: Generation): Promise<boolean> {
+  const { generationId, status } = generation;
+  if (!isTerminal(status)) {
+    await evenIfRefused(context, { generationId }, () => cancelAnyGeneration(context, generationId));
+    return false;
+  }
+  return (await eraseReferences(context, generation)) && eraseEnded(context, generation);
+}
+
 /**
- * Removes the uploads that a generation was made with. False while one of them is needed by a generation that has not ended;
- * then nothing is removed.
+ * Removes the uploads that a generation was made with. False while one of them is or may be needed by a generation that has
+ * not ended; then none is removed.
+ *
+ * A create marks its uploads as used before it is accepted. So they are read before the open generations are listed, and
+ * removed only if nobody has marked them since: a create is either in the list or prevents the removal. While a recent mark
+ * serves later creates too, nothing tells of them.
  */
 async function eraseReferences(context: Capabilities, { appId, references }: Generation): Promise<boolean> {
-  const ids = new Set(references.map(({ uploadId }) => uploadId));
-  if (ids.size === 0) return true;
-  for (const value of ['queued', 'running']) {
-    const open = itemsOf(
-      (page) => context.generations.list({ of: 'app', appId, only: { field: 'status', value } }, page),
-      PAGE,
-    );
-    for await (const { references: needed } of open) if (needed.some(({ uploadId }) => ids.has(uploadId))) return false;
+  const uploads: Upload[] = [];
+  for (const uploadId of new Set(references.map((reference) => reference.uploadId))) {
+    const record = await context.uploads.read(uploadId);
+    if (record?.kind === 'upload' && !isErased(record)) uploads.push(record);
   }
-  for (const uploadId of ids) {
-    const upload = await context.uploads.read(uploadId);
-    if (upload?.kind === 'upload') await eraseUpload(context, upload);
-  }
+  if (uploads.some((upload) => mayBeUsedUnmarked(context, upload)) || (await areNeeded(context, appId, uploads)))
+    return false;
+  for (const upload of uploads) if (!(await eraseUpload(context, upload))) return false;
   return true;
+}
+
+/** A create that came just before its mark was too old is accepted, or refused, within the lease of its key. */
+function mayBeUsedUnmarked({ clock, settings }: Machine, { lastUsedAt }: Upload): boolean {
+  return lastUsedAt !== undefined && clock.now() - lastUsedAt < USE_MARKED_FOR_MS + settings.claimLeaseMs;
+}
+
+async function areNeeded({ generations }: Work, appId: string, uploads: readonly Upload[]): Promise<boolean> {
+  if (uploads.length === 0) return false;
+  const ids = new Set(uploads.map(({ uploadId }) => uploadId));
+  for (const value of ['queued', 'running']) {
+    const only = { field: 'status', value } as const;
+    for await (const { references } of itemsOf((page) => generations.list({ of: 'app', appId, only }, page), PAGE))
+      if (references.some(({ uploadId }) => ids.has(uploadId))) return true;
+  }
+  return false;
 }
 
 /** Pages of the ledger that one pass examines: ten thousand entries. */
@@ -338,5 +410,6 @@ async function eraseTexts(context: Capabilities, erasure: Erasure): Promise<Step
 }
 
 async function removeTraces({ usage }: Capabilities, accountId: string): Promise<void> {
-  while ((await usage.removeTraces(accountId, PAGE)) === PAGE);
+  // Until there is nothing: usage that is computed meanwhile writes the row of the whole account first.
+  while ((await usage.removeTraces(accountId, PAGE)) > 0);
 }

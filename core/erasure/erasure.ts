@@ -6,9 +6,10 @@ export type Erasable = (typeof ERASABLE)[number];
 
 /**
  * `content`: access ends, open generations are stopped, and records, files and names are removed. `ledger`: the texts of
- * ledger entries are removed. `remains`: the store removes its own copies of removed content. `done`: nothing is left.
+ * ledger entries are removed. `remains`: the store writes its own files again without removed content. `log`: its log, which
+ * has them too, is emptied. `done`: nothing is left.
  */
-export const ERASURE_STEPS = ['content', 'ledger', 'remains', 'done'] as const;
+export const ERASURE_STEPS = ['content', 'ledger', 'remains', 'log', 'done'] as const;
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
 /**
@@ -63,6 +64,8 @@ export function afterStep(erasure: Erasure, now: number): Erasure {
     case 'ledger':
       return atRemains(next);
     case 'remains':
+      return { ...next, step: 'log' };
+    case 'log':
       return erasure.round === 1
         ? { ...next, round: 2, step: 'content', erasedAt: now, dueAt: now + SECOND_ROUND_AFTER_MS }
         : { ...next, step: 'done', completedAt: now };

@@ -12,32 +12,35 @@ import { ERASED_NAME, type Erasure, newErasure } from './erasure.js';
 
 /*
  * The operators' requests that something be erased. Each writes down the request, ends access, and leaves the rest to
- * recovery (`carry-out.ts`). A request that is made again returns the state of the first one.
+ * recovery (`carry-out.ts`). A request that is made again meanwhile returns the state of the first one.
  */
 
 /**
  * Erases an account with its people, Apps, keys, generations, uploads and webhooks, and the texts of its ledger. Once this
  * has returned no generation is accepted and the name is gone; every process refuses its credentials within 5 seconds. Throws
- * NOT_FOUND, and CONFLICT while an operator belongs to the account: operators are demoted first.
+ * NOT_FOUND, and CONFLICT while an operator belongs to the account: operators are demoted first. A request that is made after
+ * the erasure was completed begins it again.
  */
 export async function eraseAccount(
   context: Money & Identity & Erasing & Machine & Call,
   accountId: string,
 ): Promise<Erasure> {
   const known = await context.erasures.read(accountId);
-  if (known?.of === 'account') {
-    // The process of the first request may have ended before it did this.
-    await context.accountWriter.execute(accountId, { kind: 'erase', name: ERASED_NAME });
-    return known;
-  }
-  if (!(await context.accounts.read(accountId, context.call, 'totals')))
-    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
-  for await (const person of itemsOf((page) => context.people.list(accountId, page, context.call), PAGE))
-    requireNoOperator(person);
+  if (known?.of !== 'account') await requireErasable(context, accountId);
   throwIfAborted(context.call);
   const erasure = await keepRequest(context, { erasureId: accountId, of: 'account', accountId });
+  // Also if it was requested before: the process of the first request may have ended before it did this.
   await context.accountWriter.execute(accountId, { kind: 'erase', name: ERASED_NAME });
   return erasure;
+}
+
+async function requireErasable(
+  { accounts, people, call }: Pick<Money, 'accounts'> & Identity & Call,
+  accountId: string,
+): Promise<void> {
+  if (!(await accounts.read(accountId, call, 'totals')))
+    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  for await (const person of itemsOf((page) => people.list(accountId, page, call), PAGE)) requireNoOperator(person);
 }
 
 /**
@@ -106,7 +109,10 @@ export async function findErasure({ erasures }: Erasing, erasureId: string): Pro
 
 const MAX_TRIES = 5;
 
-/** Writes down the request. One for a trace begins again once an earlier one is done, or in its second round. */
+/**
+ * Writes down the request. One for an account begins again once an earlier one is done, and one for a trace in its second round
+ * too: something may have been written since.
+ */
 async function keepRequest(
   { erasures, clock, log }: Erasing & Machine,
   about: Pick<Erasure, 'erasureId' | 'of' | 'accountId' | 'clientTraceId'>,
@@ -120,7 +126,9 @@ async function keepRequest(
       return fresh;
     }
     const { existing } = outcome;
-    if (existing.of !== 'trace' || existing.round === 1) return existing;
+    const isOver =
+      existing.of === 'trace' ? existing.round === 2 : existing.of === 'account' && existing.step === 'done';
+    if (!isOver) return existing;
     const again = { ...fresh, version: existing.version + 1 };
     if ((await erasures.replace(again, existing.version)) === 'applied') return again;
   }

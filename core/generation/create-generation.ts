@@ -12,6 +12,7 @@ import {
   type ClaimRequest,
   type ClaimTarget,
   freshClaim,
+  orFree,
   refusedUnder,
   takenOver,
 } from '../idempotency/claims.js';
@@ -40,6 +41,8 @@ export interface CreateOptions {
   readonly operation?: 'create' | 'create-compatible';
   /** Digest of the request that the key covers, where that is not the body. */
   readonly digest?: string;
+  /** Throws the refusal of a caller who may no longer create; called after a delay, before anything is held. */
+  readonly requireAllowed?: () => Promise<void>;
 }
 
 /**
@@ -61,7 +64,13 @@ export async function createGeneration(
   caller: Caller,
   idempotencyKey: string,
   body: Json,
-  { approvedCredits = Infinity, webhookUrl, operation = 'create', digest: givenDigest }: CreateOptions = {},
+  {
+    approvedCredits = Infinity,
+    webhookUrl,
+    operation = 'create',
+    digest: givenDigest,
+    requireAllowed,
+  }: CreateOptions = {},
 ): Promise<Created> {
   const read = readGenerationRequest(context, body);
   if (read instanceof ServiceError) throw read;
@@ -91,7 +100,11 @@ export async function createGeneration(
   if (claimed instanceof ServiceError) throw claimed;
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
   if (planned instanceof ServiceError) throw await refusedUnder(context, claimed.mine, planned);
-  if (planned.delayMs > 0) await pause(context.clock, planned.delayMs);
+  if (planned.delayMs > 0) {
+    await pause(context.clock, planned.delayMs);
+    const refused = await orFree(context, claimed.mine, async () => requireAllowed?.());
+    if (refused instanceof ServiceError) throw refused;
+  }
   const accepted = await accept(context, planned, claimed.mine, true);
   if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
   if (accepted instanceof ServiceError) throw accepted;
@@ -184,6 +197,8 @@ async function accept(
     maxOpenHolds: settings.maxOpenGenerationsPerAccount,
     attribution: {
       credentialId: caller.credentialId,
+      appId: caller.appId,
+      ...(caller.actor === undefined ? {} : { actor: caller.actor }),
       modelKey: quote.model.modelKey,
       ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
     },

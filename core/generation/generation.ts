@@ -58,9 +58,18 @@ const BYTES_STEP = 64 * 1024;
 
 /**
  * The largest request, in bytes: two prompts of the greatest length, each character escaped, and at least 64 KiB for
- * everything else, most of it the parameters of the model.
+ * everything else, most of it the parameters of the model. The catalog accepts no model whose texts could exceed it;
+ * a text or a list for which the model states no length is bounded by it.
  */
 export const MAX_REQUEST_BYTES = Math.ceil((2 * MAX_PROMPT_LENGTH * ESCAPED_BYTES) / BYTES_STEP + 1) * BYTES_STEP;
+
+/** The most bytes that the texts of a model's parameters may have in a request, each character escaped. */
+export const MAX_PARAMETER_BYTES = 60 * 1024;
+
+/** The bytes of a text of this many code points in JSON, at most. */
+export function escapedBytes(length: number): number {
+  return length * ESCAPED_BYTES;
+}
 
 export const REFERENCE_ROLES = ['reference_image', 'start_frame', 'end_frame'] as const;
 export type ReferenceRole = (typeof REFERENCE_ROLES)[number];

@@ -4,6 +4,7 @@ import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
+import { derivedUuid } from '../ids.js';
 import { pagesOf } from '../paging.js';
 import { startOfDay } from '../settings.js';
 import type { Artefact, Person } from './person.js';
@@ -38,6 +39,8 @@ export interface NewGrant extends Pick<Grant, 'clientId' | 'clientName' | 'audie
   readonly asked: readonly Scope[];
   /** What the person ticked. Anything that was not asked for is left out. */
   readonly ticked: readonly string[];
+  /** The request that the person answers. Answering it again replaces their grant, rather than making another one. */
+  readonly requestId?: string;
 }
 
 /** What a client asks for, and whether that is only the default because it named no scope that exists. */
@@ -65,7 +68,8 @@ const MAX_NAME = 100;
 /**
  * Makes a new grant, and the client's App of this person if this is its first. `person` is the one whom the session has
  * found: a grant of somebody who was reset meanwhile has ended already. Throws FIELD_INVALID if nothing that was asked
- * for was ticked, and for a cap that is not a whole number of credits.
+ * for was ticked, and for a cap that is not a whole number of credits; NOT_FOUND if the person has answered the request
+ * before, and the grant was ended since.
  */
 export async function createGrant(
   context: Identity & Machine & Call,
@@ -81,7 +85,7 @@ export async function createGrant(
   const app = await appOf(context, person, { clientId: wanted.clientId, clientName });
   const now = context.clock.now();
   const grant: Grant = {
-    grantId: context.ids.uuid(),
+    grantId: grantIdOf(context, person, wanted.requestId),
     personId: person.personId,
     accountId: person.accountId,
     appId: app.appId,
@@ -95,8 +99,20 @@ export async function createGrant(
     expiresAt: now + context.settings.grantIdleMs,
   };
   throwIfAborted(context.call);
-  await context.artefacts.put(artefactOf(grant));
+  if ((await context.artefacts.put(artefactOf(grant))) === 'ended')
+    throw new ServiceError('NOT_FOUND', 'This connection was ended. Go back to the program and start again.');
   return grant;
+}
+
+/** Follows from the person and the request, so that no concurrent answers make two grants. Drawn without a request. */
+function grantIdOf({ ids, digests }: Machine, { personId }: Person, requestId: string | undefined): string {
+  return requestId === undefined ? ids.uuid() : derivedUuid(digests.keyed(`grant of ${personId} ${requestId}`));
+}
+
+/** Ends the grant that the person has made by an earlier answer to a request, if there is one: they refuse it now. */
+export async function refuseRequest(ports: Identity & Machine, person: Person, requestId: string): Promise<void> {
+  const grant = await findGrant(ports, grantIdOf(ports, person, requestId));
+  if (grant) await endGrant(ports, grant.grantId);
 }
 
 /** One App for each client and person, so that each client sees only what it made for that person. */

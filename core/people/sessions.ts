@@ -193,7 +193,7 @@ export async function callerOfPerson(
   if (!isUuid(asked) || !(await isUsable(ports, person, appId)))
     throw new ServiceError('NOT_FOUND', 'There is no such App.');
   await requireNotSuspended(ports, person);
-  return { accountId: person.accountId, appId, credentialId: person.personId, scopes: SCOPES };
+  return { accountId: person.accountId, appId, credentialId: person.personId, actor: 'person', scopes: SCOPES };
 }
 
 /** Throws DEVELOPER_TOKEN_REVOKED. */

@@ -349,7 +349,8 @@ export interface ArtefactStore {
   /** Artefacts of one owner and kind, newest first, at most `limit` of them (1 to 1,000). */
   listOwned(kind: string, owner: string, limit: number): Promise<readonly Artefact[]>;
 
-  remove(key: ArtefactKey): Promise<void>;
+  /** Removes an artefact if its owner still is this one. Durable on return. */
+  remove(key: ArtefactKey, owner: string): Promise<void>;
 
   /** Removes artefacts of one owner and kind, at most `limit` of them (1 to 1,000). Returns how many. Durable on return. */
   removeOwned(kind: string, owner: string, limit: number): Promise<number>;
@@ -404,15 +405,20 @@ export interface DayRange {
 export interface TracePage {
   /** 1 to 1,000 rows. */
   readonly limit: number;
-  /** The position after which the page starts, whether or not a row is there. */
-  readonly after?: Pick<TraceKey, 'day' | 'clientTraceId'>;
+  /**
+   * The position after which the page starts, whether or not a row is there; without `appUse` after all rows of the trace
+   * id on that day.
+   */
+  readonly after?: Pick<TraceKey, 'day' | 'clientTraceId'> & Partial<Pick<TraceKey, 'appUse'>>;
+  /** Only rows with this `appUse`, which is not empty. */
+  readonly appUse?: string;
 }
 
 /**
  * Keeps the rows of usage, which can be computed again from the ledgers. A write is atomic for one row and no more. Every
  * method may throw `StoreUnavailable`; the outcome of a write that does is unknown for each of its rows. There are as many
- * rows as combinations of day, model and credential had use, and one for each account; of an account whose use by trace id
- * was asked for, also as many as combinations of day and trace id, and another one.
+ * rows as combinations of day, model, credential and App had use, and one for each account; of an account whose use by trace
+ * id was asked for, also as many as combinations of day, trace id and App, and another one.
  */
 export interface UsageStore {
   /** The rows of these keys that there are, in any order. At most 1,000 keys, all of one account and list. */
@@ -429,8 +435,9 @@ export interface UsageStore {
   list(accountId: string, range: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>>;
 
   /**
-   * The traces of an account with a day in the range, in the order of days and, within each, of trace ids; from an index,
-   * also for a place in the middle of a day. Fewer than the limit: there are no more.
+   * The traces of an account with a day in the range, in the order of days and, within each, of trace ids, then of
+   * `appUse`; from an index, also for a place in the middle of a day and for one App. Fewer than the limit: there are no
+   * more.
    */
   listTraces(accountId: string, range: DayRange, page: TracePage, call?: Cancellation): Promise<readonly TraceRow[]>;
 
@@ -444,12 +451,18 @@ export interface UsageStore {
 /** Keeps the requests of operators that something be erased. Every method may throw `StoreUnavailable`. */
 export interface ErasureStore extends VersionedRecords<Erasure> {
   /**
-   * Removes what the store's own files still have of content that was removed or replaced: its log, and space that is not
-   * in use. `later`: not possible now, for example because another process reads an earlier state; to be tried again. A
-   * store whose server keeps such copies returns `done`: they are the operator's, and the documentation names them.
+   * Writes the store's own files again without what was removed or replaced. `later`: not possible now, for example because
+   * another process reads an earlier state; to be tried again. `too-large`, `no-space`: not possible beside a running service,
+   * so that removed content may remain. A store whose server keeps such copies returns `done`: they are the operator's, and the
+   * documentation names them.
    */
-  removeRemains(): Promise<'done' | 'later'>;
+  removeRemains(): Promise<RemainsRemoval>;
+
+  /** Empties the store's log, which has the former files and what was removed before `removeRemains`. `later`: as there. */
+  emptyLog(): Promise<'done' | 'later'>;
 }
+
+export type RemainsRemoval = 'done' | 'later' | 'too-large' | 'no-space';
 
 /** A record as some process has written it. */
 export interface WrittenGeneration {

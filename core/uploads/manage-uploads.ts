@@ -111,7 +111,9 @@ export async function deleteUpload(context: Files & Machine, caller: Caller, upl
   throw busy('The upload is being changed by too many requests; try again.');
 }
 
-const HOUR_MS = 3_600_000;
+/** An upload that was marked as used within this time needs no new mark, in milliseconds. */
+export const USE_MARKED_FOR_MS = 3_600_000;
+
 /**
  * Marks uploads as used before anything is held for a generation that refers to them: then nobody can delete them, and
  * retention leaves them until well after the generation has run. One used within the last hour needs no new mark, and a
@@ -137,7 +139,7 @@ async function markOne(
   const now = clock.now();
   let upload = seen;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) return undefined;
+    if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < USE_MARKED_FOR_MS) return undefined;
     const used = withAttention({ ...upload, version: upload.version + 1, lastUsedAt: now }, settings);
     if ((await uploads.replace(used, upload.version)) === 'applied') return undefined;
     const record = await uploads.read(upload.uploadId);

@@ -133,8 +133,9 @@ export class UsageCheck {
 
   /** The name of the row that an entry belongs to. */
   private nameOf(day: string, { attribution }: Entry): string {
-    const { credentialId = '', modelKey = '', clientTraceId = '' } = attribution ?? {};
-    return `${day} ${this.checked.list === 'traces' ? clientTraceId : `${credentialId} ${modelKey}`}`;
+    const { credentialId = '', appId = '', actor, modelKey = '', clientTraceId = '' } = attribution ?? {};
+    const name = `${day} ${this.checked.list === 'traces' ? clientTraceId : `${credentialId} ${modelKey}`}`;
+    return appId === '' ? name : `${name} in ${appId}${actor === undefined ? '' : '/others'}`;
   }
 
   private empty(day: string): UsageOfDay {

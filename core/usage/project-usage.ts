@@ -4,6 +4,7 @@ import { type AccountTotals, type Entry, FAILED } from '../credits/account.js';
 import { busy, orThrow, ServiceError, StoreUnavailable } from '../errors.js';
 import type { UsageChange } from '../ports/stores.js';
 import {
+  isTrace,
   NO_USAGE,
   textOfKey,
   type UsageKey,
@@ -58,7 +59,9 @@ async function tryProject(
     const from = whole.lastSequence;
     if (from >= through) return 'current';
     if (budget <= 0) return 'behind';
-    const batch = await batchOf(ports, { accountId, list, from, through: Math.min(through, from + budget) });
+    // The row of the whole account must exist before other rows are written, or their removal could not be noticed.
+    const last = list === 'traces' && from === 0 ? 1 : Math.min(through, from + budget);
+    const batch = await batchOf(ports, { accountId, list, from, through: last });
     budget -= batch.entries.length;
     if ((await takeIn(ports, whole, batch)) === 'conflict') conflicts += 1;
   }
@@ -101,7 +104,10 @@ async function takeIn(
   { entries, keys }: Batch,
 ): Promise<'applied' | 'conflict'> {
   const rows = new Map<string, UsageChange>();
-  for (const [text, row] of await rowsOf(ports, keys)) rows.set(text, { row, expectedSequence: row.lastSequence });
+  const found = await rowsOf(ports, keys);
+  // An erasure removes the account's row of traces before the others: once it has begun, a row that is missing is not new.
+  if (isTrace(whole) && (await rowOf(ports, whole)).lastSequence !== whole.lastSequence) return 'conflict';
+  for (const [text, row] of found) rows.set(text, { row, expectedSequence: row.lastSequence });
   for (const [entry, text = ''] of entries) {
     const change = rows.get(text);
     if (change !== undefined) rows.set(text, { ...change, row: withEntry(change.row, entry) });
@@ -191,8 +197,9 @@ function none(): Sums {
 
 function nameOf(row: UsageRow): string {
   if (row.day === '') return '';
-  const { day } = row;
-  return 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
+  const { day, appUse } = row;
+  const name = 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
+  return appUse === '' ? name : `${name} in ${appUse}`;
 }
 
 function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageRow): Sums {

@@ -6,7 +6,6 @@ import { fieldInvalid } from '../fields.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
 import { itemsOf, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
-import { ownTraces } from './own-usage.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 
@@ -54,13 +53,13 @@ const ROWS = 1_000;
 /** Rows read of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
 const ROWS_A_DAY = { page: 32, all: 500 };
 
-type UsagePorts = Money & Pick<Work, 'generations'> & Identity & Machine & Call;
+type UsagePorts = Money & Identity & Machine & Call;
 
 /**
  * A page of the usage that the reader may see, grouped as requested, from all entries that were in the ledger at the
  * time of the request: the sums are those of the entries whose time is in the range. A connected program sees the use of
- * its own App; its sums by trace id are those of `ownTraces`. Throws `SERVICE_UNAVAILABLE` while more entries have to be
- * taken in than one request may; each request takes in some.
+ * its own App, and in it counts what people and services did there without their ids and trace ids. Throws
+ * `SERVICE_UNAVAILABLE` while more entries have to be taken in than one request may; each request takes in some.
  */
 export async function readUsage(
   ports: UsagePorts,
@@ -110,14 +109,14 @@ async function currentUsage(ports: UsagePorts, reader: BooksReader, request: Usa
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   const app = ownAppOf(reader);
   const byTrace = request.by === 'client_trace_id';
-  const lists: readonly UsageList[] = !byTrace ? ['uses'] : app === undefined ? ['uses', 'traces'] : [];
+  const lists: readonly UsageList[] = byTrace ? ['uses', 'traces'] : ['uses'];
   for (const list of lists) {
     const outcome = await projectUsage(ports, { accountId, list, through: account.lastSequence });
     if (outcome === 'behind')
       throw busy('The usage of this account is still being computed from its ledger; try again.');
   }
   if (app !== undefined) return ownUsage(ports, app, request);
-  const { groups, total } = await sumUp(ports, accountId, request);
+  const { groups, total } = await sumUp(ports, accountId, request, (row) => groupOf(row, request));
   return {
     total,
     groupsAfter: (after, rowsADay) =>
@@ -128,16 +127,47 @@ async function currentUsage(ports: UsagePorts, reader: BooksReader, request: Usa
   };
 }
 
+/**
+ * The use of an App that its program may see. The group without a name has what is counted without one: the ids of people
+ * and services, their trace ids, and the trace ids of entries that do not name their App.
+ */
 async function ownUsage(ports: UsagePorts, app: OwnApp, request: UsageRequest): Promise<CurrentUsage> {
+  const { accountId, appId } = app;
   const use = new UseOfApp(ports, app);
-  const isOwn = async (row: UseRow): Promise<boolean> => (await use.of(row.credentialId)).isOwn;
-  const traces = request.by === 'client_trace_id' ? await ownTraces(ports, app, request) : undefined;
-  const { groups } = traces ? { groups: traces } : await sumUp(ports, app.accountId, request, isOwn);
+  const byTrace = request.by === 'client_trace_id';
+  const { groups, total } = await sumUp(ports, accountId, request, async (row) => {
+    const view = await use.viewOf(row.appUse, row.credentialId);
+    if (view === 'none') return undefined;
+    // By trace id these are the days on which the App has rows of its own.
+    if (byTrace) return row.appUse === appId ? row.day : '';
+    return view === 'amounts' && request.by === 'key' ? '' : groupOf(row, request);
+  });
+  const days = [...groups.keys()].filter((day) => day !== '');
   return {
-    total: [...groups.values()].reduce(added, NO_USAGE),
-    groupsAfter: (after) => sortedAfter(groups, after),
+    total,
+    groupsAfter: (after, rowsADay) =>
+      byTrace
+        ? withUntraced(
+            after === undefined ? groups.get('') : undefined,
+            traceGroups(ports, { accountId, appUse: appId, days, after, rowsADay }),
+          )
+        : sortedAfter(groups, after),
     nameOf: async (id) => (await use.of(id)).name,
   };
+}
+
+/** The groups by trace id with these sums in the one without a trace id, which is the first. */
+async function* withUntraced(
+  untraced: UsageSums | undefined,
+  groups: AsyncIterable<UsageGroup>,
+): AsyncGenerator<UsageGroup> {
+  let rest = untraced;
+  for await (const group of groups) {
+    if (rest !== undefined && group.group !== '') yield { group: '', ...rest };
+    yield rest !== undefined && group.group === '' ? { ...group, ...added(group, rest) } : group;
+    rest = undefined;
+  }
+  if (rest !== undefined) yield { group: '', ...rest };
 }
 
 async function* sortedAfter(
@@ -148,25 +178,26 @@ async function* sortedAfter(
     if (after === undefined || group > after) yield { group, ...(groups.get(group) ?? NO_USAGE) };
 }
 
-/** Reads trace ids by day, too: traces are read only from the days with usage. */
+/** Sums up the rows by the group of each; one without a group is not counted. */
 async function sumUp(
   ports: Money & Call,
   accountId: string,
   request: UsageRequest,
-  isCounted?: (row: UseRow) => Promise<boolean>,
+  groupOfRow: (row: UseRow) => string | undefined | Promise<string | undefined>,
 ) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
   for await (const rows of pagesOf((page) => ports.usage.list(accountId, request, page, ports.call), ROWS))
     for (const row of rows) {
-      if (isCounted !== undefined && !(await isCounted(row))) continue;
-      const group = groupOf(row, request);
+      const group = await groupOfRow(row);
+      if (group === undefined) continue;
       groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
       total = added(total, row);
     }
   return { groups, total };
 }
 
+/** Traces are read only from the days with usage, so that by trace id these are the groups. */
 function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest): string {
   if (by === 'model') return modelKey;
   return by === 'key' ? credentialId : day;
@@ -207,6 +238,8 @@ function readDay(name: string, text: string | undefined): number | undefined {
 
 export interface Traces {
   readonly accountId: string;
+  /** Only rows with this `appUse`; absent for those of the whole account. */
+  readonly appUse?: string;
   readonly days: readonly string[];
   /** Only trace ids after this one. */
   readonly after: string | undefined;
@@ -219,7 +252,8 @@ const AT_ONCE = 8;
 
 /**
  * The sums of each trace id, in text order. Merges the days, each of which has its rows in that order: its reads and
- * its memory do not grow with the number of trace ids before or after those that its caller takes.
+ * its memory do not grow with the number of trace ids before or after those that its caller takes. A day has a row of a trace
+ * id for each App that used it.
  */
 export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<UsageGroup> {
   const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
@@ -232,9 +266,10 @@ export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: T
     if (group === undefined) return;
     let sums = NO_USAGE;
     for (const day of days) {
-      if (day.next?.clientTraceId !== group) continue;
-      sums = added(sums, day.next);
-      await day.take();
+      while (day.next?.clientTraceId === group) {
+        sums = added(sums, day.next);
+        await day.take();
+      }
     }
     yield { group, ...sums };
   }
@@ -263,10 +298,10 @@ class DayOfTraces {
 
   async fill(): Promise<void> {
     if (this.isAtEnd) return;
-    const { accountId, after, rowsADay: limit } = this.traces;
+    const { accountId, after, rowsADay: limit, appUse } = this.traces;
     const { day } = this;
-    const clientTraceId = this.rows.at(-1)?.clientTraceId ?? after;
-    const page = clientTraceId === undefined ? { limit } : { limit, after: { day, clientTraceId } };
+    const place = this.rows.at(-1) ?? (after === undefined ? undefined : { day, clientTraceId: after });
+    const page = { limit, ...(place && { after: place }), ...(appUse === undefined ? {} : { appUse }) };
     this.rows = await this.ports.usage.listTraces(accountId, { from: day, to: day }, page, this.ports.call);
     this.taken = 0;
     this.isAtEnd = this.rows.length < limit;

@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import { type Entry, FAILED } from '../credits/account.js';
+import { appUseOf, type Entry, FAILED } from '../credits/account.js';
 
 /** Sums of the entries of a ledger. */
 export interface UsageSums {
@@ -13,7 +13,7 @@ export interface UsageSums {
 }
 
 /**
- * The lists of rows that an account has: by model and credential, and by trace id. Each has progressed as far as its
+ * The lists of rows that an account has: by model and credential, and by trace id; both by App too. Each has progressed as far as its
  * own row of the whole account.
  */
 export type UsageList = 'uses' | 'traces';
@@ -22,6 +22,8 @@ interface DayKey {
   readonly accountId: string;
   /** The UTC day of the entries, `2026-01-31`; empty in the row of the whole account. */
   readonly day: string;
+  /** The App, as `appUseOf` has it; empty for entries that do not name one. */
+  readonly appUse: string;
 }
 
 /** The entries of a day for a model and a credential; both are empty if the entries have none. */
@@ -57,14 +59,14 @@ export const NO_USAGE: UsageSums = {
 
 /** The row of all entries of the account. Its `lastSequence` is the progress of every row of the list. */
 export function wholeAccount(accountId: string, list: UsageList): UsageKey {
-  const key = { accountId, day: '' };
+  const key = { accountId, day: '', appUse: '' };
   return list === 'traces' ? { ...key, clientTraceId: '' } : { ...key, modelKey: '', credentialId: '' };
 }
 
 /** The key of the row that an entry belongs to; undefined for grants and adjustments, which are not usage. */
 export function usageKeyOf({ accountId, kind, at, attribution }: Entry, list: UsageList): UsageKey | undefined {
   if (kind === 'grant' || kind === 'adjustment') return undefined;
-  const key = { accountId, day: utcDay(at) };
+  const key = { accountId, day: utcDay(at), appUse: appUseOf(attribution) };
   if (list === 'traces') return { ...key, clientTraceId: attribution?.clientTraceId ?? '' };
   return { ...key, modelKey: attribution?.modelKey ?? '', credentialId: attribution?.credentialId ?? '' };
 }
@@ -75,9 +77,9 @@ export function isTrace(key: UsageKey): key is TraceKey {
 
 /** A key as text: rows of two keys are the same only if this is. */
 export function textOfKey(key: UsageKey): string {
-  const { accountId, day } = key;
-  if (isTrace(key)) return JSON.stringify([accountId, day, key.clientTraceId]);
-  return JSON.stringify([accountId, day, key.modelKey, key.credentialId]);
+  const { accountId, day, appUse } = key;
+  if (isTrace(key)) return JSON.stringify([accountId, day, key.clientTraceId, appUse]);
+  return JSON.stringify([accountId, day, key.modelKey, key.credentialId, appUse]);
 }
 
 /** The row after an entry of its key. An entry that it has taken in changes nothing. */

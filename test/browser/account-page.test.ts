@@ -12,8 +12,9 @@ import { createPerson } from '../../core/people/manage-people.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
-import { focusOn, openPages, tabTo, type Visitor } from './page-harness.js';
+import { focusOn, openPages, PageHarness, tabTo, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 describe('the account page in a browser', () => {
@@ -125,6 +126,9 @@ describe('the account page in a browser', () => {
     const token = String(body['access_token']);
     expect(await callWith(token)).to.equal(200);
     await page.goto('/');
+    await rowOf('a drawing program')
+      .getByText('the ledger entries and usage of its own App alone; see the pictures and videos that it made')
+      .waitFor();
     await rowOf('a drawing program').getByRole('button', { name: 'Disconnect a drawing program' }).click();
     await confirm('Disconnect it');
     await page.getByText('No program is connected.').waitFor();
@@ -134,20 +138,17 @@ describe('the account page in a browser', () => {
   });
 
   it('gives what is to be copied with the real address of the service', async () => {
-    await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await harness().openSignedIn(visitor);
-    const copied = async (what: string): Promise<string> => {
-      await page.getByRole('button', { name: `Copy ${what}` }).click();
-      await page
-        .getByRole('status')
-        .filter({ hasText: `Copied ${what}.` })
-        .waitFor();
-      return page.evaluate<string>('navigator.clipboard.readText()');
-    };
+    const copied = await openToCopy(harness(), visitor);
     const url = `${harness().origin}/api/v1/developer/mcp`;
     expect(await copied('the address of the MCP server')).to.equal(url);
     expect(await copied('the command for Claude Code')).to.equal(`claude mcp add --transport http darkroom ${url}`);
-    expect(JSON.parse(await copied('the settings for Cursor'))).to.deep.equal({ mcpServers: { darkroom: { url } } });
+    expect(JSON.parse(await copied('the settings for Visual Studio Code'))).to.deep.equal({
+      servers: { darkroom: { type: 'http', url } },
+    });
+    // Cursor cannot sign in: the service refuses redirects to cursor: addresses.
+    expect(JSON.parse(await copied('the settings for Cursor'))).to.deep.equal({
+      mcpServers: { darkroom: { url, headers: { Authorization: 'Bearer ${env:DARKROOM_API_KEY}' } } },
+    });
     expect((await fetch(url, { method: 'POST' })).status).to.equal(401);
     const request = await copied('the request');
     const secret = await makeKey('for the first request');
@@ -371,3 +372,44 @@ describe('the account page in a browser', () => {
     await page.getByText('this browser').waitFor();
   });
 });
+
+describe('the account page of a service without OAuth, in a browser', () => {
+  let pages: PageHarness | undefined;
+  before(async function () {
+    pages = await orSkip(this, PageHarness.open({ people: { hasOAuth: false } }));
+  });
+  after(() => pages?.close());
+
+  it('gives settings for the MCP server that have a key', async () => {
+    const harness = pages as PageHarness;
+    const copied = await openToCopy(harness, await harness.newVisitor());
+    const url = `${harness.origin}/api/v1/developer/mcp`;
+    expect(await copied('the command for Claude Code')).to.equal(
+      `claude mcp add --transport http darkroom ${url} --header "Authorization: Bearer $DARKROOM_API_KEY"`,
+    );
+    const code = JSON.parse(await copied('the settings for Visual Studio Code')) as {
+      readonly inputs: readonly { readonly id: string }[];
+    };
+    expect(code).to.deep.include({
+      servers: {
+        darkroom: { type: 'http', url, headers: { Authorization: `Bearer \${input:${code.inputs[0]?.id}}` } },
+      },
+    });
+    expect(await copied('the settings for Cursor')).to.include('Bearer ${env:DARKROOM_API_KEY}');
+  });
+});
+
+/** Opens the page. Returns what copies one of its texts and reads it from the clipboard. */
+async function openToCopy(harness: PageHarness, visitor: Visitor): Promise<(what: string) => Promise<string>> {
+  const { page, context } = visitor;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await harness.openSignedIn(visitor);
+  return async (what) => {
+    await page.getByRole('button', { name: `Copy ${what}` }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Copied ${what}.` })
+      .waitFor();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+}

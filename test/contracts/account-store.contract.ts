@@ -226,7 +226,10 @@ function applying(store: () => AccountStore): void {
     const account = anAccount(1);
     await store().create(account);
     const { clientTraceId: _, ...untraced } = ATTRIBUTION;
-    const holds = [aHold(7, { attribution: ATTRIBUTION }), aHold(8, { attribution: untraced }), aHold(9)];
+    const { actor: __, ...own } = untraced;
+    const { appId: ___, ...ofEarlierRelease } = own;
+    const attributions = [ATTRIBUTION, untraced, own, ofEarlierRelease];
+    const holds = [...attributions.map((attribution, index) => aHold(10 + index, { attribution })), aHold(9)];
     const entries = holds.map(({ generationId, attribution }, index) =>
       anEntry(account, index + 1, {
         kind: 'hold',
@@ -236,13 +239,15 @@ function applying(store: () => AccountStore): void {
         ...(attribution === undefined ? {} : { attribution }),
       }),
     );
-    expect(await store().apply(aChange(account, { lastSequence: 3, holdsOpened: holds, entries }))).to.equal('applied');
+    expect(await store().apply(aChange(account, { lastSequence: 5, holdsOpened: holds, entries }))).to.equal('applied');
     expect((await store().read(account.accountId))?.holds).to.deep.equal(
       new Map(holds.map((hold) => [hold.generationId, hold])),
     );
     expect((await store().entries(account.accountId, { limit: 10 })).items).to.deep.equal(entries);
     expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal(
-      holds.map((hold) => ({ ...hold, accountId: account.accountId })),
+      holds
+        .toSorted((a, b) => (a.generationId < b.generationId ? -1 : 1))
+        .map((hold) => ({ ...hold, accountId: account.accountId })),
     );
   });
 

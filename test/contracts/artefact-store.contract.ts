@@ -50,8 +50,27 @@ function artefacts(store: () => ArtefactStore): void {
     for (const artefact of [code, session]) await store().put(artefact);
     await store().end(code, AT);
     expect(await store().find(session)).to.deep.equal(session);
-    await store().remove(code);
+    await store().remove(code, code.owner as string);
     expect([await store().find(code), await store().find(session)]).to.deep.equal([null, session]);
+  });
+
+  it('are removed from their owner alone', async () => {
+    const { owner: _owner, ...bare } = anArtefact(1);
+    const others = [bare, anArtefact(2, { owner: 'p' }), anArtefact(3, { owner: 'o', kind: 'session' })];
+    for (const artefact of others) await store().put(artefact);
+    for (const { id } of others) await store().remove({ kind: 'code', id }, 'o');
+    for (const artefact of others) expect(await store().find(artefact)).to.deep.equal(artefact);
+    await store().remove(anArtefact(2), 'p');
+    expect(await store().find(anArtefact(2))).to.equal(null);
+  });
+
+  it('stay if another owner takes them while they are removed', async () => {
+    const { owner: _owner, ...taken } = anArtefact(1);
+    for (let times = 0; times < 10; times += 1) {
+      await store().put(anArtefact(1, { owner: 'o' }));
+      await Promise.all([store().put(taken), store().remove(taken, 'o')]);
+      expect(await store().find(taken)).to.deep.equal(taken);
+    }
   });
 
   it('are replaced while they are usable, and stay as they are afterwards', async () => {

@@ -13,6 +13,7 @@ function row(day: string, modelKey: string, lastSequence: number, accountId = AC
   return {
     accountId,
     day,
+    appUse: '',
     modelKey,
     credentialId: 'service:a/b c',
     lastSequence,
@@ -28,6 +29,9 @@ function trace(day: string, clientTraceId: string, lastSequence = 1, accountId =
   const { modelKey: _, credentialId: __, ...sums } = row(day, '', lastSequence, accountId);
   return { ...sums, clientTraceId };
 }
+
+/** Of two Apps, by their own credentials and by others. */
+const APP_USES = [uuidAt(7), `${uuidAt(7)}/others`, uuidAt(8)];
 
 const added = (...rows: readonly UsageRow[]) => rows.map((one) => ({ row: one, expectedSequence: 0 }));
 const always = { from: '0000-00-00', to: '9999-99-99' };
@@ -50,6 +54,19 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
       expect(await store().apply(added(...rows))).to.equal('applied');
       const read = await store().read([...rows, row('2026-01-30', 'a/b', 0)]);
       expect(read).to.have.deep.members(rows);
+    });
+
+    it('keeps the rows of each App apart, and of those without one', async () => {
+      for (const one of [row('2026-01-31', 'a', 4), trace('2026-01-31', 'a', 4)]) {
+        const rows = ['', ...APP_USES].map((appUse, index) => ({ ...one, appUse, generations: index }));
+        expect(await store().apply(added(...rows))).to.equal('applied');
+        expect(await store().read(rows)).to.have.deep.members(rows);
+        const [, second = one] = rows;
+        const change = { row: { ...second, lastSequence: 9 }, expectedSequence: 4 };
+        expect(await store().apply([change])).to.equal('applied');
+        expect(await store().read(rows)).to.have.deep.members([change.row, ...rows.filter((each) => each !== second)]);
+      }
+      expect((await store().list(ACCOUNT, always, { limit: 10 })).items).to.have.length(4);
     });
 
     it('removes the traces of one account, that of the whole account first, a bounded number at once', async () => {
@@ -149,10 +166,52 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
         }
         expect(found).to.deep.equal(rows.slice(10, 30));
       }
+      const afterTrace = { day: '2026-01-30', clientTraceId: 'a' };
+      const [next] = await store().listTraces(ACCOUNT, range, { limit: 1, after: afterTrace });
+      expect(next).to.include({ day: '2026-01-30', clientTraceId: 'a-b' });
       const behind = { day: '2026-01-30', clientTraceId: 'Z' };
       expect(
         (await store().listTraces(ACCOUNT, range, { limit: 2, after: behind })).map((one) => one.clientTraceId),
       ).to.deep.equal(['_', 'a']);
+    });
+
+    it('lists the traces of one App in the order of their text, from any place, for pages of every size', async () => {
+      const [own = '', ...others] = APP_USES;
+      const days = ['2026-01-29', '2026-01-30', '2026-01-31'];
+      const texts = ['', '-', '.', '1:', 'A', 'a', 'a-b', 'ab'];
+      const of = (appUse: string, accountId = ACCOUNT) =>
+        days.flatMap((day) => texts.map((text) => ({ ...trace(day, text, 1, accountId), appUse })));
+      for (const appUse of ['', ...others, own]) await store().apply(added(...of(appUse).toReversed()));
+      await store().apply(added(...of(own, OTHER)));
+      const range = { from: '2026-01-30', to: '2026-01-31' };
+      const wanted = of(own).slice(texts.length);
+      for (const limit of [1, 3, 8, 1000]) {
+        const found: TraceRow[] = [];
+        for (let after: TraceRow | undefined; ;) {
+          const page = { limit, appUse: own, ...(after === undefined ? {} : { after }) };
+          const rows = await store().listTraces(ACCOUNT, range, page);
+          found.push(...rows);
+          after = rows.at(-1);
+          if (after === undefined) break;
+        }
+        expect(found).to.deep.equal(wanted);
+      }
+      const after = { day: '2026-01-30', clientTraceId: 'a' };
+      expect(await store().listTraces(ACCOUNT, range, { limit: 2, appUse: own, after })).to.deep.equal(
+        wanted.slice(6, 8),
+      );
+      // All rows of the account, those of one trace id in the order of their Apps.
+      const all = await store().listTraces(ACCOUNT, range, { limit: 1000 });
+      expect(all.map(({ day, clientTraceId, appUse }) => [day, clientTraceId, appUse])).to.deep.equal(
+        wanted.flatMap(({ day, clientTraceId }) =>
+          ['', ...APP_USES].toSorted().map((appUse) => [day, clientTraceId, appUse]),
+        ),
+      );
+      const place = { day: '2026-01-30', clientTraceId: 'a', appUse: own };
+      const [next] = await store().listTraces(ACCOUNT, range, { limit: 1, after: place });
+      expect(next).to.include({ clientTraceId: 'a', appUse: `${own}/others` });
+      const [last] = await store().listTraces(ACCOUNT, range, { limit: 1, after });
+      expect(last).to.include({ clientTraceId: 'a-b', appUse: '' });
     });
   });
 }

@@ -240,10 +240,14 @@ export class CapUses {
   }
 }
 
-/** The attribution of a create's credits: the API key that sent it, and the names in its body. */
-export function attributionOf(credentialId: string, body: JsonObject): JsonObject {
+/** The attribution of a create's credits: the API key that sent it, the App of the key, and the names in the body. */
+export function attributionOf(
+  { credentialId, appId }: { readonly credentialId: string; readonly appId: string },
+  body: JsonObject,
+): JsonObject {
   return {
     credentialId,
+    appId,
     modelKey: textOf(body['model_key']),
     ...(body['client_trace_id'] === undefined ? {} : { clientTraceId: body['client_trace_id'] }),
   };
@@ -254,10 +258,11 @@ type Named = { readonly [Member in keyof Attribution]?: Attribution[Member] | un
 /** The attribution that the entries of a generation must have, apart from the period of a cap. */
 export function namedBy({
   credentialId,
+  appId,
   modelKey,
   clientTraceId,
-}: Pick<Generation, 'credentialId' | 'modelKey' | 'clientTraceId'>): Named {
-  return { credentialId, modelKey, clientTraceId };
+}: Pick<Generation, 'credentialId' | 'appId' | 'modelKey' | 'clientTraceId'>): Named {
+  return { credentialId, appId, modelKey, clientTraceId };
 }
 
 /** Invariant 1: credits are attributed to a request that was sent under the key they were reserved under. */

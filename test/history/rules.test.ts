@@ -174,21 +174,25 @@ describe('a stored account', () => {
 
 describe('what credits are attributed to', () => {
   const requests = [
-    attributionOf('k1', { model_key: 'm', client_trace_id: 't' }),
-    attributionOf('k2', { model_key: 'm', client_trace_id: 't' }),
+    attributionOf({ credentialId: 'k1', appId: 'a' }, { model_key: 'm', client_trace_id: 't' }),
+    attributionOf({ credentialId: 'k2', appId: 'a' }, { model_key: 'm', client_trace_id: 't' }),
   ];
 
-  it('is the key, the model and the trace of one of the requests', () => {
-    const attribution = { credentialId: 'k2', modelKey: 'm', clientTraceId: 't' };
+  it('is the key, the App, the model and the trace of one of the requests', () => {
+    const attribution = { credentialId: 'k2', appId: 'a', modelKey: 'm', clientTraceId: 't' };
     expect(invariantsOf(checkAttribution('a hold', attribution, requests))).to.deep.equal([]);
-    const untraced = [attributionOf('k1', { model_key: 'm' })];
-    expect(invariantsOf(checkAttribution('a hold', { credentialId: 'k1', modelKey: 'm' }, untraced))).to.deep.equal([]);
+    const untraced = [attributionOf({ credentialId: 'k1', appId: 'a' }, { model_key: 'm' })];
+    expect(
+      invariantsOf(checkAttribution('a hold', { credentialId: 'k1', appId: 'a', modelKey: 'm' }, untraced)),
+    ).to.deep.equal([]);
   });
 
-  it('is no other key, model or trace, and never missing', () => {
-    const attribution = { credentialId: 'k1', modelKey: 'm', clientTraceId: 't' };
+  it('is no other key, App, model or trace, and never missing', () => {
+    const attribution = { credentialId: 'k1', appId: 'a', modelKey: 'm', clientTraceId: 't' };
     for (const wrong of [
       { credentialId: 'k3' },
+      { appId: 'b' },
+      { actor: 'person' as const },
       { modelKey: 'n' },
       { clientTraceId: 'u' },
       { clientTraceId: undefined },

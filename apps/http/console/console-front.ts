@@ -3,8 +3,10 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
+import type { Json } from '../../../core/json.js';
 import { isOperator } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
+import type { SignedIn } from '../../../core/people/sessions.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { RateLimit } from '../../rate-limit.js';
 import { loadOnce } from '../host/pages.js';
@@ -80,8 +82,9 @@ const PER_MINUTE = { GET: 300, POST: 60 } as const;
 type ConsoleRates = Readonly<Record<ConsoleOperation['method'], RateLimit>>;
 
 /**
- * The checks of a request of the page, in order, and then its operation. The session is looked up last, so that it has
- * not ended while the body arrived. A credential of the API counts for nothing here.
+ * The checks of a request of the page, in order, and then its operation. A client that waits for 100 Continue is asked
+ * for its body once they have passed. The session is then looked up again, since it may have ended while the body
+ * arrived. A credential of the API counts for nothing here.
  */
 function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, rates: ConsoleRates): HttpHandler {
   const { method, body: taken = { schema: EMPTY } } = operation;
@@ -89,15 +92,22 @@ function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, rates: C
     const { req, state } = ctx;
     state.renderError = withoutChallenge;
     if (method === 'POST') requireSameOrigin(ctx, parts.publicUrl());
-    const sent =
-      method === 'POST'
-        ? await readBody(req, { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: parts.bodyTimeoutMs })
-        : {};
-    const signedIn = await parts.sessions.require(ctx);
-    const { accountId, personId } = signedIn.person;
-    state.caller = { accountId, credentialId: personId };
+    const admit = async (): Promise<SignedIn> => {
+      const found = await parts.sessions.require(ctx);
+      const { accountId, personId } = found.person;
+      state.caller = { accountId, credentialId: personId };
+      return found;
+    };
+    let signedIn = await admit();
+    const { personId } = signedIn.person;
     await rates[method].require(personId, 'These were too many requests; wait a moment and try again.');
     operation.admit?.(parts, signedIn);
+    let sent: Json = {};
+    if (method === 'POST') {
+      sent = await readBody(req, { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: parts.bodyTimeoutMs });
+      signedIn = await admit();
+      operation.admit?.(parts, signedIn);
+    }
     const body = checkBody<object>(parts.context, taken.schema, sent, taken.wording);
     const answer = await operation.answer(parts, { ctx, signedIn, body });
     // Changes have a line in the log.

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { isUuid } from '../../../core/ids.js';
 import { disconnect, listAccountGrants } from '../../../core/people/grants.js';
 import { endOtherSessions, endSession, listSessions } from '../../../core/people/sessions.js';
+import { documentUrl, PROGRAM_SCOPE_TEXTS } from '../pages/connected-program.js';
 import { type ConsoleOperation, get, post, shownTime } from './console-operation.js';
 import { readCapUses } from './keys-and-apps.js';
 
@@ -22,9 +23,10 @@ export const SESSION_OPERATIONS: readonly ConsoleOperation<Money & Identity & Ma
         connected_by: owner.email,
         is_own: owner.personId === person.personId,
         client_name: grant.clientName,
-        client_host: hostOf(grant.clientId),
+        // The names of clients without a document are unverified.
+        client_host: documentUrl(grant.clientId)?.host ?? null,
         audience: grant.audience,
-        scopes: grant.scopes,
+        may: grant.scopes.map((scope) => PROGRAM_SCOPE_TEXTS[scope]),
         cap: grant.capCredits ?? null,
         used: usedOf(grant.grantId, grant.capCredits, 'life'),
         created_at: shownTime(grant.createdAt),
@@ -67,8 +69,3 @@ export const SESSION_OPERATIONS: readonly ConsoleOperation<Money & Identity & Ma
     return {};
   }),
 ];
-
-/** The host of a client whose id is the URL of its document. The names of other clients are unverified. */
-function hostOf(clientId: string): string | null {
-  return clientId.startsWith('https://') && URL.canParse(clientId) ? new URL(clientId).host : null;
-}

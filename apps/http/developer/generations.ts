@@ -125,7 +125,10 @@ export const GENERATION_ROUTES: readonly Route<Money & Work & Files & Models & W
       const key = readKey(ctx);
       const body = await readJson(ctx);
       const webhookUrl = headerText(ctx.req, 'darkroom-webhook-url');
-      const { generation, replayed } = await createGeneration(context, caller, key, body, { webhookUrl });
+      const { generation, replayed } = await createGeneration(context, caller, key, body, {
+        webhookUrl,
+        requireAllowed: async () => void (await ctx.state.api.access.authenticate(ctx)),
+      });
       const { generationId } = generation;
       if (!replayed) {
         ctx.state.hasCreated = true;

@@ -3,7 +3,6 @@ import type { Call, Identity, Machine, Models, Money, Work } from '../../../core
 import { getBalance } from '../../../core/credits/operate.js';
 import { readStatement } from '../../../core/credits/own-app.js';
 import type { JsonObject } from '../../../core/json.js';
-import { MAX_OWN_GENERATIONS } from '../../../core/usage/own-usage.js';
 import {
   MAX_DAYS,
   MAX_TRACE_DAYS,
@@ -92,7 +91,7 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Work & Identity & M
     operationId: 'listCreditEntries',
     summary: "List the account's ledger entries",
     description:
-      'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page. A connected program receives the entries of its own App alone, without `opening_credits`, `closing_credits` and `available_after`; a page may then have fewer entries than `limit`, or none, and still a `next_cursor`.',
+      'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page. A connected program receives the entries of its own App alone, without `opening_credits`, `closing_credits` and `available_after`, and those of people and services in the App without `credential_id`, `credential_name` and `client_trace_id`; a page may then have fewer entries than `limit`, or none, and still a `next_cursor`.',
     status: 200,
     query: PAGE_PARAMETERS,
     data: STATEMENT_SCHEMA,
@@ -106,7 +105,7 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Work & Identity & M
   read('GET', '/usage', 'credits:read', {
     operationId: 'getUsage',
     summary: 'Add up what was used',
-    description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. A connected program receives the usage of its own App alone; by client_trace_id that of the generations created on these days that are kept, at most ${MAX_OWN_GENERATIONS}. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
+    description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. A connected program receives the usage of its own App alone; what people and services did in the App is in a row without credential_id or client_trace_id. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
     status: 200,
     query: USAGE_PARAMETERS,
     data: USAGE_SCHEMA,

@@ -18,6 +18,7 @@ import { allowOrigin, answerPreflight } from '../host/cors.js';
 import type { HttpContext } from '../host/http-context.js';
 import { loadOnce } from '../host/pages.js';
 import { declaredBytes, headerText, readBody } from '../host/request.js';
+import { sendText } from '../host/send.js';
 import {
   createRouter,
   type HttpFront,
@@ -32,7 +33,7 @@ import { discoveryRoutes, MCP_PATH } from './discovery.js';
 import { ClientRequests } from './elicitation.js';
 import { asMessage, asResponse, type Exchange, type Message, objectOf, sessionIdFor, watchStream } from './exchange.js';
 import type { HandleMessage } from './mcp-server.js';
-import { type TakenTypes, takenTypes } from './response-type.js';
+import { JSON_MEDIA_TYPE, NotAcceptable, requireSomeType, type TakenTypes, takenTypes } from './response-type.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools.js';
 
@@ -141,20 +142,30 @@ function serveMcp(parts: McpServingParts): HttpHandler {
     requireKnownOrigin(req, parts);
     if (req.headers.origin !== undefined) allowOrigin(res, req.headers.origin, EXPOSED);
     const takes = takenTypes(ctx);
-    const discovery = await readDiscovery(ctx, parts);
-    if (discovery !== undefined) {
-      ctx.respond = false;
-      return parts.handle(req, res, { body: discovery.body, takes });
+    try {
+      await serveMessage(ctx, takes, parts);
+    } catch (error) {
+      if (!(error instanceof NotAcceptable)) throw error;
+      await sendText(ctx, error.status, { mediaType: JSON_MEDIA_TYPE, text: error.text });
     }
-    const { caller, body } = await readMessage(ctx, parts);
-    const message = asMessage(body);
-    const response = asResponse(message);
-    if (response === undefined) return serveCall(ctx, { caller, message, takes }, parts);
-    parts.requests.take(caller.credentialId, response);
-    // Without a body the framework would send the name of the status.
-    ctx.body = null;
-    ctx.status = 202;
   };
+}
+
+async function serveMessage(ctx: RoutedContext, takes: TakenTypes, parts: McpServingParts): Promise<void> {
+  const { req, res } = ctx;
+  const discovery = await readDiscovery(ctx, takes, parts);
+  if (discovery !== undefined) {
+    ctx.respond = false;
+    return parts.handle(req, res, { body: discovery.body, takes });
+  }
+  const { caller, body } = await readMessage(ctx, takes, parts);
+  const message = asMessage(body);
+  const response = asResponse(message);
+  if (response === undefined) return serveCall(ctx, { caller, message, takes }, parts);
+  parts.requests.take(caller.credentialId, response);
+  // Without a body the framework would send the name of the status.
+  ctx.body = null;
+  ctx.status = 202;
 }
 
 /** A message of a sender who is known. */
@@ -197,11 +208,15 @@ const MAX_UNNAMED_BYTES = 4 * 1024;
  * The message, if it is a discovery, for which nobody has to be known: a credential that comes with it is not looked at.
  * It counts for the address of its client. In the newest revision a header says what a message is.
  *
- * Throws RATE_LIMITED, the errors of reading a body, and BODY_INVALID if header and body name different methods.
+ * Throws RATE_LIMITED, NotAcceptable, the errors of reading a body, and BODY_INVALID if header and body name different methods.
  */
-async function readDiscovery(ctx: RoutedContext, parts: McpServingParts): Promise<Message | undefined> {
+async function readDiscovery(
+  ctx: RoutedContext,
+  takes: TakenTypes,
+  parts: McpServingParts,
+): Promise<Message | undefined> {
   const named = headerText(ctx.req, 'mcp-method')?.trim();
-  if (named === undefined) return readUnnamedDiscovery(ctx, parts);
+  if (named === undefined) return readUnnamedDiscovery(ctx, takes, parts);
   if (named !== DISCOVER) return undefined;
   try {
     await parts.publicRates.takeRequest(ctx);
@@ -210,6 +225,7 @@ async function readDiscovery(ctx: RoutedContext, parts: McpServingParts): Promis
     // A client behind a busy address may still be known by its credential.
     return undefined;
   }
+  requireSomeType(takes);
   const message = await readPublicMessage(ctx, parts, MAX_DISCOVERY_BYTES);
   if (message.method !== DISCOVER)
     throw new ServiceError('BODY_INVALID', `The header Mcp-Method names ${DISCOVER}, and the body another method.`);
@@ -220,8 +236,13 @@ async function readDiscovery(ctx: RoutedContext, parts: McpServingParts): Promis
  * The same for a message without that header: the protocol refuses it for the header, and not for a credential. Only a
  * short body is read that comes without a credential and at once; whatever else it is will be refused with 401.
  */
-async function readUnnamedDiscovery(ctx: RoutedContext, parts: McpServingParts): Promise<Message | undefined> {
+async function readUnnamedDiscovery(
+  ctx: RoutedContext,
+  takes: TakenTypes,
+  parts: McpServingParts,
+): Promise<Message | undefined> {
   const { headers } = ctx.req;
+  if (!takes.json && !takes.stream) return undefined;
   if (headers.authorization !== undefined || headers.expect !== undefined) return undefined;
   if ((declaredBytes(ctx.req) ?? Infinity) > MAX_UNNAMED_BYTES) return undefined;
   const message = await readPublicMessage(ctx, parts, MAX_UNNAMED_BYTES).catch(() => undefined);
@@ -238,12 +259,20 @@ async function readPublicMessage(
   return asMessage(await readBody(req, { timeoutMs, maxBytes, required: true }));
 }
 
-/** The sender and the body of a message, which counts among the reads of its credential, by its size. */
-async function readMessage(ctx: RoutedContext, { context, access, rates, bodyTimeoutMs }: McpServingParts) {
+/**
+ * The sender and the body of a message, which counts among the reads of its credential, by its size. Throws the refusal of
+ * the sender, NotAcceptable, and the errors of reading a body.
+ */
+async function readMessage(
+  ctx: RoutedContext,
+  takes: TakenTypes,
+  { context, access, rates, bodyTimeoutMs }: McpServingParts,
+) {
   const rules = { access, clock: context.clock, rateLimit: rates.reads, maxBodyBytes: MAX_MESSAGE_BYTES };
   const admission = await admitRequest(ctx, rules);
   const { caller } = admission;
   requireOwnApp(ctx.req, caller);
+  requireSomeType(takes);
   const limits = { timeoutMs: bodyTimeoutMs, maxBytes: MAX_MESSAGE_BYTES, maxPieces: MAX_PIECES };
   const body = await readAdmittedBody(ctx, admission, (arrived) =>
     readBody(ctx.req, { ...limits, required: true, arrived }),

@@ -73,8 +73,12 @@ export function messageHandler(logger: Logger, makeServer: ServerFactory): Handl
     const { body, takes, exchange } = message;
     const { credentialId, scopes } = exchange?.caller ?? NOBODY;
     const authInfo: AuthInfo = { token: '', clientId: credentialId, scopes: [...scopes], extra: { message } };
-    const fetch: typeof handler.fetch = (request, given) =>
-      inTakenType(takes, body, request, (asked) => handler.fetch(asked, { ...given, authInfo }));
+    const fetch: typeof handler.fetch = async (request, given) => {
+      const response = await inTakenType(takes, body, request, (asked) => handler.fetch(asked, { ...given, authInfo }));
+      // Without a length, a response to a notification would be sent in chunks, of which there are none.
+      if (response.body === null && response.status !== 204) response.headers.set('Content-Length', '0');
+      return response;
+    };
     await toNodeHandler({ fetch }, { onerror })(req as NodeIncomingMessageLike, res, body);
   };
 }

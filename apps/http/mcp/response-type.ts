@@ -7,7 +7,7 @@ export interface TakenTypes {
   readonly stream: boolean;
 }
 
-const JSON_MEDIA_TYPE = 'application/json';
+export const JSON_MEDIA_TYPE = 'application/json';
 const STREAM_MEDIA_TYPE = 'text/event-stream';
 
 /** Parameters of media ranges other than their weights. */
@@ -24,6 +24,18 @@ export function takenTypes(ctx: HttpContext): TakenTypes {
 const LISTEN = 'subscriptions/listen';
 const BOTH = `${JSON_MEDIA_TYPE}, ${STREAM_MEDIA_TYPE}`;
 
+/** Thrown for a client that takes neither type. The head of its message is enough to refuse it. */
+export class NotAcceptable extends Error {
+  readonly status = 406;
+  /** An error of JSON-RPC; the message has not been read, so its id is unknown. */
+  readonly text = JSON.stringify(refusalOf({}, `Not acceptable: the client must accept ${BOTH}.`));
+}
+
+/** Throws NotAcceptable; to be called before a body is read. */
+export function requireSomeType({ json, stream }: TakenTypes): void {
+  if (!json && !stream) throw new NotAcceptable();
+}
+
 type Respond = (request: Request) => Promise<Response>;
 
 /**
@@ -36,8 +48,8 @@ export async function inTakenType(
   request: Request,
   respond: Respond,
 ): Promise<Response> {
-  if (!takes.stream && (!takes.json || message['method'] === LISTEN))
-    return refusal(406, message, `Not acceptable: the client must accept ${takes.json ? STREAM_MEDIA_TYPE : BOTH}.`);
+  if (!takes.stream && message['method'] === LISTEN)
+    return refusal(406, message, `Not acceptable: the client must accept ${STREAM_MEDIA_TYPE}.`);
   request.headers.set('accept', BOTH);
   const response = await respond(request);
   const type = response.headers.get('content-type') ?? '';
@@ -66,6 +78,10 @@ async function asStream(response: Response): Promise<Response> {
 }
 
 /** An error of JSON-RPC, in the form that the library gives its own refusals. */
-function refusal(status: number, { id = null }: JsonObject, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id }, { status });
+function refusal(status: number, refused: JsonObject, message: string): Response {
+  return Response.json(refusalOf(refused, message), { status });
+}
+
+function refusalOf({ id = null }: JsonObject, message: string): JsonObject {
+  return { jsonrpc: '2.0', error: { code: -32_000, message }, id };
 }

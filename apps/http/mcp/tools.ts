@@ -321,11 +321,11 @@ async function createConfirmed(
   idempotencyKey: string,
   body: JsonObject,
 ): Promise<Created | { readonly ask: InputRequiredResult }> {
-  const { context, caller, confirmAboveCredits } = call;
+  const { context, caller, confirmAboveCredits, requireAllowed } = call;
   let approvedCredits = confirmAboveCredits;
   for (let asked = 0; ; asked += 1) {
     try {
-      return await createGeneration(context, caller, idempotencyKey, body, { approvedCredits });
+      return await createGeneration(context, caller, idempotencyKey, body, { approvedCredits, requireAllowed });
     } catch (error) {
       const credits = creditsToConfirm(error);
       if (credits === undefined || asked === MAX_QUESTIONS) throw error;

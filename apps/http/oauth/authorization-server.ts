@@ -56,7 +56,7 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
   const { settings, people, digests } = context;
   return {
     adapter: (model: string) =>
-      model === 'Grant' ? new GrantView(context, publicUrl) : new ProviderStore(context, model),
+      model === 'Grant' ? new GrantView(context, publicUrl) : new ProviderStore(context, model, options),
     routes: {
       ...ENDPOINTS,
       code_verification: '/oauth/device',

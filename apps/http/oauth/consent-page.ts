@@ -4,26 +4,18 @@ import { type Audience, DEFAULT_SCOPES, type Scope } from '../../../core/access/
 import type { Identity, Machine, Money } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import { type AskedScopes, createGrant, knownScopes, shownName } from '../../../core/people/grants.js';
+import { type AskedScopes, createGrant, knownScopes, refuseRequest } from '../../../core/people/grants.js';
 import type { Person } from '../../../core/people/person.js';
 import { secretKey } from '../../../core/people/secrets.js';
 import { isRecentSignIn, type SignedIn } from '../../../core/people/sessions.js';
 import type { ArtefactKey } from '../../../core/ports/stores.js';
 import type { HttpContext } from '../host/http-context.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { clientNameOf, documentUrl, PROGRAM_SCOPE_TEXTS } from '../pages/connected-program.js';
 import { alertIf, type Html, numberText, readForm, redirectTo, requireSameOrigin, sendPage } from '../pages/page.js';
 import { audienceOf, type MetadataOptions } from './metadata.js';
-import { isDocument, noteClientUse, ownerOf } from './registration.js';
+import { noteClientUse, ownerOf } from './registration.js';
 import { defaultAudience, OWN_PARAMS } from './requests.js';
-
-/** Each scope in words; what spends credits says so. */
-const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
-  'credits:read': 'See the balance of the account, and the ledger entries and usage of this program alone',
-  'generations:read': 'See the pictures and videos that it made',
-  'generations:write': 'Make pictures and videos, which spends credits of the account',
-  'uploads:write': 'Upload files to work with',
-  'webhooks:manage': 'Choose addresses that are told of what it made, with the results',
-};
 
 const AUDIENCES: Readonly<Record<Audience, string>> = {
   rest: 'the API of this service',
@@ -42,6 +34,7 @@ function consentForm(
   },
   fault: string | undefined,
 ): Html {
+  const document = documentUrl(clientId);
   return html`${alertIf(fault)}
     <p>
       A program that calls itself <strong>${clientName}</strong> wants to use ${AUDIENCES[audience]} for you. Nobody has
@@ -49,10 +42,10 @@ function consentForm(
     </p>
     <dl class="facts">
       ${
-        isDocument(clientId)
-          ? html`<dt>Described at</dt>
-              <dd>${clientId}</dd>`
-          : ''
+        document === undefined
+          ? ''
+          : html`<dt>Described at</dt>
+              <dd>${document.href}</dd>`
       }
       <dt>Answer goes to</dt>
       <dd>${redirectUri === undefined ? 'the device that shows the code' : ownerOf(redirectUri)}</dd>
@@ -85,7 +78,9 @@ function consentForm(
 function scopeBox(scope: Scope, isDefault: boolean): Html {
   const isTicked = DEFAULT_SCOPES.includes(scope) && !(isDefault && scope === 'generations:write');
   const checked = isTicked ? html` checked` : '';
-  return html`<label><input type="checkbox" name="scope" value="${scope}" ${checked} />${SCOPE_TEXTS[scope]}</label>`;
+  return html`<label
+    ><input type="checkbox" name="scope" value="${scope}" ${checked} />${PROGRAM_SCOPE_TEXTS[scope]}</label
+  >`;
 }
 
 function capField(): Html {
@@ -103,6 +98,8 @@ export interface ConsentParts extends Pick<MetadataOptions, 'publicUrl' | 'audie
 }
 
 interface Request {
+  /** The library's id of the request. */
+  readonly uid: string;
   readonly clientId: string;
   readonly clientName: string;
   readonly redirectUri: string | undefined;
@@ -137,12 +134,17 @@ export class ConsentPage {
   async answer(ctx: HttpContext): Promise<void> {
     const { sessions, publicUrl, bodyTimeoutMs } = this.parts;
     requireSameOrigin(ctx, publicUrl());
+    // The form is asked for only if the request and the session exist. Both may end while it arrives.
+    await this.requestOf(ctx);
+    if (!(await sessions.find(ctx))) return signInFirst(ctx);
     const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs, lists: ['scope'] });
     const request = await this.requestOf(ctx);
     const signedIn = await sessions.find(ctx);
     if (!signedIn) return signInFirst(ctx);
-    if (form.get('decision') !== 'allow')
+    if (form.get('decision') !== 'allow') {
+      await refuseRequest(this.parts.context, signedIn.person, request.uid);
       return this.finish(ctx, { error: 'access_denied', error_description: 'The person refused the request.' });
+    }
     if (!this.isRecent(signedIn, request)) return signInFirst(ctx);
     if (!(await this.wasShownTo(signedIn.person, request, form.get('person') ?? undefined)))
       return this.showForm(ctx, request, signedIn, OTHER_PERSON);
@@ -164,6 +166,7 @@ export class ConsentPage {
       audience,
       asked: request.asked.scopes,
       ticked: form.getAll('scope'),
+      requestId: request.uid,
       ...(capCredits === undefined ? {} : { capCredits }),
     });
     await noteClientUse(context, clientId);
@@ -217,8 +220,9 @@ export class ConsentPage {
     const redirectUri = params['redirect_uri'];
     const since = params[OWN_PARAMS.since];
     return {
+      uid,
       clientId,
-      clientName: shownName(client.clientName ?? clientId),
+      clientName: clientNameOf(client),
       redirectUri: typeof redirectUri === 'string' ? redirectUri : undefined,
       audience: audienceOf(publicUrl(), textOf(params['resource']), audiences) ?? defaultAudience(audiences),
       asked: {
@@ -231,7 +235,11 @@ export class ConsentPage {
   }
 
   private async finish(ctx: HttpContext, result: Parameters<Provider['interactionResult']>[2]): Promise<void> {
-    redirectTo(ctx, await this.provider.interactionResult(ctx.req, ctx.res, result));
+    const address = await this.provider.interactionResult(ctx.req, ctx.res, result).catch((error: unknown) => {
+      // The browser has followed another answer to the request meanwhile.
+      throw error instanceof errors.SessionNotFound || error instanceof errors.InvalidGrant ? expired() : error;
+    });
+    redirectTo(ctx, address);
   }
 }
 
@@ -247,7 +255,7 @@ function textOf(param: unknown): string {
 function expired(): ServiceError {
   return new ServiceError(
     'NOT_FOUND',
-    'This request is too old, or began in another browser. Go back to the program and start again.',
+    'This request is too old, was answered already, or began in another browser. Go back to the program and start again.',
   );
 }
 

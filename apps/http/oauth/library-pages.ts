@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { shownName } from '../../../core/people/grants.js';
+import { clientNameOf } from '../pages/connected-program.js';
 import { alert, alertIf, type Html, PAGE_HEADERS, pageText } from '../pages/page.js';
 import { isLoopback, ownerOf } from './registration.js';
 import { ENDPOINTS } from './metadata.js';
@@ -136,8 +136,8 @@ export async function deviceConfirmForm(
     ctx,
     'Connect a device',
     html`<p>
-        <strong>${shownName(client.clientName ?? client.clientId)}</strong> asks to be connected. Go on only if your
-        device shows this code, and you have it before you:
+        <strong>${clientNameOf(client)}</strong> asks to be connected. Go on only if your device shows this code, and
+        you have it before you:
       </p>
       <p><code>${userCode}</code></p>
       <form method="post" action="/oauth/device">

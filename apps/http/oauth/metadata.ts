@@ -69,9 +69,12 @@ export function metadataRouter(options: MetadataRouterOptions): HttpRouter {
   const { publicUrl, audiences, take } = options;
   return createRouter([
     ...serveDocument('/.well-known/oauth-authorization-server', { read: () => serverMetadata(options), take }),
-    ...audiences.flatMap((audience) =>
-      serveDocument(RESOURCE_METADATA_PATHS[audience], { read: () => resourceMetadata(publicUrl(), audience), take }),
-    ),
+    ...audiences.flatMap((audience) => {
+      const path = RESOURCE_METADATA_PATHS[audience];
+      const document = { read: () => resourceMetadata(publicUrl(), audience), take };
+      // Clients derive the path from the address that a person pasted, which may end in a slash.
+      return [path, `${path}/`].flatMap((one) => serveDocument(one, document));
+    }),
   ]);
 }
 

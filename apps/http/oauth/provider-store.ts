@@ -14,6 +14,7 @@ import {
   noteClientUse,
   requestsOf,
 } from './registration.js';
+import { canonicalResource, type Resources } from './requests.js';
 
 type ProviderStorePorts = Identity & Machine;
 
@@ -51,6 +52,7 @@ export class ProviderStore implements Adapter {
   constructor(
     private readonly ports: ProviderStorePorts,
     private readonly model: string,
+    private readonly resources: Resources,
   ) {
     const kind = KINDS[model];
     if (kind === undefined) throw new Error(`The OAuth server must not store ${model}.`);
@@ -122,11 +124,19 @@ export class ProviderStore implements Adapter {
       exp: Math.floor(expiresAt / SECOND_MS),
       // The library changes what it is given.
       ...structuredClone(data),
+      ...this.resourceOf(data),
       jti: id,
       ...(group === undefined ? {} : { grantId: group }),
       ...(owner === undefined || this.model === 'Client' || isClients(owner) ? {} : { accountId: owner }),
       ...(isUsed ? { consumed: Math.floor(consumedAt / SECOND_MS) } : {}),
     };
+  }
+
+  /** Earlier releases stored a resource as the client spelled it, while requests now name it as its metadata does. */
+  private resourceOf({ resource }: Pick<AdapterPayload, 'resource'>): Pick<AdapterPayload, 'resource'> {
+    if (resource === undefined) return {};
+    const canonical = [resource].flat().map((one) => canonicalResource(one, this.resources));
+    return { resource: Array.isArray(resource) ? canonical : (canonical[0] ?? resource) };
   }
 
   /** The owner of a request that no person has answered yet. */
@@ -190,7 +200,7 @@ export class GrantView implements Adapter {
       clientId,
       iat: Math.floor(createdAt / SECOND_MS),
       exp: Math.floor(expiresAt / SECOND_MS),
-      // Tokens of earlier releases may name the resource with a slash at its end.
+      // Requests that began in an earlier release may name the resource with a slash at its end.
       resources: { [resource]: scope, [`${resource}/`]: scope },
     };
   }

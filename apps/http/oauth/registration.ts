@@ -157,11 +157,6 @@ export function isLoopback(redirectUri: string): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** Whether a client is identified by the address of a document about it. */
-export function isDocument(clientId: string): boolean {
-  return clientId.startsWith('https://') && URL.canParse(clientId);
-}
-
 /** The owner of a redirect address, in words for a person. */
 export function ownerOf(redirectUri: string): string {
   if (isLoopback(redirectUri)) return 'a program on this computer';
@@ -230,7 +225,7 @@ async function makeRoom(ports: ClientPorts): Promise<void> {
       });
     }
     // Somebody may have connected it since it was listed.
-    if ((await artefacts.find(removable))?.owner === UNUSED) await artefacts.remove(removable);
+    await artefacts.remove(removable, UNUSED);
   }
 }
 

@@ -99,12 +99,12 @@ function readResource(params: URLSearchParams, { publicUrl, audiences }: Resourc
   const named = params.getAll('resource').filter((resource) => resource !== '');
   params.delete('resource');
   if (named.length === 0 && hasDefault) params.set('resource', resourceUrl(publicUrl(), defaultAudience(audiences)));
-  for (const resource of new Set(named.map((one) => canonical(one, { publicUrl, audiences }))))
+  for (const resource of new Set(named.map((one) => canonicalResource(one, { publicUrl, audiences }))))
     params.append('resource', resource);
 }
 
-/** Resources of others stay as they are, and are refused. */
-function canonical(resource: string, { publicUrl, audiences }: Resources): string {
+/** A resource in the spelling of its metadata. Those of others stay as they are, and are refused. */
+export function canonicalResource(resource: string, { publicUrl, audiences }: Resources): string {
   const audience = audienceOf(publicUrl(), resource, audiences);
   return audience === undefined ? resource : resourceUrl(publicUrl(), audience);
 }

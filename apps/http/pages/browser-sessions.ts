@@ -204,8 +204,18 @@ export class SignInRates {
   private readonly devices = limiter('device', PER_PERSON);
 
   /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
-  async take({ address, person, device }: SignInTry): Promise<void> {
+  async take(tried: SignInTry): Promise<void> {
+    await this.takeOfAddress(tried);
+    await this.takeOfPerson(tried);
+  }
+
+  /** Counts a try for its address alone, before the person is known. Throws RATE_LIMITED. */
+  async takeOfAddress({ address }: SignInTry): Promise<void> {
     await consume(this.addresses, address);
+  }
+
+  /** Counts for its person a try that was counted for its address. Throws RATE_LIMITED. */
+  async takeOfPerson({ address, person, device }: SignInTry): Promise<void> {
     if (person === undefined) return;
     if (device !== undefined) return consume(this.devices, `${person} ${device}`);
     await consume(this.peopleAtAddresses, `${person} ${address}`);

@@ -1,6 +1,6 @@
 import { ENTRY_KINDS } from '../../../core/credits/account.js';
-import type { Balance, StatementEntry } from '../../../core/credits/operate.js';
-import type { ShownStatement } from '../../../core/credits/own-app.js';
+import type { Balance } from '../../../core/credits/operate.js';
+import type { ShownEntry, ShownStatement } from '../../../core/credits/own-app.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { CREDITS, NEXT_CURSOR, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
@@ -25,6 +25,8 @@ export function renderBalance({ availableCredits, currency }: Balance): object {
 
 const NOT_FOR_PROGRAMS = 'Absent for a connected program, which does not see the entries of others.';
 
+const NOT_OF_OTHERS = 'Absent for a connected program where a person or a service acted in its App.';
+
 const ENTRY_SCHEMA = record(
   'LedgerEntry',
   {
@@ -39,8 +41,8 @@ const ENTRY_SCHEMA = record(
     created_at: TIMESTAMP,
     generation_id: UUID,
     model_key: { type: 'string' },
-    client_trace_id: { type: 'string' },
-    credential_id: { type: 'string', description: 'What the generation was created with.' },
+    client_trace_id: { type: 'string', description: NOT_OF_OTHERS },
+    credential_id: { type: 'string', description: `What the generation was created with. ${NOT_OF_OTHERS}` },
     credential_name: {
       type: 'string',
       description: 'Absent once there is no such credential any more. A connected program sees no name but its own.',
@@ -81,7 +83,7 @@ export function renderStatement(
   };
 }
 
-function renderEntry({ entry, availableChange, credentialName }: StatementEntry): object {
+function renderEntry({ entry, availableChange, credentialName }: ShownEntry): object {
   const { sequence, kind, credits, at, generationId, attribution, reason } = entry;
   return {
     sequence,

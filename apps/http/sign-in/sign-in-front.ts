@@ -93,7 +93,7 @@ const CALLBACK = '/sign-in/provider/callback';
 
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
-const SIGN_IN_AGAIN = 'Sign in again to go on: your last sign-in here was too long ago.';
+const SIGN_IN_AGAIN = 'Sign in again to go on: this needs a new sign-in.';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -125,13 +125,15 @@ class SignInPages {
   }
 
   async withPassword(ctx: HttpContext): Promise<void> {
-    const { context, publicUrl, bodyTimeoutMs } = this.options;
+    const { context, publicUrl, rates, bodyTimeoutMs } = this.options;
     requireSameOrigin(ctx, publicUrl());
+    const address = this.addresses.ofRequest(ctx.req);
+    await rates.takeOfAddress({ address });
     const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs });
     const email = readSignInEmail(form.get('email') ?? '');
     const returnTo = returnPath(form.get('return') ?? undefined);
-    await this.options.rates.take({
-      address: this.addresses.ofRequest(ctx.req),
+    await rates.takeOfPerson({
+      address,
       // An address may be long, and the rates keep what they count.
       person: context.digests.keyed(`sign-in of ${email}`),
       device: this.device.read(ctx, email),
@@ -179,9 +181,9 @@ class SignInPages {
 
   async beginPasskey(ctx: HttpContext, party: RelyingParty): Promise<object> {
     const { context, bodyTimeoutMs, rates } = this.options;
-    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
     // An assertion needs a challenge, so this counts assertions, too.
     await rates.take({ address: this.addresses.ofRequest(ctx.req) });
+    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
     const challenge = await beginPasskeySignIn(context);
     this.challenge.write(ctx, challenge);
     return { challenge, rp_id: party.id, timeout_ms: PASSKEY_CHALLENGE_MS };
@@ -189,6 +191,8 @@ class SignInPages {
 
   async finishPasskey(ctx: HttpContext, party: RelyingParty): Promise<object> {
     const { context, bodyTimeoutMs } = this.options;
+    // Nothing in the body could help.
+    if (this.challenge.read(ctx) === undefined) throw new ServiceError('PASSKEY_REFUSED');
     const bounds = { required: true, maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs };
     const body = checkBody<PasskeyBody>(context, PASSKEY_SCHEMA, await readBody(ctx.req, bounds), PASSKEY_WORDING);
     const challenge = this.challenge.take(ctx);

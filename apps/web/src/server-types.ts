@@ -84,7 +84,8 @@ export interface Connection {
   readonly client_name: string;
   readonly client_host: string | null;
   readonly audience: 'rest' | 'mcp';
-  readonly scopes: readonly Scope[];
+  /** What it may do, a sentence without a full stop for each scope, as on the page of consent. */
+  readonly may: readonly string[];
   readonly cap: number | null;
   readonly used: number | null;
   readonly created_at: string;

@@ -299,6 +299,18 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     '15: models[0].input_schema.properties.note is a string and must have an enum, a const, a pattern or a maxLength.',
   ],
   [
+    'a text that may not fit a request',
+    NOTE,
+    'note: { type: string, maxLength: 8000 }',
+    '11: models[0].input_schema.properties may take 96000 bytes of a request with all characters of their texts escaped, and must take at most 61440; lower maxLength or maxItems.',
+  ],
+  [
+    'a list of texts that may not fit a request',
+    NOTE,
+    'note: { type: array, maxItems: 10, items: { anyOf: [{ type: integer }, { type: string, maxLength: 513 }] } }',
+    '11: models[0].input_schema.properties may take 61560 bytes of a request with all characters of their texts escaped, and must take at most 61440; lower maxLength or maxItems.',
+  ],
+  [
     'an unbounded text in a choice',
     NOTE,
     'note: { anyOf: [{ type: integer }, { type: string }] }',

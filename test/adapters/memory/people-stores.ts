@@ -179,8 +179,8 @@ export class MemoryArtefactStore implements ArtefactStore {
       .slice(0, checkedLimit(limit));
   }
 
-  async remove(key: ArtefactKey): Promise<void> {
-    this.artefacts.delete(artefactKey(key));
+  async remove(key: ArtefactKey, owner: string): Promise<void> {
+    if (this.artefacts.get(artefactKey(key))?.owner === owner) this.artefacts.delete(artefactKey(key));
   }
 
   async removeOwned(kind: string, owner: string, limit: number): Promise<number> {

@@ -119,6 +119,10 @@ export class MemoryErasureStore implements ErasureStore {
   async removeRemains(): Promise<'done'> {
     return 'done';
   }
+
+  async emptyLog(): Promise<'done'> {
+    return 'done';
+  }
 }
 
 /** Requests without an idempotency key, and leases, in this process's memory; gone when the process ends. */
@@ -263,12 +267,13 @@ export class MemoryUsageStore implements UsageStore {
   async listTraces(
     accountId: string,
     range: DayRange,
-    { limit, after }: TracePage,
+    { limit, after, appUse }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
     throwIfAborted(call);
     return this.within(accountId, range)
       .filter((row) => isTrace(row))
+      .filter((row) => appUse === undefined || row.appUse === appUse)
       .filter((row) => after === undefined || compareTraces(row, after) > 0)
       .toSorted(compareTraces)
       .slice(0, checkedLimit(limit));
@@ -291,7 +296,9 @@ export class MemoryUsageStore implements UsageStore {
 }
 
 function compareTraces(a: TracePlace, b: TracePlace): number {
-  return compareText(a.day, b.day) || compareText(a.clientTraceId, b.clientTraceId);
+  const byTrace = compareText(a.day, b.day) || compareText(a.clientTraceId, b.clientTraceId);
+  if (byTrace !== 0 || a.appUse === undefined || b.appUse === undefined) return byTrace;
+  return compareText(a.appUse, b.appUse);
 }
 
-type TracePlace = Pick<TraceRow, 'day' | 'clientTraceId'>;
+type TracePlace = NonNullable<TracePage['after']>;

@@ -48,6 +48,7 @@ const ACCOUNT = anAccount(1, { issued: 100, available: 100 });
 const USE: UseRow = {
   accountId: uuidAt(1),
   day: '2026-01-31',
+  appUse: '',
   modelKey: 'model',
   credentialId: 'service:a',
   lastSequence: 1,

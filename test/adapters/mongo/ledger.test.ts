@@ -343,6 +343,21 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
     for (const entry of others) expect(entry.attribution).to.deep.equal(attribution);
   });
 
+  it('is still moved where an earlier build moved an entry without its App, and was cut', async () => {
+    const account = await accountOf(stores());
+    const known = { credentialId: 'service:a', modelKey: 'a-model', clientTraceId: 'a-trace' };
+    const attribution = { ...known, appId: uuidAt(8), actor: 'service' } as const;
+    const change = grants(account, FLUSH_FROM, { attribution });
+    const asBefore = { ...(change.entries[0] as Entry), attribution: known };
+    await place().db.collection<ReturnType<typeof entryDocument>>('entries').insertOne(entryDocument(asBefore));
+    expect(await stores().accounts.apply(change)).to.equal('applied');
+    await place().settle();
+    expect(await stored(place())).to.deep.equal({ waiting: [], moved: upTo(FLUSH_FROM) });
+    const [first, ...others] = await ledgerOf(stores());
+    expect(first).to.deep.equal(asBefore);
+    for (const entry of others) expect(entry.attribution).to.deep.equal(attribution);
+  });
+
   it('keeps an entry in the outbox if another one has its number in the collection', async () => {
     const account = await accountOf(stores());
     await place()

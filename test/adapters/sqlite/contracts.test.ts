@@ -37,15 +37,24 @@ describe('the queries of usage in SQLite', () => {
     const store = new SqliteUsageStore({ writer, reader: new NotingReader(database) });
     const [accountId, day, range] = [uuidAt(1), '2026-01-31', { from: '2026-01-01', to: '2026-02-01' }];
     await store.read([
-      { accountId, day, credentialId: 'x', modelKey: 'x' },
-      { accountId, day, clientTraceId: 'x' },
+      { accountId, day, appUse: 'x', credentialId: 'x', modelKey: 'x' },
+      { accountId, day, appUse: 'x', clientTraceId: 'x' },
     ]);
     await store.list(accountId, range, { limit: 3 });
-    await store.list(accountId, range, { limit: 3, cursor: '["2026-01-31","x","x"]' });
+    await store.list(accountId, range, { limit: 3, cursor: '["2026-01-31","x","x",""]' });
     await store.listTraces(accountId, range, { limit: 3 });
     await store.listTraces(accountId, range, { limit: 3, after: { day, clientTraceId: 'x' } });
-    expect(queries).to.have.length(6);
-    for (const sql of queries) {
+    await store.listTraces(accountId, range, { limit: 3, after: { day, clientTraceId: 'x', appUse: '' } });
+    const ofWhole = queries.length;
+    expect(ofWhole).to.equal(7);
+    await store.listTraces(accountId, range, { limit: 3, appUse: 'x' });
+    await store.listTraces(accountId, range, { limit: 3, appUse: 'x', after: { day, clientTraceId: 'x' } });
+    await store.listTraces(accountId, range, {
+      limit: 3,
+      appUse: 'x',
+      after: { day, clientTraceId: 'x', appUse: 'x' },
+    });
+    for (const [index, sql] of queries.entries()) {
       const given = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
       const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...given);
       expect(
@@ -53,7 +62,9 @@ describe('the queries of usage in SQLite', () => {
         sql,
       ).to.have.length(1);
       expect(steps[0]?.['detail'], sql).to.match(
-        /^SEARCH usage(_by_trace)? USING PRIMARY KEY \(account=\? AND (day|\(day)/,
+        index < ofWhole
+          ? /^SEARCH usage(_by_trace)? USING PRIMARY KEY \(account=\? AND (day|\(day)/
+          : /^SEARCH usage_by_trace USING INDEX usage_by_app_trace \(account=\? AND app_use=\? AND (day|\(day)/,
       );
     }
     database.close();

@@ -7,13 +7,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
-import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
+import { defineFunctions, MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { aClaim, aFingerprint, aGeneration, anUpload, aProcessLease, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
 const BEFORE_SUMS = 3;
+/** The schema before ledgers and usage named the App. */
+const BEFORE_APPS = 16;
 
 describe('a data folder of an earlier release', () => {
   let folder: string;
@@ -150,6 +152,41 @@ describe('a data folder of an earlier release', () => {
       const { items } = await stores.generations.list(wanted, { limit: 5 });
       expect(items.map(({ generationId }) => generationId)).to.deep.equal([uuidAt(1)]);
     }
+    await stores.close();
+  });
+
+  it('keeps its ledger and its usage, which do not name an App, and names the App in what is added', async () => {
+    const file = join(folder, 'darkroom.db');
+    const database = openDatabase(file);
+    defineFunctions(database);
+    for (const migration of MIGRATIONS.slice(0, BEFORE_APPS)) database.exec(migration);
+    database.exec(`PRAGMA user_version = ${BEFORE_APPS}`);
+    const ids = `unhex('${uuidAt(1)}', '-')`;
+    database.exec(`
+      INSERT INTO accounts VALUES (${ids}, 1, 9, 6, 3, 0, 1, 'an account', 'credits', 1, NULL, NULL);
+      INSERT INTO holds VALUES (${ids}, unhex('${uuidAt(4)}', '-'), 3, 2, 'k', 'm', 't', NULL);
+      INSERT INTO entries VALUES (${ids}, 1, 'hold', 'available', 'reserved', 3, 2, 6, unhex('${uuidAt(4)}', '-'), NULL, NULL, 'k', 'm', 't', NULL);
+      INSERT INTO usage VALUES (${ids}, '2026-01-31', 'k', 'm', 1, 1, 0, 3, 0, 0);
+      INSERT INTO usage_by_trace VALUES (${ids}, '2026-01-31', 't', 1, 1, 0, 3, 0, 0);
+    `);
+    database.close();
+    const stores = await openSqlite({ folder, role: 'server' });
+    const attribution = { credentialId: 'k', modelKey: 'm', clientTraceId: 't' };
+    const account = await stores.accounts.read(uuidAt(1));
+    expect(account?.holds.get(uuidAt(4))).to.deep.include({ credits: 3, attribution });
+    expect((await stores.accounts.entries(uuidAt(1), { limit: 9 })).items.map((one) => one.attribution)).to.deep.equal([
+      attribution,
+    ]);
+    const [range, accountId] = [{ from: '2026-01-01', to: '2026-01-31' }, uuidAt(1)];
+    const sums = { generations: 1, failed: 0, reservedCredits: 3, chargedCredits: 0, releasedCredits: 0 };
+    const counted = { accountId, day: '2026-01-31', appUse: '', lastSequence: 1, ...sums };
+    const use = { ...counted, credentialId: 'k', modelKey: 'm' };
+    const trace = { ...counted, clientTraceId: 't' };
+    expect((await stores.usage.list(accountId, range, { limit: 9 })).items).to.deep.equal([use]);
+    expect(await stores.usage.listTraces(accountId, range, { limit: 9 })).to.deep.equal([trace]);
+    const ofApp = { ...trace, appUse: uuidAt(2) };
+    expect(await stores.usage.apply([{ row: ofApp, expectedSequence: 0 }])).to.equal('applied');
+    expect(await stores.usage.listTraces(accountId, range, { limit: 9, appUse: uuidAt(2) })).to.deep.equal([ofApp]);
     await stores.close();
   });
 

@@ -2,10 +2,14 @@
 // Method: examples of both kinds, and those of the table in the documentation, each as a value, inside an array and
 // inside an object.
 import { expect } from 'chai';
+import { createRequire } from 'node:module';
 import { placeRefusal } from '../../../core/catalog/injection.js';
 import { TOP_LEVEL_DOMAINS } from '../../../adapters/system/top-level-domains.js';
 import { readPage } from '../../docs/pages.js';
 import { ServiceError } from '../../../core/errors.js';
+
+/** The list of IANA, as of the installed package. */
+const TLDS = createRequire(import.meta.url)('tlds') as readonly string[];
 
 const PLACES = [
   'http://example.com',
@@ -100,6 +104,16 @@ const PLACES = [
   'dark.moody/x',
   'user@dark.moody',
   'example%2Eco%6D',
+  'x.intranet',
+  'x.private',
+  'x.localdomain',
+  'postgres.default.svc',
+  'me@localhost',
+  'me@LOCALHOST.',
+  'user:password@localhost:5432/x',
+  'a@[::1]',
+  'a@[127.0.0.1]',
+  'a@[IPv6:fe80::1]',
 ];
 const TEXT = [
   '',
@@ -155,6 +169,10 @@ const TEXT = [
   'dark.moody\nsoft.light',
   'clip.mov',
   'and/or.moody',
+  'a@b',
+  'me@localhosts',
+  'shot at [::]',
+  'नीला.आकाश',
 ];
 
 function refusal(value: string, shape: (value: string) => Parameters<typeof placeRefusal>[1]): unknown {
@@ -184,6 +202,18 @@ describe('placeRefusal', () => {
       for (const shape of shapes) expect(refusal(text, shape)).to.equal(undefined);
     });
 
+  it('refuses hosts under each top-level domain, alone unless it is a file ending too', () => {
+    const passes = (text: string) => refusal(text, shapes[0]!) === undefined;
+    expect(TLDS).to.include.members(['com', 'भारत', 'বাংলা']).and.to.have.length.above(1_000);
+    expect(TLDS.filter((name) => passes(`x.${name}`))).to.deep.equal(['mov']);
+    for (const host of ['x', 'हिन्दी', 'বাং.লা'])
+      for (const end of [':80', '/x', '.?q'])
+        expect(
+          TLDS.filter((name) => passes(`${host}.${name}${end}`)),
+          host + end,
+        ).to.deep.equal([]);
+  });
+
   it('takes time linear in the length of any text', () => {
     const hostile = [
       'a',
@@ -195,6 +225,10 @@ describe('placeRefusal', () => {
       '0x',
       'a ',
       '.a',
+      'ि.',
+      'कि',
+      'a@[',
+      'a@localhost',
       'a\\',
       ':0',
       'é.',

@@ -53,6 +53,18 @@ describe('createGeneration, delayed by its provider', () => {
     expect((await harness.account()).available).to.equal(990);
   });
 
+  it('holds nothing and frees its key if its caller is refused after the delay', async () => {
+    const harness = await CoreHarness.open();
+    harness.provider.acceptanceDelay = 5_000;
+    const requireAllowed = () => Promise.reject(new ServiceError('DEVELOPER_TOKEN_REVOKED'));
+    const refused = codeOf(harness.post('k', harness.body(), { requireAllowed }));
+    await harness.clock.advance(5_000);
+    expect(await refused).to.equal('DEVELOPER_TOKEN_REVOKED');
+    expect([(await harness.account()).reserved, await harness.generations()]).to.deep.equal([0, []]);
+    harness.provider.acceptanceDelay = 0;
+    expect(await codeOf(harness.post('k'))).to.equal('OK');
+  });
+
   it('frees its key if it is refused after the delay', async () => {
     const harness = await CoreHarness.open({ credits: 15 });
     harness.provider.acceptanceDelay = 5_000;

@@ -159,10 +159,11 @@ describe('marginOf', () => {
 const accountId = uuidAt(1);
 const DAYS = Array.from({ length: 31 }, (_, index) => `2026-01-${String(index + 1).padStart(2, '0')}`);
 
-const row = (day: string, clientTraceId: string, chargedCredits: number): TraceRow => ({
+const row = (day: string, clientTraceId: string, chargedCredits: number, appUse = ''): TraceRow => ({
   accountId,
   day,
   clientTraceId,
+  appUse,
   ...NO_USAGE,
   chargedCredits,
   lastSequence: 1,
@@ -182,20 +183,26 @@ async function taken(groups: AsyncIterable<UsageGroup>, count = Infinity): Promi
 }
 
 describe('traceGroups', () => {
-  it('merges the days of a range, from any trace id, however many rows it reads at a time', async () => {
+  it('merges the days of a range, of all Apps or of one, from any trace id, however many rows it reads at a time', async () => {
     const trace = fc.stringMatching(/^[AZaz09._:-]{0,3}$/);
-    const rows = fc.uniqueArray(fc.tuple(fc.constantFrom(...DAYS.slice(0, 5)), trace, fc.nat({ max: 9 })), {
-      selector: ([day, of]) => `${day} ${of}`,
-      maxLength: 40,
-    });
+    const oneRow = fc.tuple(
+      fc.constantFrom(...DAYS.slice(0, 5)),
+      trace,
+      fc.nat({ max: 9 }),
+      fc.constantFrom('', 'a', 'b'),
+    );
+    const rows = fc.uniqueArray(oneRow, { selector: ([day, of, , app]) => `${day} ${of} ${app}`, maxLength: 40 });
     const after = fc.option(trace, { nil: undefined });
-    await forAll(200, [rows, after, fc.integer({ min: 1, max: 4 })], async (cells, from, rowsADay) => {
+    const only = fc.constantFrom(undefined, 'a');
+    await forAll(200, [rows, after, fc.integer({ min: 1, max: 4 }), only], async (cells, from, rowsADay, appUse) => {
       const days = DAYS.slice(1, 4);
       const usage = await storeOf(cells.map((cell) => row(...cell)));
-      const found = await taken(traceGroups({ usage, call: undefined }, { accountId, days, after: from, rowsADay }));
+      const traces = { accountId, days, after: from, rowsADay, ...(appUse === undefined ? {} : { appUse }) };
+      const found = await taken(traceGroups({ usage, call: undefined }, traces));
       const sums = new Map<string, number>();
-      for (const [day, of, credits] of cells)
-        if (days.includes(day) && (from === undefined || of > from)) sums.set(of, (sums.get(of) ?? 0) + credits);
+      for (const [day, of, credits, app] of cells)
+        if ((appUse === undefined || app === appUse) && days.includes(day) && (from === undefined || of > from))
+          sums.set(of, (sums.get(of) ?? 0) + credits);
       expect(found.map(({ group, chargedCredits }) => [group, chargedCredits])).to.deep.equal(
         [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)),
       );

@@ -165,6 +165,28 @@ describe('projectUsage', () => {
     });
   });
 
+  it('gives the sums of the ledger when the rows of traces are removed before any call', async () => {
+    await forAll(100, [fc.array(step, { minLength: 5, maxLength: 25 }), fc.nat(12)], async (steps, index) => {
+      const harness = await CoreHarness.open({ credits: 50 });
+      const { context, caller } = harness;
+      const project = async (on: Context) => {
+        const { lastSequence: through } = await harness.account();
+        await projectUsage(on, { accountId: caller.accountId, list: 'traces', through });
+      };
+      await play(harness, steps, () => project(context));
+      let calls = 0;
+      const beside = harness.process(async (call) => {
+        if (!call.name.startsWith('usage.')) return call.proceed();
+        if (calls === index) await context.usage.removeTraces(caller.accountId, 1_000);
+        calls += 1;
+        return call.proceed();
+      });
+      await project(beside);
+      await play(harness, steps, () => project(beside));
+      await expectLedger(harness);
+    });
+  });
+
   it('counts each entry exactly once when readers run beside each other and are cut anywhere', async () => {
     const cuts = fc.array(fc.constantFrom('before' as const, 'after' as const, 'part' as const, 'not' as const), {
       maxLength: 8,

@@ -11,6 +11,7 @@ interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operation
   readonly model?: string;
   readonly trace?: string;
   readonly capPeriod?: string;
+  readonly app?: string;
 }
 
 /** One entry, or several that were moved out of their account together. */
@@ -85,11 +86,12 @@ function entryOf(
   };
 }
 
-function attributionOf({ credential, model, trace, capPeriod }: Partial<EntryRow>): Pick<Entry, 'attribution'> {
+function attributionOf({ credential, model, trace, capPeriod, app }: Partial<EntryRow>): Pick<Entry, 'attribution'> {
   if (credential === undefined || model === undefined) return {};
   return {
     attribution: {
       credentialId: credential,
+      ...(app === undefined ? {} : { appId: app }),
       modelKey: model,
       ...(trace === undefined ? {} : { clientTraceId: trace }),
       ...(capPeriod === undefined ? {} : { capPeriod }),

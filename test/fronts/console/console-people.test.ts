@@ -78,6 +78,21 @@ describe("a person's own on the account page", () => {
       expect(await listOf(eve, 'connections')).to.deep.equal([]);
     });
 
+    it('say what they may do as the page of consent does, and the real host of a document', async () => {
+      for (const [clientId, host] of [
+        ['HTTPS://client.example/c', 'client.example'],
+        ['https://p\u0430ypal.example:8443/c', 'xn--pypal-4ve.example:8443'],
+      ] as const) {
+        service.harness.clock.advance(1);
+        await issueToken(service.harness.context, bobHimself, { clientId, scopes: ['credits:read'] });
+        const [connection] = await listOf<object>(bob, 'connections');
+        expect(connection).to.deep.include({
+          client_host: host,
+          may: ['See the balance of the account, and the ledger entries and usage of its own App alone'],
+        });
+      }
+    });
+
     it('are not listed for a person who may not sign in any more, as they cannot be used', async () => {
       const { token } = await connect();
       await disablePerson(service.harness.context, service.person.personId);

@@ -76,6 +76,8 @@ describe('a message to the MCP server', () => {
       expect(response.status).to.equal(202);
       expect(await response.text()).to.equal('');
       expect(response.headers.get('content-type')).to.equal(null);
+      expect(response.headers.get('content-length')).to.equal('0');
+      expect(response.headers.get('transfer-encoding')).to.equal(null);
     }
   });
 
@@ -238,11 +240,11 @@ describe('Accept of a message to the MCP server', () => {
     });
 
   for (const accept of ['text/html', `${JSON_TYPE};q=0, ${STREAM_TYPE};q=0`, '*/*;q=0', 'image/*'])
-    it(`takes neither with ${accept}, which is refused`, async () => {
+    it(`takes neither with ${accept}, which is refused before the message is read`, async () => {
       for (const [revision, body, headers] of LISTS) {
         const { status, type, text } = await post(body, accept, headers);
         expect([status, type], revision).to.deep.equal([406, JSON_TYPE]);
-        expect(JSON.parse(text)).to.deep.include({ jsonrpc: '2.0', id: 1 });
+        expect(JSON.parse(text)).to.deep.include({ jsonrpc: '2.0', id: null });
       }
     });
 

@@ -165,6 +165,10 @@ describe('the registration of OAuth clients', () => {
  * come.
  */
 
+/** The third letter is a Cyrillic one. */
+const HOMOGRAPH = 'cl\u0456ent.example';
+const HOMOGRAPH_HOST = new URL(`https://${HOMOGRAPH}`).host;
+
 describe('documents of OAuth clients', () => {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-client-documents-'));
   let authority: Authority;
@@ -179,7 +183,8 @@ describe('documents of OAuth clients', () => {
 
   before(async function () {
     authority = await orSkip(this, Authority.make(folder, 'authority-of-clients'));
-    const { cert, key } = authority.issue({ names: ['DNS:client.example'], usage: 'serverAuth' });
+    const names = ['DNS:client.example', `DNS:${HOMOGRAPH_HOST}`];
+    const { cert, key } = authority.issue({ names, usage: 'serverAuth' });
     server = createServer({ cert, key }, ({ url = '' }, response) => {
       asked.push(url);
       const { status = 200, headers = {}, metadata } = answer;
@@ -226,6 +231,29 @@ describe('documents of OAuth clients', () => {
     );
     expect((await service.refresh(clientId(), tokens.refresh_token)).status).to.equal(200);
   });
+
+  const withPort = (url: string) => url.replace(/(?<=example)(?=\/)/i, `:${port}`);
+  for (const id of ['HTTPS://client.example/client.json', 'https://%63LIENT.example/client.json'])
+    it(`are shown by their real address if they are named as ${id}`, async () => {
+      await listing(['client.example']);
+      answer = { metadata: { client_id: withPort(id), redirect_uris: [REDIRECT] } };
+      const { text } = await open(withPort(id));
+      expect(text).to.match(/<dt>Described at<\/dt>\s*<dd>https:\/\/client\.example:\d+\/client\.json<\/dd>/);
+      expect(text, 'a client without a name').to.include(`<strong>${clientId()}</strong>`);
+      await service.connect(await service.signedIn(), withPort(id));
+    });
+
+  for (const [what, id] of [
+    ['an override that reverses the text', 'https://client.example/\u202Egnp'],
+    ['a host that looks like another one', `https://${HOMOGRAPH}/c`],
+  ] as const)
+    it(`are refused, and not shown, at an address with ${what}`, async () => {
+      await listing(['client.example', HOMOGRAPH_HOST]);
+      answer = { metadata: { client_id: withPort(id), redirect_uris: [REDIRECT] } };
+      const page = await open(withPort(id));
+      expect(page.status).to.equal(400);
+      expect(page.text).not.to.match(/[\p{Cf}\p{Script=Cyrillic}]/u);
+    });
 
   it('are announced only where an operator lists hosts', async () => {
     await listing(['client.example']);
@@ -382,10 +410,14 @@ describe('the public documents of OAuth', () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/.well-known/oauth-protected-resource/api/v1/developer',
+      '/.well-known/oauth-protected-resource/api/v1/developer/',
       '/.well-known/oauth-protected-resource/api/v1/developer/mcp',
+      '/.well-known/oauth-protected-resource/api/v1/developer/mcp/',
     ]) {
-      const { headers } = await fetch(service.origin + path, { headers: { Origin: 'https://inspector.example' } });
-      expect(headers.get('access-control-allow-origin'), path).to.equal('*');
+      const { headers, status } = await fetch(service.origin + path, {
+        headers: { Origin: 'https://inspector.example' },
+      });
+      expect([status, headers.get('access-control-allow-origin')], path).to.deep.equal([200, '*']);
       const preflight = await fetch(service.origin + path, {
         method: 'OPTIONS',
         headers: {
@@ -398,6 +430,18 @@ describe('the public documents of OAuth', () => {
       expect(preflight.headers.get('access-control-allow-origin'), path).to.equal('*');
       expect(preflight.headers.get('access-control-allow-methods'), path).to.equal('GET');
       expect(preflight.headers.get('access-control-allow-headers'), path).to.equal('mcp-protocol-version');
+    }
+  });
+
+  it('name the same resource at a path with a slash at its end', async () => {
+    for (const resource of ['/api/v1/developer', '/api/v1/developer/mcp']) {
+      const path = `/.well-known/oauth-protected-resource${resource}`;
+      const read = async (at: string) => (await fetch(service.origin + at)).json();
+      expect(await read(`${path}/`))
+        .to.deep.equal(await read(path))
+        .and.to.include({
+          resource: service.origin + resource,
+        });
     }
   });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { listGrants } from '../../../core/people/grants.js';
+import { disconnect, listGrants } from '../../../core/people/grants.js';
 import { createPerson, resetPerson } from '../../../core/people/manage-people.js';
 import { hiddenFields, type TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { OAuthHarness, PASSWORD } from './oauth-harness.js';
@@ -147,6 +147,59 @@ describe('consent', () => {
       expect(ada.text).to.include('Connect a program').and.include('ada@example.com');
       expect((await allow(ada)).headers.get('location')).to.include('code=');
       expect(await grants()).to.have.lengthOf(1);
+    });
+  });
+
+  describe('that is given twice', () => {
+    /** Sends the form, and does not follow the redirect that takes the code to the program. */
+    const answer = (page: TestPage, more: Record<string, string> = {}) =>
+      fetch(service.origin + pathOf(page), {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { Origin: service.origin, Cookie: browser.cookieHeader(pathOf(page)) },
+        body: new URLSearchParams({ ...hiddenFields(page), scope: 'credits:read', decision: 'allow', ...more }),
+      });
+
+    it('at the same time, as by a double click, makes one connection', async () => {
+      await service.close();
+      service = await OAuthHarness.open({}, { storeDelayMs: 2 });
+      browser = await service.signedIn();
+      clientId = await service.register();
+      const page = await open();
+      const answers = await Promise.all([1, 2, 3].map(() => allow(page)));
+      expect(answers.filter(({ headers }) => headers.get('location')?.includes('code='))).not.to.deep.equal([]);
+      for (const { status, text } of answers) expect(status, text).to.be.below(500);
+      expect(await grants()).to.have.lengthOf(1);
+    });
+
+    it('before the program has its code counts as it was given last, and afterwards not at all', async () => {
+      const page = await open();
+      for (const cap of ['5', '7']) expect((await answer(page, { cap })).status).to.equal(303);
+      expect(await grants()).to.have.lengthOf(1);
+      expect((await allow(page, { scope: 'generations:read', cap: '9' })).headers.get('location')).to.include('code=');
+      expect((await answer(page)).status).to.equal(404);
+      const [grant, ...others] = await grants();
+      expect(others).to.deep.equal([]);
+      expect(grant).to.deep.include({ scopes: ['generations:read'], capCredits: 9 });
+    });
+
+    it('and refused the second time connects nothing', async () => {
+      const page = await open();
+      expect((await answer(page)).status).to.equal(303);
+      expect(await grants()).to.have.lengthOf(1);
+      expect((await allow(page, { decision: 'deny' })).headers.get('location')).to.include('error=access_denied');
+      expect(await grants()).to.deep.equal([]);
+    });
+
+    it('and was ended in between connects nothing', async () => {
+      const page = await open();
+      await answer(page);
+      const [grant] = await grants();
+      await disconnect(service.harness.context, service.person.personId, grant?.grantId ?? '');
+      const again = await allow(page);
+      expect(again.status).to.equal(404);
+      expect(again.text).to.include('This connection was ended.');
+      expect(await grants()).to.deep.equal([]);
     });
   });
 

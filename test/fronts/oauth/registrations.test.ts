@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { noteClientUse } from '../../../apps/http/oauth/registration.js';
+import { MemoryArtefactStore } from '../../adapters/memory/people-stores.js';
 import type { TestBrowser } from '../../harness/test-browser.js';
 import { type Answer, OAuthHarness, REDIRECT } from './oauth-harness.js';
 
@@ -16,11 +18,23 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const METADATA = { client_name: 'a client', redirect_uris: [REDIRECT] };
 
+/** Calls what a test has another process do just before something is removed. */
+class WatchedArtefactStore extends MemoryArtefactStore {
+  beforeRemove: () => Promise<void> = () => Promise.resolve();
+
+  override async remove(...given: Parameters<MemoryArtefactStore['remove']>): Promise<void> {
+    await this.beforeRemove();
+    await super.remove(...given);
+  }
+}
+
 describe('registrations of OAuth clients', () => {
   let service: OAuthHarness;
+  let artefacts: WatchedArtefactStore;
   let browser: TestBrowser;
   beforeEach(async () => {
-    service = await OAuthHarness.open({ trustedProxies: ['127.0.0.1'] });
+    artefacts = new WatchedArtefactStore();
+    service = await OAuthHarness.open({ trustedProxies: ['127.0.0.1'] }, { ports: { artefacts } });
     browser = await service.signedIn();
   });
   afterEach(() => service.close());
@@ -119,6 +133,19 @@ describe('registrations of OAuth clients', () => {
     expect((await register('203.0.113.68')).status, 'no block has more than is safe').to.equal(429);
   });
 
+  it('that are connected while they are removed stay, and the next registration is taken', async () => {
+    const greedy = [];
+    for (let number = 0; number < 6; number += 1) greedy.push(idOf(await register('203.0.113.66')));
+    await fill(
+      addresses(189, (index) => `block ${index}`),
+      5,
+    );
+    const [oldest = '', second = ''] = greedy;
+    artefacts.beforeRemove = () => noteClientUse(service.harness.context, oldest);
+    expect((await register('203.0.113.67')).status).to.equal(201);
+    expect(await Promise.all([oldest, second].map(isKnown))).to.deep.equal([true, true]);
+  });
+
   it('are not kept with the address that they came from', async () => {
     const { body } = await register('203.0.113.77');
     expect(JSON.stringify(body)).not.to.include('registered_from');
@@ -144,7 +171,7 @@ describe('registrations of OAuth clients', () => {
 
   /** As many unused clients of each block, as the service stores them. */
   async function fill(blocks: readonly string[], each: number): Promise<void> {
-    const { artefacts, clock } = service.harness.context;
+    const { clock } = service.harness.context;
     for (const block of blocks)
       for (let number = 0; number < each; number += 1)
         await artefacts.put({

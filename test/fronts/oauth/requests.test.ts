@@ -150,6 +150,7 @@ describe('an authorization request', () => {
         expect(page.text.includes('Connect a program')).to.equal(isEnough);
         if (isEnough) return;
         expect(new URL(page.url).pathname).to.equal('/sign-in');
+        expect(page.text).to.include('Sign in again to go on: this needs a new sign-in.');
         const returnTo = new URL(page.url).searchParams.get('return') ?? '';
         const again = await browser.submit('/sign-in', {
           email: 'ada@example.com',
@@ -212,6 +213,23 @@ describe('an authorization request', () => {
           expect(await audienceOf(String(tokens.body['access_token']))).to.equal('mcp');
           const refreshed = await service.refresh(clientId, String(tokens.body['refresh_token']), { resource: asked });
           expect(refreshed.status, asked).to.equal(200);
+        }
+    });
+
+    it('may be spelled as an earlier release stored it in a token', async () => {
+      for (const stored of [`${mcp()}/`, [`${mcp()}/`], [mcp(), `${mcp()}/`]])
+        for (const asked of [undefined, ...spellings()]) {
+          const { refresh_token: secret } = await service.connect(browser, clientId, { resource: mcp() });
+          const { context } = service.harness;
+          const key = { kind: 'refresh-token', id: context.digests.keyed(`refresh-token ${secret}`) };
+          const token = await context.artefacts.find(key);
+          if (!token) throw new Error('The refresh token is not stored.');
+          await context.artefacts.put({ ...token, data: { ...token.data, resource: stored } });
+          const first = await service.refresh(clientId, secret, asked === undefined ? {} : { resource: asked });
+          expect(first.status, `${String(stored)} ${asked}: ${JSON.stringify(first.body)}`).to.equal(200);
+          expect(await audienceOf(String(first.body['access_token']))).to.equal('mcp');
+          const next = await service.refresh(clientId, String(first.body['refresh_token']), { resource: mcp() });
+          expect(next.status).to.equal(200);
         }
     });
 

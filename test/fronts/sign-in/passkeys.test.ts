@@ -161,8 +161,13 @@ describe('sign-in with a passkey', () => {
         expect([answer.status, codeOf(answer)], path).to.deep.equal([403, 'ORIGIN_REFUSED']);
         expect(answer.headers.get('www-authenticate')).to.equal(null);
       }
+    await begin();
     const form = await browser.submit(FINISH, { credential_id: 'AAAA' });
     expect(codeOf(form)).to.equal('MEDIA_TYPE_UNSUPPORTED');
+  });
+
+  it('refuses an answer without a challenge, whatever its body is', async () => {
+    expect(codeOf(await browser.post(FINISH, { more: 1 }))).to.equal('PASSKEY_REFUSED');
   });
 
   it('refuses what is not an answer of a browser, and keeps the challenge for one that is', async () => {

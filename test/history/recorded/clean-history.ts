@@ -144,6 +144,7 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
       generationId,
       attribution: {
         credentialId: credentialOf(owner),
+        appId: owner.appId,
         modelKey: 'sandbox-test',
         clientTraceId: key,
         ...(owner === POOR ? { capPeriod: CAPPED.month } : {}),

@@ -61,6 +61,15 @@ const PLANTED: Readonly<Record<string, Planted>> = {
       })),
     })),
   },
+  '1: finds credits that are attributed to another App': {
+    says: 'attributed',
+    tamper: changing<AccountChange>('accounts.apply', ({ entries }) => ({
+      entries: entries.map((entry) => ({
+        ...entry,
+        ...(entry.attribution ? { attribution: { ...entry.attribution, appId: 'another' } } : {}),
+      })),
+    })),
+  },
   '2: finds a book below zero': {
     says: 'available -1',
     tamper: changing<AccountChange>('accounts.apply', ({ entries }) => ({

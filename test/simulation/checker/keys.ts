@@ -103,7 +103,10 @@ export class Keys {
 
   /** The possible attributions of credits that are reserved under a key. */
   attributions(key: ClaimKey): JsonObject[] {
-    return (this.at(key)?.sent ?? []).map(({ credentialId, request }) => attributionOf(credentialId, request.body));
+    const { appId } = key;
+    return (this.at(key)?.sent ?? []).map(({ credentialId, request }) =>
+      attributionOf({ credentialId, appId }, request.body),
+    );
   }
 
   private find({ number, request, party }: Asked): Sent | undefined {

@@ -4,7 +4,7 @@ import { Card, Loaded, Row, Rows } from '../parts/parts.js';
 import type { App, Connection, Key, Overview } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useData } from '../use-data.js';
-import { KeyList, NewKeyCard, scopesText } from './keys.js';
+import { KeyList, listText, NewKeyCard } from './keys.js';
 
 /** Keys, connected programs, and how to begin with either. */
 export function AccessSection({ overview }: { readonly overview: Overview }) {
@@ -80,7 +80,7 @@ function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
         ['Connected', dateText(shown.created_at)],
         ['Last used', shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)],
         ['Spent', usedText],
-        ['May', scopesText(shown.scopes)],
+        ['May', listText(shown.may)],
       ]}
     />
   );
@@ -112,27 +112,48 @@ function FirstRequest({ baseUrl, body }: { readonly baseUrl: string; readonly bo
 /** How assistants and editors reach the tools. */
 function McpSettings({ url, hasOAuth }: { readonly url: string; readonly hasOAuth: boolean }) {
   const note = hasOAuth
-    ? 'An assistant or editor that speaks MCP needs this address alone; it brings you here to ask for access.'
+    ? 'Most assistants and editors that speak MCP need this address alone; they bring you here to ask for access.'
     : 'An assistant or editor that speaks MCP needs this address, and an API key as its bearer token.';
+  const keyOption = hasOAuth ? '' : ` --header "Authorization: ${bearer('$DARKROOM_API_KEY')}"`;
   return (
     <Card id="mcp" title="MCP server" note={note}>
       <h3>Address</h3>
       <Copyable text={url} what="the address of the MCP server" />
       <h3>Claude Code</h3>
-      <Copyable text={`claude mcp add --transport http darkroom ${url}`} what="the command for Claude Code" />
+      <Copyable
+        text={`claude mcp add --transport http darkroom ${url}${keyOption}`}
+        what="the command for Claude Code"
+      />
       <h3>
         Visual Studio Code, in <code>.vscode/mcp.json</code>
       </h3>
       <Copyable
-        text={json({ servers: { darkroom: { type: 'http', url } } })}
+        text={json(hasOAuth ? { servers: { darkroom: { type: 'http', url } } } : codeSettingsWithKey(url))}
         what="the settings for Visual Studio Code"
       />
       <h3>
         Cursor, in <code>.cursor/mcp.json</code>
       </h3>
-      <Copyable text={json({ mcpServers: { darkroom: { url } } })} what="the settings for Cursor" />
+      <p>Cursor needs an API key, here in the environment variable DARKROOM_API_KEY.</p>
+      <Copyable
+        text={json({
+          mcpServers: { darkroom: { url, headers: { Authorization: bearer('${env:DARKROOM_API_KEY}') } } },
+        })}
+        what="the settings for Cursor"
+      />
     </Card>
   );
+}
+
+const bearer = (key: string): string => `Bearer ${key}`;
+
+/** Visual Studio Code asks for the key when it first connects. */
+function codeSettingsWithKey(url: string): object {
+  const id = 'darkroom-key';
+  return {
+    inputs: [{ type: 'promptString', id, description: 'Darkroom API key', password: true }],
+    servers: { darkroom: { type: 'http', url, headers: { Authorization: bearer(`\${input:${id}}`) } } },
+  };
 }
 
 function json(settings: object): string {

@@ -71,9 +71,14 @@ function KeyRow({ shown: key, currency, said }: KeyRowProps) {
   );
 }
 
-export function scopesText(scopes: readonly Scope[]): string {
+function scopesText(scopes: readonly Scope[]): string {
   if (scopes.length === Object.keys(SCOPE_TEXTS).length) return 'everything';
-  return scopes.map((scope) => SCOPE_TEXTS[scope].replace(/^./, (first) => first.toLowerCase())).join('; ');
+  return listText(scopes.map((scope) => SCOPE_TEXTS[scope]));
+}
+
+/** Sentences without a full stop as one text. */
+export function listText(sentences: readonly string[]): string {
+  return sentences.map((sentence) => sentence.replace(/^./, (first) => first.toLowerCase())).join('; ');
 }
 
 function stateOf({ revoked_at: revokedAt, expires_at: expiresAt, is_over: isOver }: Key): string | undefined {

@@ -218,6 +218,28 @@ describe('a request that prefers to wait', () => {
       expect(followed()).to.equal(0);
     });
 
+  it('is refused for a create that its provider delays, if its credential is revoked meanwhile', async () => {
+    const { generations, providers } = rest.harness.context;
+    const { items: before } = await generations.list({ of: 'app', appId: caller.appId }, { limit: 10 });
+    let isDelayed = false;
+    const acceptanceDelayMs = () => {
+      isDelayed = true;
+      return 300;
+    };
+    Object.assign(providers.find('canned') as object, { acceptanceDelayMs });
+    const answer = create('wait=1', 'delayed');
+    await until(() => isDelayed);
+    await revokeKey(rest.harness.context, caller.credentialId);
+    rest.harness.clock.advance(CREDENTIAL_CACHE_MS);
+    const response = await answer;
+    expect([response.status, ((await response.json()) as JsonObject)['code']]).to.deep.equal([
+      401,
+      'DEVELOPER_TOKEN_REVOKED',
+    ]);
+    const { items: after } = await generations.list({ of: 'app', appId: caller.appId }, { limit: 10 });
+    expect(after).to.deep.equal(before);
+  });
+
   it('ends when its client goes away', async () => {
     const gone = new AbortController();
     const answer = look('wait=60', gone.signal).catch((error: unknown) => error);

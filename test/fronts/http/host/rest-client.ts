@@ -1,7 +1,12 @@
 import { pino } from 'pino';
 import type { RestLimits } from '../../../../apps/http/http-fronts.js';
 import type { HttpHost } from '../../../../apps/http/host/server.js';
-import { createHttpFronts, DEFAULT_REST_LIMITS, type HttpFrontsOptions } from '../../../harness/http-fronts.js';
+import {
+  createHttpFronts,
+  pathsOf,
+  DEFAULT_REST_LIMITS,
+  type HttpFrontsOptions,
+} from '../../../harness/http-fronts.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
@@ -21,12 +26,28 @@ export async function serve(
   options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {},
 ): Promise<RunningServer> {
   let origin = 'http://127.0.0.1';
-  const server = createHttpFronts({
+  const server = createHttpFronts(servedOptions(harness, options, () => origin));
+  const { port } = await server.listen('127.0.0.1', 0);
+  origin = `http://127.0.0.1:${port}`;
+  return { server, port, origin };
+}
+
+/** The paths of all routes that `serve` serves, as patterns. */
+export function servedPaths(harness: ServiceHarness, options: Parameters<typeof serve>[1] = {}): readonly string[] {
+  return pathsOf(servedOptions(harness, options, () => 'http://127.0.0.1'));
+}
+
+function servedOptions(
+  harness: ServiceHarness,
+  options: NonNullable<Parameters<typeof serve>[1]>,
+  publicUrl: () => string,
+): HttpFrontsOptions {
+  return {
     context: harness.context,
     authenticator: harness.authenticator,
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
-    publicUrl: () => origin,
+    publicUrl,
     mcp: { confirmAboveCredits: 100 },
     ...options,
     limits: {
@@ -36,10 +57,7 @@ export async function serve(
       failedAuthenticationsPerMinute: 0,
       ...options.limits,
     },
-  });
-  const { port } = await server.listen('127.0.0.1', 0);
-  origin = `http://127.0.0.1:${port}`;
-  return { server, port, origin };
+  };
 }
 
 /** REST over a service of its own, with the accounts of the fixture. */

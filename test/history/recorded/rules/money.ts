@@ -62,7 +62,7 @@ export function* checkCaps(known: Known): Iterable<Finding> {
 }
 
 /**
- * Invariant 1: a generation names the key, the model and the trace of a request that was sent for it, and each of its
+ * Invariant 1: a generation names the key, the App, the model and the trace of a request that was sent for it, and each of its
  * entries names the same. If processes of the previous release took part, entries may name nothing, and generations no
  * key.
  */
@@ -71,7 +71,8 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
   const sent = new Map<string, JsonObject[]>();
   for (const { by, request } of known.history.exchanges) {
     if (request.operation !== 'create') continue;
-    const attribution = attributionOf(known.party(by).keyId, request.body);
+    const { keyId: credentialId, appId } = known.party(by);
+    const attribution = attributionOf({ credentialId, appId }, request.body);
     const trace = traceOf(request.body);
     sent.set(trace, [...(sent.get(trace) ?? []), attribution]);
   }

@@ -1112,7 +1112,7 @@ export const Access: GenService<{
    * Erases an account: names, people, keys, generations with prompts and outputs, uploads, webhooks, and the texts of its ledger.
    * Amounts, times and ids of ledger entries stay and still balance. The account accepts nothing any more when the call returns;
    * open generations are cancelled, and workers do the rest. Cannot be undone. Refused with CONFLICT while an operator belongs to
-   * the account. Repeating the call returns the state.
+   * the account. Repeating the call returns the state; after the erasure is complete, it begins another one.
    *
    * @generated from rpc darkroom.v1.Access.EraseAccount
    */

@@ -201,14 +201,15 @@ export type OwnEntry = Message<"darkroom.v1.OwnEntry"> & {
   modelKey?: string | undefined;
 
   /**
-   * The generation's client_trace_id.
+   * The generation's client_trace_id; absent for a connected program where a person or a service acted in its App.
    *
    * @generated from field: optional string client_trace_id = 4;
    */
   clientTraceId?: string | undefined;
 
   /**
-   * What the generation was created with: an API key, a connected program, or service: and the name of a service.
+   * What the generation was created with: an API key, a connected program, or service: and the name of a service;
+   * absent for a connected program where a person or a service acted in its App.
    *
    * @generated from field: optional string credential_id = 5;
    */
@@ -989,7 +990,8 @@ export const Credits: GenService<{
   },
   /**
    * Lists the ledger of the account that the call's metadata name, newest entry first. A connected program receives the
-   * entries of its own App alone; a page may then have fewer entries than its size, or none, and still a next page.
+   * entries of its own App alone, and of people and services in it without ids and trace ids; a page may then have fewer
+   * entries than its size, or none, and still a next page.
    *
    * @generated from rpc darkroom.v1.Credits.ListOwnEntries
    */
@@ -1000,7 +1002,7 @@ export const Credits: GenService<{
   },
   /**
    * Adds up the ledger of the account that the call's metadata name, by day, model, credential or client_trace_id. A
-   * connected program receives the usage of its own App alone.
+   * connected program receives the usage of its own App alone; that of people and services in it is in an unnamed group.
    *
    * @generated from rpc darkroom.v1.Credits.GetUsage
    */

@@ -283,7 +283,7 @@ function Disable({ person: { person_id: id, email }, done }: ActProps) {
       label="Disable"
       fullLabel={`Disable ${email}`}
       question={`Disable ${email}?`}
-      consequence="They cannot sign in, and their sessions and connected programs end within seconds. API keys are the account’s, and stay."
+      consequence="They cannot sign in. Within seconds their sessions end, and their connected programs are refused until they are enabled again. API keys are the account’s, and stay."
       doIt="Disable them"
       action={() => change(`/operator/people/${id}/disable`)}
       done={() => done(`${email} may not sign in any more.`)}
@@ -298,7 +298,7 @@ function Enable({ person: { person_id: id, email }, done }: ActProps) {
       fullLabel={`Enable ${email}`}
       isHarmless
       question={`Enable ${email}?`}
-      consequence="They can sign in again, as before."
+      consequence="They can sign in again, and their connected programs work again."
       doIt="Enable them"
       action={() => change(`/operator/people/${id}/enable`)}
       done={() => done(`${email} may sign in.`)}
