@@ -106,6 +106,9 @@ export const KEYS = {
   },
   openai: {
     enabled: boolean(true),
+    spool_mib: mebibytes(2_048, 64, 1_048_576).about(
+      'Disk of this process for the files of requests while they are read: in data_folder if a store is there, otherwise in the folder for temporary files. Further requests with files are refused for some seconds.',
+    ),
   },
   mcp: {
     enabled: boolean(true),

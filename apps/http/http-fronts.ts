@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { type Audience, AUDIENCES } from '../../core/access/credential.js';
 import type { OutsideProvider } from '../../core/ports/outside.js';
@@ -14,6 +15,7 @@ import { mcp, type McpOptions } from './mcp/mcp-front.js';
 import { signedObjects } from './objects/signed-objects.js';
 import type { ClientDocumentFetch } from './oauth/authorization-server.js';
 import { openAiApi, type OpenAiOptions } from './openai/openai-front.js';
+import type { SpoolOptions } from './openai/spool.js';
 import { resourceMetadataUrl } from './oauth/metadata.js';
 import { oauth } from './oauth/oauth-front.js';
 import { BrowserSessions, SignInRates } from './pages/browser-sessions.js';
@@ -39,6 +41,8 @@ export interface HttpOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'l
   readonly hasOpenAi?: boolean;
   /** How long its requests wait; as long as documented when absent. */
   readonly openAiWaits?: OpenAiOptions['waitTimes'];
+  /** Where that keeps the files of forms; at most 2 GiB in the folder for temporary files when absent. */
+  readonly spool?: SpoolOptions | undefined;
   /** How people sign in and connect programs; what is absent has its default. */
   readonly people?: PeopleOptions | undefined;
 }
@@ -56,14 +60,24 @@ export interface PeopleOptions {
   readonly clientDocuments?: ClientDocumentFetch | undefined;
 }
 
+const DEFAULT_SPOOL: SpoolOptions = { folder: tmpdir(), maxBytes: 2 * 1024 ** 3 };
+
 /** Binds the HTTP server with the fronts that the configuration turns on. Nothing listens before `listen`. */
 export function provideHttp(
   provide: Provide,
   isBound: (name: keyof Parts) => boolean,
-  { signedObjects: gate, mcp: mcpOptions, hasOpenAi = true, openAiWaits: waitTimes, people = {}, ...host }: HttpOptions,
+  {
+    signedObjects: gate,
+    mcp: mcpOptions,
+    hasOpenAi = true,
+    openAiWaits: waitTimes,
+    spool = DEFAULT_SPOOL,
+    people = {},
+    ...host
+  }: HttpOptions,
 ): void {
   const { hasSignIn = true, hasOAuth = true } = people;
-  const { bodyTimeoutMs } = host.limits;
+  const { bodyTimeoutMs, requestTimeoutMs } = host.limits;
   const metadataOf = (publicUrl: () => string, audience: Audience) =>
     hasSignIn && hasOAuth ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), audience) } : {};
   const api = ['context', 'authenticator', 'rates', 'publicUrl', 'requireStores', 'logger'] as const;
@@ -73,7 +87,14 @@ export function provideHttp(
   );
   if (hasOpenAi)
     provide('openAiApi', api, (parts) =>
-      openAiApi({ ...parts, bodyTimeoutMs, waitTimes, ...metadataOf(parts.publicUrl, 'rest') }),
+      openAiApi({
+        ...parts,
+        bodyTimeoutMs,
+        requestTimeoutMs,
+        spool,
+        waitTimes,
+        ...metadataOf(parts.publicUrl, 'rest'),
+      }),
     );
   if (mcpOptions !== undefined)
     provide('mcp', api, (parts) =>

@@ -1,4 +1,5 @@
 import type { Container } from 'inversify';
+import { tmpdir } from 'node:os';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { type PeopleOptions, provideHttp, restLimits } from '../http/http-fronts.js';
@@ -41,6 +42,7 @@ export async function bindServer(
         trustedProxies: rest.trustedProxies,
         signedObjects: gate,
         hasOpenAi: openai.enabled,
+        spool: { folder: spoolFolder(config), maxBytes: openai.spoolBytes },
         mcp: mcpOptions.enabled ? mcpOptions : undefined,
         people,
         ...(metrics ? { observer: metrics.http } : {}),
@@ -73,6 +75,12 @@ export async function bindServer(
   });
   container.load(givenParts({ logger, publicUrl }), bindParts);
   return container;
+}
+
+/** The folder for temporary files may be in memory; the data folder, where there is one, is not. */
+function spoolFolder({ stores, dataFolder }: Config): string {
+  const { database, objects } = stores;
+  return [database, objects].some(({ driver }) => driver.isInDataFolder === true) ? dataFolder : tmpdir();
 }
 
 async function loadGrpc() {

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { UnnamedFile } from '../../unnamed-file.js';
 import type { HttpAnswer } from '../http-answer.js';
 import { following } from '../decoded-body.js';
 import { decodedBase64, encodedText } from './base64.js';
@@ -168,9 +166,6 @@ export interface SpooledJson {
   close(): Promise<void>;
 }
 
-/** Small pieces are given back to the system sooner than large ones. */
-const READ_BYTES = 16 * 1024;
-
 /**
  * Reads an answer like `jsonWithFiles`, and keeps its files in a temporary file of `folder`, the system's own by default:
  * for documents that say after their files what they are. The file has no name once it is open, so nothing is left behind
@@ -180,18 +175,17 @@ export async function spooledJson(
   answer: HttpAnswer,
   { folder = tmpdir(), ...options }: JsonWithFilesOptions & { readonly folder?: string },
 ): Promise<SpooledJson> {
-  const spool = await unnamedFile(folder).catch((error: unknown) => {
+  const spool = await UnnamedFile.open(folder).catch((error: unknown) => {
     answer.discard();
     throw error;
   });
   const files = new Map<string, SpooledFile>();
   try {
-    let end = 0;
     const json = await jsonWithFiles(answer, options, async (file) => {
-      const from = end;
-      end = await written(spool, file, from);
-      const [byteSize, { mediaType, address }] = [end - from, file];
-      const bytes = { [Symbol.asyncIterator]: () => rangeOf(spool, from, byteSize) };
+      const from = spool.byteSize;
+      for await (const piece of file.bytes) await spool.append(piece);
+      const [byteSize, { mediaType, address }] = [spool.byteSize - from, file];
+      const bytes = { [Symbol.asyncIterator]: () => spool.read(from, byteSize) };
       files.set(file.pointer, {
         ...(mediaType === undefined ? {} : { mediaType }),
         ...(address === undefined ? {} : { address }),
@@ -203,40 +197,5 @@ export async function spooledJson(
   } catch (error) {
     await spool.close();
     throw error;
-  }
-}
-
-async function unnamedFile(folder: string): Promise<FileHandle> {
-  const path = join(folder, `darkroom-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
-  try {
-    await unlink(path);
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-  return file;
-}
-
-/** The end of the file's bytes. */
-async function written(spool: FileHandle, { bytes }: EncodedFile, from: number): Promise<number> {
-  let at = from;
-  for await (const piece of bytes) {
-    for (let done = 0; done < piece.byteLength;) {
-      const { bytesWritten } = await spool.write(piece, done, piece.byteLength - done, at);
-      done += bytesWritten;
-      at += bytesWritten;
-    }
-  }
-  return at;
-}
-
-async function* rangeOf(spool: FileHandle, from: number, byteSize: number): AsyncGenerator<Uint8Array> {
-  for (let done = 0; done < byteSize;) {
-    const buffer = new Uint8Array(Math.min(READ_BYTES, byteSize - done));
-    const { bytesRead } = await spool.read(buffer, 0, buffer.byteLength, from + done);
-    if (bytesRead === 0) throw new Error('A temporary file has become shorter.');
-    done += bytesRead;
-    yield buffer.subarray(0, bytesRead);
   }
 }

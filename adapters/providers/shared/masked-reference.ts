@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { PngOptions, Sharp, SharpOptions } from 'sharp';
 import { type AbortSignalLike, throwIfAborted } from '../../../core/cancellation.js';
 import { decodeBytes, type ImageHeader, readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { BodyFile } from '../../http/http-request.js';
+import { UnnamedFile } from '../../unnamed-file.js';
 import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
 import { inputRefusal } from './sentences.js';
 import { TaskRefused } from './task-refused.js';
@@ -220,9 +218,9 @@ async function readThrough(reference: ProviderReference): Promise<void> {
   if (byteLength !== reference.byteSize) throw new Error('A reference file has another length than announced.');
 }
 
-/** Pictures on disk, in files without a name once they are encoded: nothing is left behind if the process ends. */
+/** Pictures on disk, in files without a name: nothing is left behind if the process ends. */
 class PngFiles {
-  private readonly handles: FileHandle[] = [];
+  private readonly files: UnnamedFile[] = [];
 
   constructor(
     private readonly folder: string,
@@ -232,25 +230,20 @@ class PngFiles {
   /** Encodes row by row into a file: the result is never in memory. */
   async png(edit: Edit, bytes: Uint8Array, header: ImageHeader, form: PngOptions = {}): Promise<BodyFile> {
     throwIfAborted(this.signal);
-    const path = join(this.folder, `darkroom-${randomUUID()}`);
-    const handle = await open(path, 'wx+', 0o600);
-    this.handles.push(handle);
-    try {
-      const { openUpright } = await import('../../upright-image.js');
-      const image = openUpright(bytes, optionsFor(header)).toColourspace('srgb');
-      // The library opens the file by its name, and empties it.
-      const { size } = await edit(image)
-        .png(form)
-        .toFile(path)
-        .catch((error: unknown) => refuse(bytes, header, error));
-      return { mediaType: 'image/png', byteSize: size, open: async () => piecesOf(handle, size) };
-    } finally {
-      await unlink(path);
-    }
+    const file = await UnnamedFile.open(this.folder);
+    this.files.push(file);
+    const { openUpright } = await import('../../upright-image.js');
+    const image = openUpright(bytes, optionsFor(header)).toColourspace('srgb');
+    await edit(image)
+      .png(form)
+      .toFile(file.path)
+      .catch((error: unknown) => refuse(bytes, header, error));
+    await file.measure();
+    return { mediaType: 'image/png', byteSize: file.byteSize, open: async () => file.read() };
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.handles.splice(0).map((handle) => handle.close()));
+    await Promise.allSettled(this.files.splice(0).map((file) => file.close()));
   }
 }
 
@@ -279,16 +272,4 @@ async function refuse(bytes: Uint8Array, header: ImageHeader, error: unknown): P
 
 function unreadable(): TaskRefused {
   return new TaskRefused('A reference file could not be read as a picture; send an intact PNG or WebP file.');
-}
-
-const READ_BYTES = 64 * 1024;
-
-async function* piecesOf(file: FileHandle, byteSize: number): AsyncGenerator<Uint8Array> {
-  for (let done = 0; done < byteSize;) {
-    const buffer = new Uint8Array(Math.min(READ_BYTES, byteSize - done));
-    const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, done);
-    if (bytesRead === 0) throw new Error('A temporary file has become shorter.');
-    done += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
 }

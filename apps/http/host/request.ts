@@ -227,7 +227,7 @@ export interface BodyRules extends ReadingBounds {
  */
 export async function readBody(req: IncomingMessage, { required, arrived, ...bounds }: BodyRules): Promise<Json> {
   const declared = declaredBytes(req);
-  if (declared !== undefined && declared > bounds.maxBytes) throw tooLarge(bounds.maxBytes);
+  if (declared !== undefined && declared > bounds.maxBytes) throw bodyTooLarge(bounds.maxBytes);
   if (declared === undefined ? req.headers.expect !== undefined : declared > 0) requireJsonType(req);
   const bytes = await readBytes(req, bounds);
   await arrived?.(bytes.byteLength);
@@ -255,6 +255,11 @@ function requireJsonType({ headers }: IncomingMessage): void {
   if (encoding.toLowerCase() !== 'identity')
     throw new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send the body without Content-Encoding.');
   if (!JSON_MEDIA_TYPE.test(mediaType)) throw new ServiceError('MEDIA_TYPE_UNSUPPORTED');
+}
+
+/** Whether the request says that its body is a form with files. */
+export function isForm({ headers }: IncomingMessage): boolean {
+  return /^multipart\/form-data[ \t]*(?:;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** Walks the text as it is written, since the parsed value no longer shows what was written twice. */
@@ -361,7 +366,7 @@ export function readBytes(
 ): Promise<Buffer> {
   const declared = declaredBytes(req);
   if (declared === 0) return Promise.resolve(EMPTY);
-  if (declared !== undefined && declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  if (declared !== undefined && declared > maxBytes) return Promise.reject(bodyTooLarge(maxBytes));
   // The client may have left while its credential was looked up: nothing would tell us any more.
   if (req.destroyed) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
@@ -377,7 +382,7 @@ export function readBytes(
     };
     const take = (chunk: Buffer): void => {
       byteSize += chunk.byteLength;
-      if (byteSize > maxBytes) settle(tooLarge(maxBytes));
+      if (byteSize > maxBytes) settle(bodyTooLarge(maxBytes));
       else if (chunks.push(chunk) > maxPieces)
         settle(
           new ServiceError(
@@ -401,11 +406,11 @@ export function declaredBytes({ headers }: IncomingMessage): number | undefined 
   return Number(headers['content-length'] ?? 0);
 }
 
-function tooLarge(maxBytes: number): ServiceError {
+export function bodyTooLarge(maxBytes: number): ServiceError {
   return new ServiceError('BODY_TOO_LARGE', `The request body must have at most ${maxBytes} bytes.`);
 }
 
-function brokenOff(): ServiceError {
+export function brokenOff(): ServiceError {
   return new ServiceError('BODY_INVALID', 'The request body ended before it was complete.');
 }
 

@@ -5,14 +5,16 @@ import { contentRoutes } from './content.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
 import { API_BASE, type ApiParts, type Endpoint, toRoute, WAIT_TIMES, type WaitTimes } from './operation.js';
+import { Spool, type SpoolOptions } from './spool.js';
 import { VIDEO_ENDPOINTS } from './videos.js';
 
 export interface OpenAiOptions
   extends
-    Pick<ApiParts, 'context' | 'rates' | 'bodyTimeoutMs' | 'logger' | 'publicUrl'>,
+    Pick<ApiParts, 'context' | 'rates' | 'bodyTimeoutMs' | 'requestTimeoutMs' | 'logger' | 'publicUrl'>,
     Pick<CredentialAccessParts, 'authenticator' | 'resourceMetadata' | 'requireStores'> {
   /** Replaces some of `WAIT_TIMES`. */
   readonly waitTimes?: Partial<WaitTimes> | undefined;
+  readonly spool: SpoolOptions;
 }
 
 /** Every other path: without a valid key it is refused for that. */
@@ -28,7 +30,8 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
   return (shared) => {
     const access = new CredentialAccess({ ...options, ...shared, audience: 'rest' });
     const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
-    const parts: ApiParts = { ...options, ...shared, access, waitTimes };
+    const spool = new Spool(options.spool);
+    const parts: ApiParts = { ...options, ...shared, access, waitTimes, spool };
     const endpoints = [...IMAGE_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, ...OTHERS];
     return [
       createRouter([...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))], API_BASE),

@@ -13,11 +13,12 @@ import {
   requireOwnApp,
 } from '../host/authenticate.js';
 import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
-import { headerText, headerValues, readBody } from '../host/request.js';
+import { headerText, headerValues, isForm, readBody } from '../host/request.js';
 import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
 import { renderApiError } from './errors.js';
 import { type Fields, withoutNulls } from './fields.js';
+import type { Spool } from './spool.js';
 
 /** The path of every endpoint of this API, below that of the public URL. */
 export const API_BASE = '/v1';
@@ -46,6 +47,10 @@ export interface ApiParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> 
   readonly logger: Logger;
   /** The address of this service for clients, without a slash at the end. */
   readonly publicUrl: () => string;
+  /** How long any request may take to arrive, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** The disk for forms. */
+  readonly spool: Spool;
 }
 
 /** An admitted request. */
@@ -70,7 +75,6 @@ export function toRoute({ method, path, scope, rate, serve }: Endpoint, parts: A
     access: parts.access,
     clock: parts.context.clock,
     rateLimit: parts.rates[rate],
-    maxBodyBytes: MAX_BODY_BYTES,
   };
   return {
     method,
@@ -79,7 +83,9 @@ export function toRoute({ method, path, scope, rate, serve }: Endpoint, parts: A
       const ctx = routed as ApiRequest;
       const { state } = ctx;
       state.renderError = renderApiError;
-      const admission = await admitRequest(routed, rules);
+      // The files of a form are not counted by their size.
+      const maxBodyBytes = isForm(ctx.req) ? 0 : MAX_BODY_BYTES;
+      const admission = await admitRequest(routed, { ...rules, maxBodyBytes });
       if (scope !== undefined) requireScope(admission.caller, scope);
       requireOwnApp(ctx.req, admission.caller);
       Object.assign(state, { parts, admission });
