@@ -143,12 +143,12 @@ A look that began before a write comes after it.
 - if (version <= (known?.version ?? -1)) return [];
 +
 
-use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 172
+use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 569
 A row that has taken an entry in takes it in again with the next batch.
 - if (entry.sequence <= row.lastSequence) return row;
 +
 
-account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 28
+account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 3
 A process that dies in between leaves entries that no row ever takes in.
 - if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
 + await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); if
