@@ -11,12 +11,14 @@ import { getGeneration, outputFilename } from '../../../core/generation/read-gen
 import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
 import type { Json } from '../../../core/json.js';
 import type { SentFile } from '../../../core/uploads/take-file.js';
+import { isForm } from '../host/request.js';
 import { JSON_TYPE } from '../host/send.js';
 import { sendStoredFile } from '../host/stored-file.js';
 import { Delivery, sendJson } from './answer.js';
 import { noSuchRange } from './content.js';
 import { ApiRefusal, failureOf } from './errors.js';
 import { type Fields, mapFields, type MappedRequest, parameterNames, renamed } from './fields.js';
+import { type FileRules, readForm } from './form.js';
 import {
   type ApiContext,
   type ApiRequest,
@@ -26,7 +28,7 @@ import {
   readFields,
   sentKey,
 } from './operation.js';
-import { pictureIn, takePictures } from './references.js';
+import { longestAddress, pictureIn, takePictures } from './references.js';
 
 /** Videos: created in the background, polled, downloaded and deleted. */
 export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
@@ -35,7 +37,16 @@ export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
     path: '/videos',
     scope: 'generations:write',
     rate: 'writes',
-    serve: async (ctx) => create(ctx, await readFields(ctx)),
+    async serve(ctx) {
+      if (!isForm(ctx.req)) return create(ctx, await readFields(ctx));
+      const form = await readForm(ctx, referenceFiles(ctx));
+      try {
+        const [file] = form.files;
+        await create(ctx, form.fields, file === undefined ? undefined : await pictureIn(file, REFERENCE));
+      } finally {
+        await form.close();
+      }
+    },
   },
   { method: 'GET', path: '/videos', scope: 'generations:read', rate: 'reads', serve: list },
   {
@@ -60,11 +71,18 @@ export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
 const REFERENCE = 'input_reference';
 const REFERENCE_FIELDS = [REFERENCE, `${REFERENCE}[image_url]`, `${REFERENCE}[file_id]`];
 
+/** In a form a `data:` address is read as a file: most are longer than other texts may be. */
+function referenceFiles({ state }: ApiRequest): FileRules {
+  const maxBytes = longestAddress(state.parts.context.settings.maxUploadBytes);
+  return { [REFERENCE]: { names: REFERENCE_FIELDS.slice(0, 2), most: 1, maxBytes } };
+}
+
 /** Answers at once. A repeated request whose answer was lost is answered with the same video. */
 async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise<void> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
-  const sent = file ?? (await referenceOf(fields));
+  const inFields = await referenceOf(fields);
+  const sent = file ?? inFields;
   if (sent !== undefined) requireScope(caller, 'uploads:write');
   const others = Object.fromEntries(Object.entries(fields).filter(([name]) => !REFERENCE_FIELDS.includes(name)));
   let mapped: MappedRequest | undefined;
