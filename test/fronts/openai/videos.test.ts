@@ -507,7 +507,7 @@ describe('videos for clients of OpenAI', () => {
     }
   });
 
-  function form(fields: Readonly<Record<string, string>>, file?: Uint8Array): FormData {
+  function formOf(fields: Readonly<Record<string, string>>, file?: Uint8Array): FormData {
     const data = new FormData();
     for (const [name, value] of Object.entries(fields)) data.append(name, value);
     // As the library in Python sends what has no name.
@@ -533,9 +533,9 @@ describe('videos for clients of OpenAI', () => {
     const address = `data:image/png;base64,${picture.toString('base64')}`;
     const created: string[] = [];
     for (const data of [
-      form(TEXTS),
-      form(TEXTS, picture),
-      form({ ...TEXTS, 'input_reference[image_url]': address, 'prompt': 'another boat' }),
+      formOf(TEXTS),
+      formOf(TEXTS, picture),
+      formOf({ ...TEXTS, 'input_reference[image_url]': address, 'prompt': 'another boat' }),
     ]) {
       const before = provider.submissions.length;
       const { status, body } = await createForm(data);
@@ -552,39 +552,39 @@ describe('videos for clients of OpenAI', () => {
       for await (const piece of (await references[0]?.open()) ?? []) pieces.push(piece);
       expect(Buffer.concat(pieces).equals(picture)).to.equal(true);
     }
-    const retried = await createForm(form(TEXTS, picture), { 'x-stainless-retry-count': '2' });
+    const retried = await createForm(formOf(TEXTS, picture), { 'x-stainless-retry-count': '2' });
     expect(retried.body['id']).to.equal(created[1]);
   });
 
   it('are refused for files that are not pictures of the request, and for forms without the scope', async () => {
     const png = Buffer.from(await image('png', 48, 64));
     const cases: readonly (readonly [FormData, status: number, code: string, param: string])[] = [
-      [form(TEXTS, Buffer.from('GIF89a;; padding')), 400, 'invalid_image_format', 'input_reference'],
-      [form(TEXTS, new Uint8Array(0)), 400, 'invalid_image_format', 'input_reference'],
+      [formOf(TEXTS, Buffer.from('GIF89a;; padding')), 400, 'invalid_image_format', 'input_reference'],
+      [formOf(TEXTS, new Uint8Array(0)), 400, 'invalid_image_format', 'input_reference'],
       [
-        form({ ...TEXTS, 'input_reference[image_url]': 'https://example.com/a.png' }),
+        formOf({ ...TEXTS, 'input_reference[image_url]': 'https://example.com/a.png' }),
         400,
         'invalid_value',
         'input_reference',
       ],
-      [form({ ...TEXTS, 'input_reference[file_id]': 'file-1' }), 400, 'invalid_value', 'input_reference'],
+      [formOf({ ...TEXTS, 'input_reference[file_id]': 'file-1' }), 400, 'invalid_value', 'input_reference'],
       [
-        form({ ...TEXTS, 'input_reference[image_url]': 'data:image/png;base64,AAAA' }, png),
+        formOf({ ...TEXTS, 'input_reference[image_url]': 'data:image/png;base64,AAAA' }, png),
         400,
         'invalid_value',
         'input_reference',
       ],
-      [form(TEXTS, Buffer.concat([png, Buffer.alloc(400_000)])), 413, 'file_too_large', 'input_reference'],
-      [form({ ...TEXTS, video: 'x' }), 400, 'unknown_parameter', 'video'],
-      [form({ ...TEXTS, seed: 'five' }), 400, 'invalid_value', 'seed'],
+      [formOf(TEXTS, Buffer.concat([png, Buffer.alloc(400_000)])), 413, 'file_too_large', 'input_reference'],
+      [formOf({ ...TEXTS, video: 'x' }), 400, 'unknown_parameter', 'video'],
+      [formOf({ ...TEXTS, seed: 'five' }), 400, 'invalid_value', 'seed'],
     ];
     for (const [data, status, code, param] of cases) {
       const refused = await createForm(data);
       expect([refused.status, errorOf(refused).code, errorOf(refused).param]).to.deep.equal([status, code, param]);
     }
-    const scoped = await createForm(form(TEXTS, png), {}, 'only generations:write');
+    const scoped = await createForm(formOf(TEXTS, png), {}, 'only generations:write');
     expect([scoped.status, errorOf(scoped).code]).to.deep.equal([403, 'missing_scope']);
-    expect((await createForm(form(TEXTS), {}, 'only generations:write')).status).to.equal(200);
+    expect((await createForm(formOf(TEXTS), {}, 'only generations:write')).status).to.equal(200);
   });
 
   it('are refused for what cannot be made, with the field at fault, and nothing is held or stored', async () => {
