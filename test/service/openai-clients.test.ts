@@ -11,7 +11,7 @@ import { DocumentedExample } from '../clients/openai/documented-example.js';
 import { openAiSuite } from '../clients/openai/openai-suite.js';
 import { ROOT } from '../docs/pages.js';
 
-openAiSuite({ name: 'openai 6', open: async () => OpenAI, hasVideos: false });
+openAiSuite({ name: 'openai 6', open: async () => OpenAI });
 
 describe('the examples of docs/openai.md in the shell and for Node', () => {
   let service: ClientService;
@@ -28,12 +28,13 @@ describe('the examples of docs/openai.md in the shell and for Node', () => {
     await service.expectPaid(tenant, 4);
   });
 
-  it('make a picture with openai', async () => {
+  it('make a picture and a video with openai', async () => {
     const tenant = await service.tenant();
-    const example = new DocumentedExample(service, 'openai for TypeScript', 'ts');
+    const example = new DocumentedExample(service, 'openai for TypeScript', 'ts', 2);
     symlinkSync(join(ROOT, 'node_modules'), join(example.folder, 'node_modules'));
     await example.run(process.execPath, ['--input-type=module'], tenant);
     expect(await example.picture('lighthouse.png')).to.equal('png 512x512');
-    await service.expectPaid(tenant, 4);
+    expect(example.file('waves.mp4').toString('latin1', 4, 8)).to.equal('ftyp');
+    await service.expectPaid(tenant, 44);
   });
 });
