@@ -16,7 +16,14 @@ import { loggedIds, safeRequestId } from '../../logging/logged-fields.js';
 import { ClientAddresses } from './client-addresses.js';
 import { answerRefusedConnections, inTurn, limitConnections, OpenConnections } from './connections.js';
 import { answerError } from './errors.js';
-import type { HttpContext, HttpLimits, HttpMiddleware, HttpObserver, HttpState } from './http-context.js';
+import type {
+  ErrorRenderer,
+  HttpContext,
+  HttpLimits,
+  HttpMiddleware,
+  HttpObserver,
+  HttpState,
+} from './http-context.js';
 import { readTarget, requireOneHost } from './request.js';
 import { cutLateBody, finishSending, LINGER_MS } from './send.js';
 import { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
@@ -242,9 +249,10 @@ function levelFor(status: number, { isLeftOut, hasCreated, refusal }: HttpState)
 
 /**
  * The routes of a front. A path without parameters goes before one with them, whatever the method, so that a name is
- * never taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has.
+ * never taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has. `renderError`
+ * renders the refusals of all of them.
  */
-export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRouter {
+export function createRouter(routes: readonly HttpRoute[], prefix = '', renderError?: ErrorRenderer): HttpRouter {
   const router = new Router<HttpState>({ prefix, exclusive: 'specificity', sensitive: true, strict: true });
   for (const [path, served] of byPath(routes)) {
     const pattern = prefix + path;
@@ -253,6 +261,7 @@ export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRou
     // One entry for all methods of a path: the router compares a request with each entry.
     router.register(path, METHODS, (ctx) => {
       const { method, res, state } = ctx;
+      if (renderError !== undefined) state.renderError = renderError;
       const serve = handlers.get(method === 'HEAD' ? 'GET' : method) ?? handlers.get('any');
       if (serve === undefined) return refuseMethod(res, allowed);
       state.route = pattern;

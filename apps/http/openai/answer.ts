@@ -91,6 +91,9 @@ interface Pieces {
   readonly fail: (error: ApiError, isOfGeneration: boolean) => void;
 }
 
+/** A reset that comes with the text before it is not seen by some clients, and makes others lose the text. */
+const RESET_AFTER_MS = 50;
+
 function asWhiteSpace({ req, res, state }: ApiRequest): Pieces {
   const { mostMs, silentMs } = state.parts.waitTimes;
   return {
@@ -98,7 +101,10 @@ function asWhiteSpace({ req, res, state }: ApiRequest): Pieces {
     waitMs: mostMs - silentMs,
     beat: ' ',
     // Without the last brace, and with a reset: a proxy makes a whole response of anything else.
-    fail: (error) => void res.write(errorText(error).slice(0, -1), () => req.socket.resetAndDestroy()),
+    fail: (error) => {
+      res.write(errorText(error).slice(0, -1));
+      setTimeout(() => req.socket.resetAndDestroy(), RESET_AFTER_MS).unref();
+    },
   };
 }
 

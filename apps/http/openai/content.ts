@@ -7,7 +7,7 @@ import { preflightFromAnyOrigin } from '../host/cors.js';
 import { JSON_TYPE } from '../host/send.js';
 import type { HttpRoute } from '../host/server.js';
 import { sendStoredFile } from '../host/stored-file.js';
-import { ApiRefusal, errorText, renderApiError } from './errors.js';
+import { ApiRefusal, errorText } from './errors.js';
 import { API_BASE, type ApiParts } from './operation.js';
 
 const FILES = '/files';
@@ -42,7 +42,6 @@ export function contentRoutes({ context }: Pick<ApiParts, 'context'>): readonly 
       method: 'GET',
       path,
       async serve(ctx) {
-        ctx.state.renderError = renderApiError;
         const { filename = '' } = ctx.params;
         requireSignature(context, filename, new URLSearchParams(ctx.state.target.query));
         const [, generationId = '', number = ''] = FILENAME.exec(filename) ?? [];

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { createRouter, type HttpFront } from '../host/server.js';
 import { contentRoutes } from './content.js';
+import { renderApiError } from './errors.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
 import { API_BASE, type ApiParts, type Endpoint, toRoute, WAIT_TIMES, type WaitTimes } from './operation.js';
@@ -18,12 +19,12 @@ export interface OpenAiOptions
 }
 
 /** Every other path: without a valid key it is refused for that. */
-const OTHERS: readonly Endpoint[] = (['GET', 'POST', 'DELETE'] as const).map((method) => ({
-  method,
-  path: '/{*path}',
+const OTHERS: Endpoint = {
+  method: 'any',
+  path: '{/*path}',
   rate: 'reads',
   serve: () => Promise.reject(new ServiceError('ROUTE_NOT_FOUND')),
-}));
+};
 
 /** The API that OpenAI's clients speak: images, videos and models. */
 export function openAiApi(options: OpenAiOptions): HttpFront {
@@ -32,9 +33,8 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
     const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
     const spool = new Spool(options.spool);
     const parts: ApiParts = { ...options, ...shared, access, waitTimes, spool };
-    const endpoints = [...IMAGE_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, ...OTHERS];
-    return [
-      createRouter([...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))], API_BASE),
-    ];
+    const endpoints = [...IMAGE_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
+    const routes = [...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))];
+    return [createRouter(routes, API_BASE, renderApiError)];
   };
 }

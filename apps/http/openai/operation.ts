@@ -16,7 +16,6 @@ import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
 import { headerText, headerValues, isForm, readBody } from '../host/request.js';
 import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
-import { renderApiError } from './errors.js';
 import { type Fields, withoutNulls } from './fields.js';
 import type { Spool } from './spool.js';
 
@@ -59,7 +58,7 @@ export interface ApiRequest extends RoutedContext {
 }
 
 export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'any';
   readonly path: string;
   /** The scope that a credential needs; any valid one when absent. */
   readonly scope?: Scope;
@@ -82,7 +81,6 @@ export function toRoute({ method, path, scope, rate, serve }: Endpoint, parts: A
     async serve(routed) {
       const ctx = routed as ApiRequest;
       const { state } = ctx;
-      state.renderError = renderApiError;
       // The files of a form are not counted by their size.
       const maxBodyBytes = isForm(ctx.req) ? 0 : MAX_BODY_BYTES;
       const admission = await admitRequest(routed, { ...rules, maxBodyBytes });

@@ -3,6 +3,7 @@ import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { SystemIds } from '../../../adapters/system/system-ids.js';
 import { createHttpHost, createRouter, type HttpHost, type RoutedContext } from '../../../apps/http/host/server.js';
 import { sendJson } from '../../../apps/http/openai/answer.js';
+import { renderApiError } from '../../../apps/http/openai/errors.js';
 import { type FileRules, readForm } from '../../../apps/http/openai/form.js';
 import { type ApiParts, type Endpoint, toRoute } from '../../../apps/http/openai/operation.js';
 import { Spool } from '../../../apps/http/openai/spool.js';
@@ -67,7 +68,7 @@ export class FormServer {
     };
     const host = createHttpHost(
       { ids: new SystemIds(), clock, logger: pino({ level: 'silent' }), limits: DEFAULT_REST_LIMITS, lingerMs: 100 },
-      [() => [createRouter([toRoute(endpoint, parts)], '/v1')]],
+      [() => [createRouter([toRoute(endpoint, parts)], '/v1', renderApiError)]],
     );
     const { port } = await host.listen('127.0.0.1', 0);
     return new FormServer(host, port, spool);

@@ -37,7 +37,7 @@ async function storedPictures(): Promise<string[]> {
 describe('the answer to a request for pictures', () => {
   before(async () => {
     api = await OpenAiHarness.open({ openAiWaits: SHORT_WAITS });
-    await api.rest.harness.startWorker();
+    await api.service.startWorker();
   });
   after(() => api.close());
 

@@ -3,8 +3,11 @@ import type { WaitTimes } from '../../../apps/http/openai/operation.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { HarnessOptions } from '../../harness/service-harness.js';
-import { RestHarness, type serve } from '../http/host/rest-client.js';
+import { until } from '../../fixtures/clocks.js';
+import type { Owner } from '../../fixtures/memory-stores.js';
+import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
+import { type RunningServer, serve } from '../http/host/rest-client.js';
 
 /** The path of the tests' requests, unless they name another. */
 export const GENERATIONS = '/v1/images/generations';
@@ -24,27 +27,40 @@ export interface ApiAnswer {
   readonly error: JsonObject;
 }
 
-/** The OpenAI-compatible API over a service of its own, with the accounts of the request fixture. */
+/** The OpenAI-compatible API over a service of its own, with the accounts of the request fixture and nothing else. */
 export class OpenAiHarness {
-  private constructor(readonly rest: RestHarness) {}
+  private constructor(
+    readonly service: ServiceHarness,
+    private readonly fixture: RequestFixture,
+    readonly running: RunningServer,
+  ) {}
 
   static async open(options: Parameters<typeof serve>[1] = {}, ofHarness: HarnessOptions = {}): Promise<OpenAiHarness> {
-    return new OpenAiHarness(await RestHarness.open(options, ofHarness));
+    const service = await openServiceHarness(ofHarness);
+    const fixture = await createRequestFixture(
+      service.context,
+      (name) => !/generation$|upload|frame|webhook/.test(name),
+    );
+    return new OpenAiHarness(service, fixture, await serve(service, options));
   }
 
-  get context(): RestHarness['harness']['context'] {
-    return this.rest.harness.context;
+  get context(): ServiceHarness['context'] {
+    return this.service.context;
+  }
+
+  get owner(): Owner {
+    return this.fixture.owners.get('owner') as Owner;
   }
 
   secret(of = 'owner'): string {
-    return this.rest.fixture.secrets.get(of) ?? '';
+    return this.fixture.secrets.get(of) ?? '';
   }
 
   /** Sends a request as the owner; a header that is undefined is left out. */
   fetch(path: string, { headers = {}, ...init }: FetchInit = {}): Promise<Response> {
     const sent = { 'Authorization': `Bearer ${this.secret()}`, 'Content-Type': 'application/json', ...headers };
     const named = Object.entries(sent).filter((header): header is [string, string] => header[1] !== undefined);
-    return fetch(this.rest.origin + path, { ...init, headers: named });
+    return fetch(this.running.origin + path, { ...init, headers: named });
   }
 
   async send(path: string, init: FetchInit = {}): Promise<ApiAnswer> {
@@ -60,24 +76,29 @@ export class OpenAiHarness {
     return this.send(GENERATIONS, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
-  /** All generations of the owner's App that requests of the test have made, the oldest first. */
+  /** All generations of the owner's App, the oldest first. */
   async generations(): Promise<Generation[]> {
-    const { appId } = this.rest.fixture.owners.get('owner') as { readonly appId: string };
+    const { appId } = this.owner;
     const { items } = await this.context.generations.list({ of: 'app', appId }, { limit: 500 });
-    const fixture = [...this.rest.fixture.ids.values()];
-    return items.filter(({ generationId }) => !fixture.includes(generationId)).toReversed();
+    return items.toReversed();
   }
 
   /** Expects that the books are right and that the owner has paid exactly `credits`. */
   async expectPaid(credits: number): Promise<void> {
-    const { accountId } = this.rest.fixture.owners.get('owner') as { readonly accountId: string };
-    const account = await this.context.accounts.read(accountId);
-    expect(account?.available, 'the balance').to.equal(1_000 - credits);
+    const read = () => this.context.accounts.read(this.owner.accountId);
+    // A charge is written a little after the end of its generation.
+    await until(async () => (await read())?.reserved === 0);
+    const account = await read();
+    expect([account?.available, account?.spent], 'what is left and what was paid').to.deep.equal([
+      1_000 - credits,
+      credits,
+    ]);
     expect((await verifyCredits(this.context)).findings).to.deep.equal([]);
   }
 
-  close(): Promise<void> {
-    return this.rest.close();
+  async close(): Promise<void> {
+    await this.running.server.close(100);
+    await this.service.close();
   }
 }
 

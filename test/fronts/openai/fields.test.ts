@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import { SystemDigests } from '../../../adapters/system/system-digests.js';
+import { type Fields, mapFields, sizeOf, withoutNulls } from '../../../apps/http/openai/fields.js';
+import type { Model } from '../../../core/catalog/model.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { catalogOf, imageModel, imagePrice, MODELS } from '../../fixtures/models.js';
+
+// Goal: a field sets the parameter of the model that it stands for, whatever the model calls it; hints are left out where
+// the model lacks them; and whatever would be visible or is unknown is refused by the name that the client used.
+// Method: a table of fields against models of every shape that a catalog may have.
+
+const object = (properties: JsonObject): JsonObject => ({ type: 'object', additionalProperties: false, properties });
+const { countParameter: _, ...uncounted } = imagePrice(10);
+
+const SHAPES: readonly Model[] = [
+  ...MODELS,
+  // One picture, of a size that the provider chooses.
+  imageModel({ modelKey: 'bare', inputSchema: object({}), price: uncounted }),
+  imageModel({
+    modelKey: 'renamed',
+    inputSchema: object({
+      count: { type: 'integer', minimum: 1, maximum: 4, default: 1 },
+      resolution: { type: 'string', enum: ['1024x1024', '512x512'], default: '1024x1024' },
+      format: { type: 'string', enum: ['png', 'webp'] },
+      quality: { type: 'string', enum: ['draft', 'best'] },
+      background: { type: 'string', enum: ['transparent', 'opaque'] },
+      guidance: { type: 'number', minimum: 0, maximum: 20 },
+      seed: { type: 'integer', minimum: 0 },
+      tile: { type: 'boolean' },
+    }),
+    price: imagePrice(10, { sizeParameter: 'resolution' }),
+  }),
+  imageModel({
+    modelKey: 'unpriced',
+    inputSchema: object({
+      n: { type: 'integer', minimum: 1, maximum: 2 },
+      size: { type: 'string', enum: ['auto', '64x64'] },
+      output_format: { type: 'string', enum: ['png', 'jpeg'] },
+    }),
+    price: uncounted,
+  }),
+];
+
+const ports = { catalog: catalogOf(() => SHAPES), digests: new SystemDigests({ secret: new Uint8Array(32) }) };
+const map = (fields: JsonObject) => mapFields(ports, withoutNulls(fields), 'image').body;
+const parametersOf = (model: string, fields: JsonObject): Json | undefined =>
+  map({ model, prompt: 'x', ...fields })['parameters'];
+
+const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters: JsonObject])[] = [
+  ['picture', { n: 2, size: '96x64', seed: 7 }, { n: 2, size: '96x64', seed: 7 }],
+  ['renamed', { n: 2, size: '512x512' }, { count: 2, resolution: '512x512' }],
+  ['renamed', { count: 2, resolution: '512x512' }, { count: 2, resolution: '512x512' }],
+  ['renamed', { output_format: 'webp' }, { format: 'webp' }],
+  ['renamed', { format: 'webp' }, { format: 'webp' }],
+  ['unpriced', { output_format: 'jpeg', n: 2 }, { output_format: 'jpeg', n: 2 }],
+  // `auto` and null are left out, but where the model itself knows `auto`.
+  ['renamed', { size: 'auto', quality: 'auto', background: 'auto', output_format: 'auto' }, {}],
+  ['renamed', { size: null, quality: null, n: null, seed: null }, {}],
+  ['unpriced', { size: 'auto' }, { size: 'auto' }],
+  // A model without the parameter.
+  ['bare', { size: '1024x1024', n: 1 }, {}],
+  ['bare', { n: '1', output_format: 'png' }, {}],
+  ['bare', { quality: 'high', style: 'vivid', moderation: 'low', input_fidelity: 'high', output_compression: 90 }, {}],
+  ['bare', { partial_images: 2, complexity: 'high', background: 'opaque' }, {}],
+  ['bare', { background: 'auto', response_format: 'url', stream: true }, {}],
+  // A property of the model goes before a hint.
+  ['renamed', { quality: 'best', background: 'transparent' }, { quality: 'best', background: 'transparent' }],
+  // The texts of a form.
+  ['renamed', { n: '3', guidance: '7.5', tile: 'true', seed: '42' }, { count: 3, guidance: 7.5, tile: true, seed: 42 }],
+  ['renamed', { tile: 'false' }, { tile: false }],
+  ['picture', { style: '12' }, { style: '12' }],
+  // What is no number is left to the check of the schema.
+  ['renamed', { n: 'two', guidance: '1e3', tile: 'yes' }, { count: 'two', guidance: '1e3', tile: 'yes' }],
+];
+
+const REFUSED: readonly (readonly [model: string, fields: JsonObject, param: string, code: string])[] = [
+  ['bare', { n: 2 }, 'n', 'FIELD_INVALID'],
+  ['bare', { n: '0' }, 'n', 'FIELD_INVALID'],
+  ['bare', { n: true }, 'n', 'FIELD_INVALID'],
+  ['bare', { output_format: 'webp' }, 'output_format', 'FIELD_INVALID'],
+  ['bare', { background: 'transparent' }, 'background', 'FIELD_INVALID'],
+  ['bare', { seed: 1 }, 'seed', 'unknown_parameter'],
+  ['picture', { frame_count: 3 }, 'frame_count', 'unknown_parameter'],
+  ['picture', { markup: 'x' }, 'markup', 'unknown_parameter'],
+  ['picture', { parameters: {} }, 'parameters', 'unknown_parameter'],
+  ['picture', { model_key: 'picture' }, 'model_key', 'unknown_parameter'],
+  ['picture', { seconds: 4 }, 'seconds', 'unknown_parameter'],
+  ['picture', { constructor: 1 }, 'constructor', 'unknown_parameter'],
+  ['picture', JSON.parse('{"__proto__":1}') as JsonObject, '__proto__', 'unknown_parameter'],
+  // Two names of one parameter: one of them would be ignored, and the price hangs on it.
+  ['renamed', { n: 1, count: 4 }, 'count', 'FIELD_INVALID'],
+  ['renamed', { resolution: '512x512', size: '1024x1024' }, 'size', 'FIELD_INVALID'],
+];
+
+describe('the fields of a request for pictures', () => {
+  for (const [model, fields, parameters] of MAPPED)
+    it(`of ${model} are mapped: ${JSON.stringify(fields)}`, () => {
+      expect(parametersOf(model, fields)).to.deep.equal(parameters);
+    });
+
+  for (const [model, fields, param, code] of REFUSED)
+    it(`of ${model} are refused: ${JSON.stringify(fields)}`, () => {
+      let refusal: unknown;
+      try {
+        parametersOf(model, fields);
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal).to.be.instanceOf(ServiceError);
+      const { apiCode, code: own } = refusal as ServiceError & { readonly apiCode?: string };
+      expect(refusal).to.include({ param });
+      expect(apiCode ?? own).to.equal(code);
+    });
+
+  it('name the model, the prompt and what is not wanted', () => {
+    expect(map({ model: 'bare', prompt: 'a', negative_prompt: 'b' })).to.deep.equal({
+      model_key: 'bare',
+      operation: 'image_generation',
+      prompt: 'a',
+      negative_prompt: 'b',
+      parameters: {},
+    });
+  });
+
+  it('have the end user as a hash alone, whatever they send', () => {
+    const traceOf = (fields: Fields) => map({ model: 'bare', prompt: 'a', ...fields })['client_trace_id'];
+    const values: readonly Json[] = ['anna@example.com', 'order-1', 'x'.repeat(10_000), 7, { id: 1 }, ['a'], '\u0000'];
+    for (const user of values) {
+      expect(traceOf({ user })).to.match(/^user-[0-9a-f]{32}$/);
+      expect(traceOf({ safety_identifier: user, user: 'other' })).to.equal(traceOf({ user }));
+    }
+    expect(new Set(values.map((user) => traceOf({ user }))).size).to.equal(values.length);
+    expect(traceOf({ user: '' })).to.equal(undefined);
+    expect(traceOf({ safety_identifier: '', user: 'a' })).to.equal(traceOf({ user: 'a' }));
+  });
+});
+
+describe('the size in an answer', () => {
+  const sizeFor = (modelKey: string, parameters: JsonObject) =>
+    sizeOf(ports, { modelKey, parameters, outputs: [{ widthPx: 640, heightPx: 480 }] } as unknown as Generation);
+
+  it("is the value of the model's own parameter", () => {
+    expect(sizeFor('renamed', { resolution: '512x512' })).to.equal('512x512');
+    expect(sizeFor('unpriced', { size: '64x64' })).to.equal('64x64');
+  });
+
+  it('is that of the first picture where the model has no sizes, is gone, or chose itself', () => {
+    expect(sizeFor('bare', {})).to.equal('640x480');
+    expect(sizeFor('gone', {})).to.equal('640x480');
+    expect(sizeFor('unpriced', { size: 'auto' })).to.equal('640x480');
+  });
+});
