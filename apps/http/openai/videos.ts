@@ -103,9 +103,9 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
   const { generationId, status } = generation;
   ctx.state.hasCreated = !replayed;
   ctx.state.ids = { generationId };
-  delivery.answered = isTerminal(status) && status !== 'succeeded' ? 'failure' : 'success';
   ctx.res.setHeader('Darkroom-Generation-Id', generationId);
   await sendVideo(ctx, generation);
+  delivery.answered = isTerminal(status) && status !== 'succeeded' ? 'failure' : 'success';
 }
 
 /** The picture in the fields. Throws `invalid_value` for one that is elsewhere: no address is fetched. */
