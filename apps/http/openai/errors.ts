@@ -81,6 +81,27 @@ const FAILURES: Readonly<Record<TaskErrorCode, Kind>> = {
   INTERNAL_ERROR: server(500, 'server_error'),
 };
 
+/** Codes that no code of the service is reported as. */
+const OWN_KINDS = {
+  model_not_found: invalid(404, 'model_not_found'),
+  unknown_parameter: invalid(400, 'unknown_parameter'),
+  video_not_ready: invalid(400, 'video_not_ready'),
+  range_not_satisfiable: invalid(416, 'range_not_satisfiable'),
+  generation_cancelled: invalid(400, 'generation_cancelled'),
+} satisfies Readonly<Record<string, Kind>>;
+
+/** The code of a wait that has lasted too long: the same as of a generation that has. */
+type OwnCode = keyof typeof OWN_KINDS | 'generation_timeout';
+
+/** Every status and code that an error of this API can have, for its documents. */
+export const API_ERRORS: readonly Kind[] = [
+  ...new Map(
+    [KINDS, FAILURES, OWN_KINDS]
+      .flatMap((table) => Object.values(table))
+      .map((kind) => [`${kind.status} ${kind.code}`, kind]),
+  ).values(),
+];
+
 /** LiteLLM recognizes a refusal for content by these words alone. */
 const SAFETY_PREFIX = 'The request was rejected as a result of the safety system: ';
 
@@ -91,7 +112,7 @@ export class ApiRefusal extends ServiceError {
     code: ErrorCode,
     message: string,
     readonly param: string | null,
-    readonly apiCode?: string,
+    readonly apiCode?: OwnCode,
   ) {
     super(code, message);
   }
@@ -123,7 +144,7 @@ export function errorText(error: ApiError): string {
 /** The error of a generation that failed or was cancelled, with the status of a response that has it. */
 export function failureOf({ error }: Generation): { readonly status: number; readonly error: ApiError } {
   if (error === undefined) {
-    const { status, type, code } = invalid(400, 'generation_cancelled');
+    const { status, type, code } = OWN_KINDS.generation_cancelled;
     return { status, error: { message: 'The generation was cancelled.', type, param: null, code } };
   }
   const { status, type, code } = FAILURES[error.code];
