@@ -38,8 +38,11 @@ export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprin
   readonly onRunStep?: (row: string) => void;
 }
 
-/** Uploads and outputs: their bytes, and what is needed to inspect, clean and sign them. */
-export type Files = Pick<Ports, 'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews'>;
+/** Uploads and outputs: their bytes, and what is needed to inspect, change, clean and sign them. */
+export type Files = Pick<
+  Ports,
+  'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews' | 'masks'
+>;
 
 /** API keys, people, their sessions and grants. */
 export type Identity = Pick<Ports, 'credentials' | 'people' | 'artefacts' | 'passwords' | 'passkeys'>;

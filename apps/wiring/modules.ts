@@ -1,12 +1,11 @@
 import type { Container } from 'inversify';
-import { tmpdir } from 'node:os';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { type PeopleOptions, provideHttp, restLimits } from '../http/http-fronts.js';
 import { createInternalServer } from '../http/internal/internal-server.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { Worker } from '../worker/worker.js';
-import type { Program } from './open-program.js';
+import { type Program, spoolFolder } from './open-program.js';
 import { givenParts, type Parts, partsModule } from './parts.js';
 
 export interface ServerOptions extends Pick<Parts, 'logger' | 'publicUrl'> {
@@ -75,12 +74,6 @@ export async function bindServer(
   });
   container.load(givenParts({ logger, publicUrl }), bindParts);
   return container;
-}
-
-/** The folder for temporary files may be in memory; the data folder, where there is one, is not. */
-function spoolFolder({ stores, dataFolder }: Config): string {
-  const { database, objects } = stores;
-  return [database, objects].some(({ driver }) => driver.isInDataFolder === true) ? dataFolder : tmpdir();
 }
 
 async function loadGrpc() {

@@ -1,6 +1,8 @@
 import { Container } from 'inversify';
+import { tmpdir } from 'node:os';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { CloseOptions, OpenedAs } from '../../adapters/driver.js';
+import { SharpMasks } from '../../adapters/media/sharp-masks.js';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import { SharpPreviews } from '../../adapters/media/sharp-previews.js';
 import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
@@ -117,6 +119,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       mediaProbe: new SharpMediaProbe({ memory }),
       mediaCleaner: new StreamingMediaCleaner(),
       previews: new SharpPreviews({ memory }),
+      masks: new SharpMasks({ memory, folder: spoolFolder(config) }),
       clock: needs.clock,
       ids: new SystemIds(),
       digests: new SystemDigests({ secret: secrets.credentials }),
@@ -283,6 +286,15 @@ class CurrentCatalog implements Catalog {
     this.reading = read.catch(() => undefined);
     return read;
   }
+}
+
+/**
+ * The folder for files that requests bring and make. The folder for temporary files may be in memory; the data folder, where
+ * there is one, is not.
+ */
+export function spoolFolder({ stores, dataFolder }: Config): string {
+  const { database, objects } = stores;
+  return [database, objects].some(({ driver }) => driver.isInDataFolder === true) ? dataFolder : tmpdir();
 }
 
 /** The address a client uses when the operator names none. */

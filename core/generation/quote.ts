@@ -237,21 +237,22 @@ function fileFault(upload: Upload, model: Model, before: readonly Upload[]): str
  * Why a file with transparent areas is refused. The task may go to any provider of the model's route, so all of them
  * must take masks.
  */
-function maskFault(
-  { providers }: Models,
-  upload: Upload,
-  { modelKey, route }: Model,
-  before: readonly Upload[],
-): string | undefined {
+function maskFault(models: Models, upload: Upload, model: Model, before: readonly Upload[]): string | undefined {
+  const { modelKey } = model;
   if (upload.ready?.isMasked !== true) return undefined;
   if (upload.role !== 'reference_image')
     return `The ${upload.role} must not have transparent areas; upload an opaque file.`;
-  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.capabilities(settings) ?? []);
-  const maxMasked = Math.min(...connected.map(({ maxMaskedReferences = 0 }) => maxMaskedReferences));
+  const maxMasked = maxMaskedReferences(models, model);
   if (maxMasked === 0) return `${modelKey} takes no file with transparent areas; upload an opaque file.`;
   if (before.filter(({ ready }) => ready?.isMasked === true).length >= maxMasked)
     return `${modelKey} takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`;
   return undefined;
+}
+
+/** How many files with transparent areas the model takes; Infinity where no provider of its route is connected. */
+export function maxMaskedReferences({ providers }: Pick<Models, 'providers'>, { route }: Model): number {
+  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.capabilities(settings) ?? []);
+  return Math.min(...connected.map(({ maxMaskedReferences: most = 0 }) => most));
 }
 
 const PROMPT = 'a lighthouse at dusk';

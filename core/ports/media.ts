@@ -118,3 +118,37 @@ export interface Previews {
     waits?: Waits,
   ): Promise<Preview | null>;
 }
+
+/** The bytes of a picture, to be read any number of times from the beginning. */
+export interface PictureBytes {
+  readonly byteSize: number;
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+/** A picture that waits on disk. */
+export interface MadePicture extends PictureBytes {
+  /** Frees the disk. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Why a mask cannot be applied, as the rest of a sentence that begins with the name of the file. */
+export interface MaskFault {
+  readonly of: 'picture' | 'mask';
+  readonly message: string;
+}
+
+/** Puts a mask that came as a file of its own into the picture that it is for. */
+export interface Masks {
+  /**
+   * The picture as an upright PNG of 8-bit sRGB. The alpha of each pixel is the smaller of its own and that of the mask; its
+   * colours stay, also where it is transparent. The picture is a PNG, JPEG or WebP, and the mask a PNG that has alpha and the
+   * size of the picture; the result says which of them is not. Neither has more than `maxPixels` pixels, or takes more than
+   * `maxDecodeBytes` of memory. It waits while other work has the memory that it needs. Failures of the sources and of
+   * the disk are passed on.
+   */
+  apply(
+    picture: PictureBytes,
+    mask: PictureBytes,
+    limits: { readonly maxPixels: number; readonly maxDecodeBytes: number },
+  ): Promise<MadePicture | MaskFault>;
+}

@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.js';
 import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher, TopLevelDomains } from './machine.js';
-import type { MediaCleaner, MediaProbe, Previews } from './media.js';
+import type { Masks, MediaCleaner, MediaProbe, Previews } from './media.js';
 import type { ObjectStore } from './object-store.js';
 import type { OutputSigner } from './output-signer.js';
 import type { WebhookSender } from './outside.js';
@@ -53,6 +53,7 @@ const PORTS = {
   mediaProbe: withoutStore<MediaProbe>(),
   mediaCleaner: withoutStore<MediaCleaner>(),
   previews: withoutStore<Previews>(),
+  masks: withoutStore<Masks>(),
   clock: withoutStore<Clock>(),
   ids: withoutStore<Ids>(),
   digests: withoutStore<Digests>(),

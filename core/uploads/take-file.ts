@@ -3,6 +3,7 @@ import type { Files, Machine, Models, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { ReferenceRole } from '../generation/generation.js';
 import { completeUpload } from './complete-upload.js';
+import { deleteUpload } from './manage-uploads.js';
 import { prepareUpload } from './prepare-upload.js';
 
 /** A file that came with the request that uses it. */
@@ -19,7 +20,8 @@ export interface SentFile {
 
 /**
  * Makes an upload of a file that is already here, with the checks and the retention of any other. Returns its id. Throws
- * FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED and QUEUE_FULL as preparing and completing an upload do.
+ * FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED and QUEUE_FULL as preparing and completing an upload do. A
+ * refused file is removed.
  */
 export async function takeFile(
   context: Work & Files & Models & Machine,
@@ -31,8 +33,15 @@ export async function takeFile(
   const newKey = (): string => `taken ${context.ids.uuid()}`;
   const body = { filename, media_type: mediaType, byte_size: byteSize, sha256, role };
   const { upload } = await prepareUpload(context, caller, newKey(), body);
+  const { uploadId } = upload;
   const written = await context.objects.write(upload.stagingKey, bytes(), { mediaType, maxBytes: byteSize });
   if (written === 'too-large') throw new ServiceError('INTERNAL_ERROR', 'The file is longer than it was before.');
-  await completeUpload(context, caller, newKey(), upload.uploadId, {});
-  return upload.uploadId;
+  try {
+    await completeUpload(context, caller, newKey(), uploadId, {});
+  } catch (error) {
+    // Nobody can send other bytes to it. Retention removes what this does not.
+    if (error instanceof ServiceError) await deleteUpload(context, caller, uploadId).catch(() => undefined);
+    throw error;
+  }
+  return uploadId;
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { createRouter, type HttpFront } from '../host/server.js';
 import { contentRoutes } from './content.js';
+import { EDIT_ENDPOINTS } from './edits.js';
 import { renderApiError } from './errors.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
@@ -33,7 +34,7 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
     const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
     const spool = new Spool(options.spool);
     const parts: ApiParts = { ...options, ...shared, access, waitTimes, spool };
-    const endpoints = [...IMAGE_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
+    const endpoints = [...IMAGE_ENDPOINTS, ...EDIT_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
     const routes = [...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))];
     return [createRouter(routes, API_BASE, renderApiError)];
   };
