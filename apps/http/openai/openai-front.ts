@@ -1,11 +1,13 @@
 import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
+import { basePathOf } from '../host/pages.js';
 import { createRouter, type HttpFront } from '../host/server.js';
 import { contentRoutes } from './content.js';
 import { EDIT_ENDPOINTS } from './edits.js';
 import { renderApiError } from './errors.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
+import { documentRoute } from './openapi.js';
 import { API_BASE, type ApiParts, type Endpoint, toRoute, WAIT_TIMES, type WaitTimes } from './operation.js';
 import { Spool, type SpoolOptions } from './spool.js';
 import { VIDEO_ENDPOINTS } from './videos.js';
@@ -35,7 +37,8 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
     const spool = new Spool(options.spool);
     const parts: ApiParts = { ...options, ...shared, access, waitTimes, spool };
     const endpoints = [...IMAGE_ENDPOINTS, ...EDIT_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
-    const routes = [...contentRoutes(parts), ...endpoints.map((endpoint) => toRoute(endpoint, parts))];
-    return [createRouter(routes, API_BASE, renderApiError)];
+    const document = documentRoute(endpoints, basePathOf(options.publicUrl()));
+    const served = endpoints.map((endpoint) => toRoute(endpoint, parts));
+    return [createRouter([document, ...contentRoutes(parts), ...served], API_BASE, renderApiError)];
   };
 }
