@@ -45,16 +45,23 @@ export async function createMatched(
     return findOrCreate(context, caller, request, { key, digest });
   }
   const fingerprint = context.digests.ofJson({ credentialId, content });
-  const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
-  try {
-    return { ...(await findOrCreate(context, caller, request, { key: place.key, digest }, place.isNew)), place };
-  } catch (error) {
-    // A refusal leaves nothing behind. After any other failure the next equal request finds out what was created.
-    if (error instanceof ServiceError && !UNDECIDED.has(error.code)) place.withdraw();
-    else place.leave();
-    throw error;
+  for (let tries = 1; ; tries += 1) {
+    const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
+    try {
+      return { ...(await findOrCreate(context, caller, request, { key: place.key, digest }, place.isNew)), place };
+    } catch (error) {
+      const code = error instanceof ServiceError ? error.code : 'INTERNAL_ERROR';
+      // A refusal leaves nothing behind. After any other failure the next equal request finds out what was created.
+      if (UNDECIDED.has(code)) place.leave();
+      else place.withdraw();
+      // The generation was deleted since it was matched; a deleted one is matched no more.
+      if (code !== 'IDEMPOTENCY_REPLAY_EXPIRED' || tries >= MAX_DELETED) throw error;
+    }
   }
 }
+
+/** How many generations may be deleted while one request finds them. */
+const MAX_DELETED = 3;
 
 /** Codes after which a generation may still be created under the key. */
 const UNDECIDED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

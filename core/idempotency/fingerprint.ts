@@ -79,7 +79,7 @@ export interface Changed {
 
 /**
  * Applies the change of one request. One that begins is given, in this order: the oldest create whose answer has reached
- * nobody and that nobody waits for; if it says that it is a retry, a create that somebody waits for, or else the one that
+ * nobody and that nobody waits for, first of those that were begun; if it says that it is a retry, a create that somebody waits for, or else the one that
  * was delivered last and has not failed; a new create.
  */
 export function change(creates: readonly SharedCreate[], made: Change, facts: Facts): Changed {
@@ -118,8 +118,10 @@ function begin(
   return { creates: [...creates, { key, createdAt: facts.now, waits: [wait] }], key };
 }
 
+/** One that may be paid for, or else one whose process died before its create. */
 function findUnheard(creates: readonly SharedCreate[], facts: Facts): SharedCreate | undefined {
-  return creates.find((create) => isUnheard(create, facts) && facts.stateOf(create) !== 'over');
+  const unheard = creates.filter((create) => isUnheard(create, facts) && facts.stateOf(create) !== 'over');
+  return unheard.find((create) => facts.stateOf(create) !== 'none') ?? unheard[0];
 }
 
 /** Whether nobody has the answer to a create, and nobody waits for it. */

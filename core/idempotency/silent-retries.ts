@@ -139,8 +139,9 @@ export class SilentRetries {
 
   private async commit(owner: Owner, queue: Queue, batch: readonly Pending[]): Promise<(string | undefined)[]> {
     const { fingerprints } = this.parts;
-    // Most fingerprints are new, so that the first try is an insertion.
-    let record: Fingerprint | null = queue.known ?? null;
+    // Most fingerprints are new, so that the first try of a request that begins is an insertion.
+    const isBegun = batch.some(({ made }) => made.kind === 'begin');
+    let record: Fingerprint | null = queue.known ?? (isBegun ? null : await fingerprints.read(owner.fingerprint));
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { next, keys } = await this.decide(owner, record, batch);
       if (next === null || next === record) return keys;
