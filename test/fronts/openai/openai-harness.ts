@@ -49,7 +49,11 @@ export class OpenAiHarness {
   }
 
   get owner(): Owner {
-    return this.fixture.owners.get('owner') as Owner;
+    return this.ownerOf('owner');
+  }
+
+  ownerOf(kind: string): Owner {
+    return this.fixture.owners.get(kind) as Owner;
   }
 
   secret(of = 'owner'): string {
