@@ -38,7 +38,10 @@ export interface Form {
   readonly fields: Fields;
   /** In the order of the form. */
   readonly files: readonly FormFile[];
-  /** Counts further bytes on disk, until the form is closed. Throws SERVICE_UNAVAILABLE where there is no room for them. */
+  /**
+   * Counts further bytes on disk, until the form is closed; where they are more than the whole room, all of it. Throws
+   * SERVICE_UNAVAILABLE while other forms have it.
+   */
   reserve(byteSize: number): void;
   /** Frees the disk. Never throws. */
   close(): Promise<void>;
@@ -198,8 +201,9 @@ class SpooledForm implements Form {
   }
 
   reserve(byteSize: number): void {
-    this.spool.reserve(byteSize);
-    this.reserved += byteSize;
+    const counted = Math.min(byteSize, this.spool.maxBytes - this.reserved);
+    this.spool.reserve(counted);
+    this.reserved += counted;
   }
 
   /** Once the body is there, only what is on disk counts. */

@@ -54,16 +54,10 @@ describe('a request that edits pictures', () => {
   let paid: number;
   let objectKeys: Set<string>;
 
-  before(async () => {
-    png = await image('png', SIDE_PX, SIDE_PX);
-  });
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'edits-'));
-    sandbox = new SandboxProvider({ clock: new SystemClock() });
+  const open = async (maxBytes: number): Promise<OpenAiHarness> => {
     const canned = new CannedProvider(await image('png', 96, 64));
-    api = await OpenAiHarness.open(
-      { spool: { folder, maxBytes: 64 * 1024 ** 2 } },
+    return OpenAiHarness.open(
+      { spool: { folder, maxBytes } },
       {
         settings: { maxUploadBytes: 100_000 },
         ports: {
@@ -73,6 +67,16 @@ describe('a request that edits pictures', () => {
         around: (ports) => ({ ...ports, objects: keysOf(ports.objects, (objectKeys = new Set())) }),
       },
     );
+  };
+
+  before(async () => {
+    png = await image('png', SIDE_PX, SIDE_PX);
+  });
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'edits-'));
+    sandbox = new SandboxProvider({ clock: new SystemClock() });
+    api = await open(64 * 1024 ** 2);
     paid = 0;
   });
   afterEach(async () => {
@@ -343,6 +347,26 @@ describe('a request that edits pictures', () => {
       await limited.expectPaid(20);
     } finally {
       await limited.close();
+    }
+  });
+
+  it('applies a mask to a picture that as a PNG may take more than all the room on disk', async () => {
+    const side = 800;
+    const small = await open(1024 ** 2);
+    try {
+      await small.service.startWorker();
+      const flat = { create: { width: side, height: side, channels: 3, background: '#123456' } } as const;
+      const picture = await sharp(flat).png().toBuffer();
+      const parts = [...texts(painted), file('image', picture), file('mask', await maskOf(() => 255, side, side))];
+      const { status } = await small.send(EDITS, {
+        method: 'POST',
+        headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
+        body: new Uint8Array(formBytes(parts, 'b')),
+      });
+      expect(status).to.equal(200);
+      await small.expectPaid(10);
+    } finally {
+      await small.close();
     }
   });
 
