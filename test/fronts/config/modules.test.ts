@@ -321,9 +321,10 @@ describe('built-in drivers', () => {
 
   it('are named in apps only by their list', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
-    // `files`, `timers` and `sandbox` also have other meanings; as names of drivers they are in quotes.
+    // These also have other meanings, and a section may have such a name; as names of drivers they are in quotes.
+    const ambiguous = ['files', 'timers', 'sandbox', 'openai'];
     const named = new RegExp(
-      `\\b(?:${names.filter((name) => !['files', 'timers', 'sandbox'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers|sandbox)'`,
+      `\\b(?:${names.filter((name) => !ambiguous.includes(name)).join('|')})(?:Driver)?\\b|'(?:${ambiguous.join('|')})'(?!:)`,
       'i',
     );
     const files = readdirSync(join(ROOT, 'apps'), { recursive: true, encoding: 'utf8' })
