@@ -5,8 +5,10 @@
 import { expect } from 'chai';
 import { forAll } from '../harness/for-all.js';
 import { sizeOf } from '../harness/run-sizes.js';
+import { playMutant } from '../simulation/mutants/play-mutant.js';
 import { HISTORIES } from './repeated-creates/history.js';
 import { faultedCreates, FAULT_KINDS } from './repeated-creates/one-create.js';
+import { REPETITION_MUTANTS } from './repeated-creates/mutants.js';
 import { playHistory } from './repeated-creates/served-history.js';
 
 describe('repeated creates', () => {
@@ -22,5 +24,13 @@ describe('repeated creates', () => {
           const played = await faultedCreates({ kind, isExclusive, client });
           expect(played, 'calls of one create').to.be.above(5);
         }
+    });
+
+  // Evenly over the list, so that each file of core is among them.
+  const step = REPETITION_MUTANTS.length / sizeOf('repetitionMutants');
+  for (const { name, seed = 0 } of REPETITION_MUTANTS.filter((_, index) => index % step < 1))
+    it(`are found to be wrong with the mutant ${name}`, async () => {
+      const program = new URL('./repeated-creates/thread.js', import.meta.url);
+      expect(await playMutant(name, [seed], { program })).to.include({ kind: 'found' });
     });
 });
