@@ -34,7 +34,7 @@ async function workThrough({ seeds, mutant = '' }: Batch): Promise<void> {
       await play(seed, mutant);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return say({ played: { seed, steps: 0, tally: [], failure: { invariant: 11, message } } } as unknown as Word);
+      return say({ played: { seed, steps: 0, tally: [], failure: { invariant: 11, message } } });
     }
   }
   say({ done: true });
