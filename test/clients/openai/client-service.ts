@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LiveService, type Tenant } from '../../service/live-service.js';
+import { type LiveOptions, LiveService, type Tenant } from '../../service/live-service.js';
 
 /** The program as a process, for clients of OpenAI, and what each of them paid. */
 export class ClientService {
@@ -10,8 +10,8 @@ export class ClientService {
 
   private constructor(readonly live: LiveService) {}
 
-  static async open(): Promise<ClientService> {
-    return new ClientService(await LiveService.start());
+  static async open(options: LiveOptions = {}): Promise<ClientService> {
+    return new ClientService(await LiveService.start(options));
   }
 
   /** The base URL for clients. */

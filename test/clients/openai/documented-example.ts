@@ -35,8 +35,13 @@ export class DocumentedExample {
   }
 
   /** Runs it with a program that reads it from its standard input. Throws with its error output where it fails. */
-  async run(command: string, args: readonly string[], { secret }: Tenant): Promise<void> {
-    const env = { ...process.env, DARKROOM_API_KEY: secret };
+  async run(
+    command: string,
+    args: readonly string[],
+    { secret }: Tenant,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const env = { ...process.env, ...environment, DARKROOM_API_KEY: secret };
     const child = spawn(command, args, { cwd: this.folder, env, stdio: ['pipe', 'ignore', 'pipe'] });
     let complaint = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));

@@ -9,7 +9,7 @@ import { ClientService, CuttingProxy } from './client-service.js';
 /** A version of the library. */
 export interface OpenAiLibrary {
   readonly name: string;
-  readonly open: () => Promise<typeof OpenAI>;
+  readonly open: (suite: Mocha.Context) => Promise<typeof OpenAI>;
   /** Whether it has `videos`; true when absent. */
   readonly hasVideos?: boolean;
 }
@@ -24,7 +24,7 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
     let tenant: Tenant;
     let openai: OpenAI;
     before(async function () {
-      Client = await open.call(this);
+      Client = await open(this);
       service = await ClientService.open();
     });
     beforeEach(async () => {
@@ -135,6 +135,20 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
         new Set(answers.map((answer) => JSON.stringify((answer as { darkroom?: object }).darkroom))),
       ).to.have.property('size', 2);
       await service.expectPaid(tenant, 8);
+    });
+
+    it('edits pictures with a mask', async () => {
+      const file = (filename: string, alpha: number) =>
+        sharp({ create: { width: 64, height: 64, channels: 4, background: { r: 200, g: 30, b: 30, alpha } } })
+          .png()
+          .toBuffer()
+          .then((bytes) => new File([new Uint8Array(bytes)], filename, { type: 'image/png' }));
+      const image = [await file('one.png', 1), await file('two.png', 1)];
+      const edited = await openai.images.edit({ ...PICTURE, image, mask: await file('mask.png', 0) });
+      expect(await sizeOf(Buffer.from(edited.data?.[0]?.b64_json ?? '', 'base64'))).to.equal('png 256x256');
+      const refusal = await refusalOf(openai.images.edit({ ...PICTURE, image: [new File(['text'], 'text.png')] }));
+      expect(refusal).to.include({ status: 400, code: 'invalid_image_format', param: 'image' });
+      await service.expectPaid(tenant, 4);
     });
 
     if (hasVideos)

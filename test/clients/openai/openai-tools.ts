@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { commandPath, findProgram } from '../../servers/find-program.js';
+import { installProgram, packagesCheck } from '../../servers/install-program.js';
+import type { Program } from '../../servers/programs.js';
+import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
+import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
+
+const SOURCES = fileURLToPath(new URL('../../../../test/clients/openai/', import.meta.url));
+const PACKAGES = join(SOURCES, 'packages');
+const FILES = ['package.json', 'package-lock.json'].map((name) => join(PACKAGES, name));
+/** What an install has is a program; libraries run in this one. */
+const INTERPRETER = 'node';
+
+/** Several releases of each package. They run in the process of the tests, whatever Node release they ask for. */
+const PROGRAM: Program = {
+  name: 'openai-clients',
+  title: 'the OpenAI clients for Node',
+  variables: [],
+  commands: [],
+  installs: [
+    {
+      tool: 'npm',
+      needs: 'npm',
+      version: createHash('sha256')
+        .update(readFileSync(FILES[1] ?? ''))
+        .digest('hex')
+        .slice(0, 12),
+      commands: (folder) => [
+        { program: 'cp', args: [...FILES, folder] },
+        {
+          program: 'npm',
+          args: [
+            'ci',
+            '--prefix',
+            folder,
+            '--engine-strict=false',
+            '--ignore-scripts',
+            '--no-audit',
+            '--loglevel=error',
+          ],
+        },
+        packagesCheck(folder),
+        { program: 'ln', args: ['-s', process.execPath, join(folder, INTERPRETER)] },
+      ],
+      places: [INTERPRETER],
+    },
+  ],
+};
+
+export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
+  load<T>(name: string): Promise<T>;
+} = {
+  language: 'OpenAI npm',
+
+  async install() {
+    if (commandPath('npm') === null) throw new ClientAbsent('npm, which gets OpenAI clients, is not on this machine.');
+    await installProgram(PROGRAM);
+  },
+
+  /** Loads one of the packages. Throws `ClientAbsent`, with a sentence, where they are not installed. */
+  async load<T>(name: string) {
+    const found = findProgram(PROGRAM);
+    if (!found) throw new ClientAbsent('The OpenAI clients are not on this machine: run `npm run clients:install`.');
+    const path = createRequire(join(dirname(found.path), 'index.js')).resolve(name);
+    return (await import(pathToFileURL(path).href)) as T;
+  },
+};
+
+/** A virtual environment with one client in Python. */
+export interface PythonClient extends Pick<ForeignClient, 'language' | 'install'> {
+  /** The interpreter that finds the client. Throws `ClientAbsent`, with a sentence, where it is not installed. */
+  interpreter(): Promise<string>;
+}
+
+function pythonClient(language: string, requirements: string): PythonClient {
+  const environment = pythonEnvironment(
+    { name: `python-${requirements}`, title: language },
+    join(SOURCES, 'python', `${requirements}.txt`),
+  );
+  return {
+    language,
+    async install() {
+      await requirePython();
+      await installProgram(environment);
+    },
+    async interpreter() {
+      await requirePython();
+      const found = findProgram(environment);
+      if (!found) throw new ClientAbsent(`${language} is not on this machine: run \`npm run clients:install\`.`);
+      return interpreterOf(found);
+    },
+  };
+}
+
+export const OPENAI_1 = pythonClient('openai 1 for Python', 'openai-1');
+export const OPENAI_NEWEST = pythonClient('openai 3 for Python', 'openai');
+export const LITELLM = pythonClient('LiteLLM', 'litellm');
+
+/** All that the suites of this folder need. */
+export const OPENAI_CLIENTS = [OPENAI_PACKAGES, OPENAI_1, OPENAI_NEWEST, LITELLM];
+
+/** The programs in Python of these tests, by name. */
+export function pythonSource(name: string): string {
+  return join(SOURCES, 'python', name);
+}

@@ -1,0 +1,67 @@
+// Goal: the libraries `openai` for Python and LiteLLM work with the program as docs/openai.md shows them, and pay what was delivered, once.
+// Method: the blocks of the page, and a program of these tests, each as a process against the started program; a proxy cuts
+// one connection. After each test the books are verified. What is not installed is skipped with a message.
+import { expect } from 'chai';
+import type { JsonObject } from '../../../core/json.js';
+import type { Tenant } from '../../service/live-service.js';
+import { orSkip, runTool } from '../foreign-clients.js';
+import { ClientService, CuttingProxy } from './client-service.js';
+import { DocumentedExample } from './documented-example.js';
+import { LITELLM, OPENAI_1, OPENAI_NEWEST, pythonSource } from './openai-tools.js';
+
+/** LiteLLM reads a list of prices from its own site otherwise. */
+const OFFLINE = { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_TELEMETRY: 'False' };
+
+describe('clients of OpenAI in Python against the program', () => {
+  let service: ClientService;
+  let tenant: Tenant;
+  before(async () => {
+    service = await ClientService.open();
+  });
+  beforeEach(async () => {
+    tenant = await service.tenant();
+  });
+  after(() => service.close());
+
+  for (const [client, heading] of [
+    [OPENAI_1, 'openai for Python'],
+    [OPENAI_NEWEST, 'openai for Python'],
+    [LITELLM, 'LiteLLM'],
+  ] as const)
+    it(`make a picture as the page shows, with ${client.language}`, async function () {
+      const interpreter = await orSkip(this, () => client.interpreter());
+      const example = new DocumentedExample(service, heading, 'python');
+      await example.run(interpreter, ['-'], tenant, OFFLINE);
+      expect(await example.picture('lighthouse.png')).to.equal('png 512x512');
+      await service.expectPaid(tenant, 4);
+    });
+
+  for (const client of [OPENAI_1, OPENAI_NEWEST])
+    it(`get pictures, edits and refusals, and repeat by themselves, with ${client.language}`, async function () {
+      const interpreter = await orSkip(this, () => client.interpreter());
+      const proxy = await CuttingProxy.open(service.live.url);
+      proxy.cutNext('while it waits');
+      try {
+        const args = [pythonSource('client.py'), service.baseUrl, `${proxy.url}/v1`];
+        const environment = { DARKROOM_API_KEY: tenant.secret };
+        const got = JSON.parse(
+          await runTool(interpreter, args, { folder: service.live.folder, environment }),
+        ) as JsonObject;
+        expect(got).to.deep.include({
+          'pictures': 2,
+          'edited': 1,
+          'repeated': 1,
+          'wrong key': [401, 'invalid_api_key', null],
+          'unknown model': [404, 'model_not_found', 'model'],
+          'too many': [400, 'invalid_value', 'n'],
+          'refused': [400, 'content_policy_violation', null],
+        });
+        expect(got['models']).to.include('sandbox-video');
+        expect((await fetch(got['url'] as string)).status).to.equal(200);
+        expect(proxy.cuts).to.equal(1);
+      } finally {
+        await proxy.close();
+      }
+      await service.expectPaid(tenant, 2 * 4 + 4 + 4 + 1);
+    });
+});
