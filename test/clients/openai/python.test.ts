@@ -1,9 +1,18 @@
-// Goal: the libraries `openai` for Python and LiteLLM work with the program as docs/openai.md shows them, and pay what was delivered, once.
+// Goal: the library `openai` for Python and LiteLLM, as a library and as a proxy in front, work with the program as
+// docs/openai.md shows them, and pay what was delivered, once.
 // Method: the blocks of the page, and a program of these tests, each as a process against the started program; a proxy cuts
 // one connection. After each test the books are verified. What is not installed is skipped with a message.
 import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OpenAI } from 'openai';
 import type { JsonObject } from '../../../core/json.js';
 import type { Tenant } from '../../service/live-service.js';
+import { freePort } from '../../servers/free-port.js';
 import { orSkip, runTool } from '../foreign-clients.js';
 import { ClientService, CuttingProxy } from './client-service.js';
 import { DocumentedExample } from './documented-example.js';
@@ -64,4 +73,44 @@ describe('clients of OpenAI in Python against the program', () => {
       }
       await service.expectPaid(tenant, 2 * 4 + 4 + 4 + 1);
     });
+
+  it('make a picture through LiteLLM as a proxy, as the page configures it', async function () {
+    const interpreter = await orSkip(this, () => LITELLM.interpreter());
+    const { folder, text } = new DocumentedExample(service, 'LiteLLM', 'yaml litellm');
+    writeFileSync(join(folder, 'config.yaml'), text);
+    const masterKey = `sk-${randomBytes(24).toString('hex')}`;
+    const port = await freePort();
+    // A virtual environment that was moved has no scripts that can be run.
+    const args = [
+      '-c',
+      'from litellm_cli.main import proxy_server; proxy_server()',
+      '--config',
+      'config.yaml',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+    ];
+    const env = { ...process.env, ...OFFLINE, DARKROOM_API_KEY: tenant.secret, LITELLM_MASTER_KEY: masterKey };
+    const proxy = spawn(interpreter, args, { cwd: folder, env, stdio: 'ignore' });
+    try {
+      while (!(await isAlive(`http://127.0.0.1:${port}/health/liveliness`))) await sleep(500);
+      const openai = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: masterKey });
+      const { data } = await openai.images.generate({ model: 'lighthouse', prompt: 'a lighthouse', size: '256x256' });
+      expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64').toString('latin1', 1, 4)).to.equal('PNG');
+      const many = openai.images.generate({ model: 'lighthouse', prompt: 'a lighthouse', n: 9 });
+      expect(await many.catch((error: Error) => error.message)).to.contain('n must be');
+    } finally {
+      proxy.kill('SIGKILL');
+      if (proxy.exitCode === null && proxy.signalCode === null) await once(proxy, 'exit');
+    }
+    await service.expectPaid(tenant, 4);
+  });
 });
+
+function isAlive(url: string): Promise<boolean> {
+  return fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
