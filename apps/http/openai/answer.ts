@@ -3,7 +3,7 @@ import { type Generation, isTerminal } from '../../../core/generation/generation
 import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
 import type { Place } from '../../../core/idempotency/silent-retries.js';
 import { notedRefusal } from '../host/errors.js';
-import { JSON_TYPE, sendText, streamBody } from '../host/send.js';
+import { JSON_TYPE, sendText } from '../host/send.js';
 import type { RequestWait } from '../host/wait.js';
 import { type ApiError, apiErrorOf, ApiRefusal, errorText, failureOf } from './errors.js';
 import type { ApiRequest } from './operation.js';
@@ -35,7 +35,8 @@ export class Delivery {
 export interface Success {
   readonly byteSize: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: () => AsyncIterable<Uint8Array | string>;
+  /** In pieces of ASCII: they are written without being measured and copied again, which counts for large pictures. */
+  readonly body: () => AsyncIterable<string>;
 }
 
 /** A request that waits for the end of its generation. */
@@ -53,7 +54,7 @@ export interface Answering {
  * error, which clients take for a broken connection, and the repeated request gets the reason.
  */
 export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promise<void> {
-  const { context, access, waitTimes } = ctx.state.parts;
+  const { context, access, logger, waitTimes } = ctx.state.parts;
   const { created, delivery, until, success } = answering;
   ctx.res.setHeader('Darkroom-Generation-Id', created.generationId);
   const ended = await waitForEnd(context, created, { waitMs: waitTimes.silentMs, until, isCounted: true });
@@ -67,11 +68,17 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   const { byteSize, headers, body } = await success(ended);
   delivery.answered = 'success';
   const length = byteSize === undefined ? {} : { 'Content-Length': String(byteSize) };
-  await streamBody(ctx, {
-    status: 200,
-    headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', ...headers, ...length },
-    body: body(),
-  });
+  ctx.respond = false;
+  ctx.status = 200;
+  const named = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', ...headers, ...length };
+  for (const [name, value] of Object.entries(named)) ctx.res.setHeader(name, value);
+  try {
+    await writeAll(ctx, body());
+    ctx.res.end();
+  } catch (error) {
+    notedRefusal(error, ctx.state, logger);
+    ctx.res.destroy();
+  }
 }
 
 /** The same as server-sent events, which begin at once. A failure is an event. */
@@ -164,10 +171,10 @@ function sendHead(ctx: ApiRequest, mediaType: string): void {
 }
 
 /** Writes a body as fast as the client takes it, until the client has gone. */
-async function writeAll({ res }: ApiRequest, body: AsyncIterable<Uint8Array | string>): Promise<void> {
+async function writeAll({ res }: ApiRequest, body: AsyncIterable<string>): Promise<void> {
   for await (const piece of body) {
     if (res.destroyed) return;
-    if (!res.write(piece)) await drained(res);
+    if (!res.write(piece, 'latin1')) await drained(res);
   }
 }
 

@@ -129,7 +129,7 @@ const USAGE = {
 function renderImages(parts: ApiParts, generation: Generation, format: Wanted['format']): Success {
   const outputs = storedOutputs(generation);
   const before = `{"created":${createdAt(generation)},"data":[`;
-  const after = `],${JSON.stringify(sharedFields(parts, generation)).slice(1)}`;
+  const after = `],${asciiJson(sharedFields(parts, generation)).slice(1)}`;
   const entries = outputs.map((output, index) => new Entry(parts, generation, { output, index, format }));
   return {
     byteSize: entries.reduce(
@@ -157,7 +157,7 @@ function renderEvents(
   event: ImageRequest['event'],
 ): Success {
   const outputs = storedOutputs(generation);
-  const head = JSON.stringify({ type: event, created_at: createdAt(generation), ...sharedFields(parts, generation) });
+  const head = asciiJson({ type: event, created_at: createdAt(generation), ...sharedFields(parts, generation) });
   return {
     byteSize: undefined,
     headers: {},
@@ -175,6 +175,12 @@ function renderEvents(
 function storedOutputs({ outputs, deletedAt }: Generation): readonly Output[] {
   if (outputs.length > 0 && deletedAt === undefined) return outputs;
   throw new ApiRefusal('NOT_FOUND', 'The pictures of this request were deleted or are no longer kept.', null);
+}
+
+/** JSON of which each character is one byte. */
+function asciiJson(value: Json): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(/[^\x20-\x7e]/g, escaped);
 }
 
 function createdAt({ completedAt, updatedAt }: Generation): number {
@@ -201,10 +207,10 @@ class Entry {
     private readonly picture: { readonly output: Output; readonly index: number; readonly format: Wanted['format'] },
   ) {
     const { output, index, format } = picture;
-    if (format === 'url') this.head = `"url":${JSON.stringify(contentUrl(parts, generation, index))}`;
+    if (format === 'url') this.head = `"url":${asciiJson(contentUrl(parts, generation, index))}`;
     else this.head = '"b64_json":"';
     const base64Bytes = format === 'url' ? 0 : Math.ceil(output.byteSize / 3) * 4 + 1;
-    this.byteSize = Buffer.byteLength(this.head) + base64Bytes;
+    this.byteSize = this.head.length + base64Bytes;
   }
 
   async *text(): AsyncGenerator<string> {
