@@ -2,7 +2,7 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 
 /** Possible mistakes about deletions by clients, and what must be deleted with them. */
 export const DELETION_MUTANTS: readonly Mutant[] = mutantsIn(`
-deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 24
+deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 38
 Whoever deletes a picture between its end and its charge has it for nothing.
 - if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
 +
@@ -27,12 +27,12 @@ The reference of a generation that still has to run is removed.
 - if (upload.lastUsedAt !== undefined)
 + if (upload.uploadId === undefined)
 
-deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 5
+deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 6
 The record goes, and the picture stays.
 - if (key !== undefined) await objects.remove(key);
 + if (key === undefined) await objects.remove(key);
 
-deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 5
+deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 6
 Bytes that are sent to the target after the deletion are never removed.
 - if (now < again) {
 + if (now < 0) {
@@ -55,7 +55,7 @@ The checksum that a completion declares is not compared with the bytes.
 - for (const declared of [upload.declaredSha256, sha256]) {
 + for (const declared of [upload.declaredSha256]) {
 
-late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 52
+late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 5
 A completion that lost the race against another one answers with a copy that is not on record.
 - if ((await uploads.replace(ready, copying.version)) === 'conflict') {
 + if ((await uploads.replace(ready, copying.version)) === undefined) {
@@ -65,7 +65,7 @@ A generation may use whatever its account has uploaded, through another App too.
 - const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId;
 
-completed-for-another-account: 16 17, core/uploads/manage-uploads.js, seed 5
+completed-for-another-account: 16 17, core/uploads/manage-uploads.js, seed 8
 Whoever knows the id of an upload can complete it and is told what it is.
 - const isOwn = record?.accountId === accountId && record.appId === appId;
 + const isOwn = record !== null;
@@ -85,7 +85,7 @@ Recovery looks at what lacks the mark: an end that is not announced before it is
 + await paid; const retention = retentionOf(generation, context.settings); const changed = await tryChange(context, generation, { event: 'settle',
 + ...retention }); await announceState(context, generation);
 
-two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 23
+two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 233
 A start that is still on its way arrives after the end that another process has sent.
 - return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
 + return false;
@@ -105,7 +105,7 @@ An endpoint that was told of the start has its delivery, and is never told of th
 - if (!isLater(command.of, d.event)) return { refused: 'NOTHING_TO_DO' };
 + return { refused: 'NOTHING_TO_DO' };
 
-start-that-was-taken-ends-the-delivery: 27, core/webhooks/decide.js, seed 23
+start-that-was-taken-ends-the-delivery: 27, core/webhooks/decide.js, seed 7
 The end was announced while the start was sent, and the success of that counts for both.
 - if (event !== d.event || lease.isReplayed) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
 +
@@ -118,7 +118,7 @@ A delivery whose process died waits for a wake-up that nobody sends.
 
 /** Possible mistakes in events for followers, and in reports of use. */
 export const READER_MUTANTS: readonly Mutant[] = mutantsIn(`
-end-between-two-looks-not-told: 23, core/generation/watch.js, seed 36
+end-between-two-looks-not-told: 23, core/generation/watch.js, seed 34
 What was open at one look and is not at the next has ended, and nobody reads how.
 - const gone = [...app.open].filter((id) => !now.has(id));
 + const gone = [].values();
@@ -138,17 +138,17 @@ What was created before the line was cut, and ended while it was, is not looked 
 - from - Math.max(0, ...lives) - BEYOND_RUN_MS
 + from + REACH_MS
 
-older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 916
+older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 451
 A look that began before a write comes after it.
 - if (version <= (known?.version ?? -1)) return [];
 +
 
-use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 569
+use-counted-again-after-a-conflict: 28, core/usage/usage.js, seed 172
 A row that has taken an entry in takes it in again with the next batch.
 - if (entry.sequence <= row.lastSequence) return row;
 +
 
-account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 3
+account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 20
 A process that dies in between leaves entries that no row ever takes in.
 - if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
 + await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); if
@@ -157,7 +157,7 @@ A process that dies in between leaves entries that no row ever takes in.
 
 /** Possible mistakes about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = mutantsIn(`
-readable-by-another-app: 17, core/generation/read-generations.js, seed 2
+readable-by-another-app: 17, core/generation/read-generations.js, seed 3
 A generation can be read and cancelled by every App of its account.
 - const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record !== null && record.accountId === caller.accountId;
@@ -177,7 +177,7 @@ Only authentication looks at a suspension, and what it remembers of a key lets a
 - if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
 +
 
-suspension-not-authenticated: 18, core/access/authenticate.js, seed 14
+suspension-not-authenticated: 18, core/access/authenticate.js, seed 8
 A key of a suspended account still reads and cancels, since only what spends is refused.
 - isSuspended: account?.suspendedAt !== undefined
 + isSuspended: false

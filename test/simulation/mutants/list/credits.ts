@@ -30,12 +30,12 @@ The price is held although another request has the key.
 - if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: true };
 + if (taken.length > 0) { await this.stores.accounts.apply(change); return { outcome: 'taken', taken, claimsStand: true }; }
 
-twins-in-one-batch: 11, core/credits/account-writer.js, seed 70
+twins-in-one-batch: 11, core/credits/account-writer.js, seed 41
 Two requests with one key are accepted by the same write.
 - if (twins.length === 0) return batch;
 + if (twins.length >= 0) return batch;
 
-refused-before-the-key-is-read: 11, core/generation/create-generation.js, seed 2
+refused-before-the-key-is-read: 11, core/generation/create-generation.js, seed 5
 A repeated request is refused for what it would need if it were new.
 - if ((await context.claims.read(key)) === null) throw first;
 + throw first;
@@ -51,17 +51,17 @@ That nothing stands at the old id yet is taken for a promise that nothing ever w
 - await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
 + await context.generations.read(id);
 
-refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 189
+refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 44
 A process so slow that its key was taken over still gives its own refusal.
 - return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
 + await freeClaim(context, mine); return refusal;
 
-insert-taken-for-granted: 12, core/generation/create-generation.js, seed 85
+insert-taken-for-granted: 12, core/generation/create-generation.js, seed 99
 An id minted just now cannot be taken, so what the insert says is not looked at.
 - if ('existing' in outcome)
 + if (false)
 
-goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 159
+goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 99
 A process whose id was ruled out goes on under a new one, as if the key were still its own.
 - if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);
 + if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId:
@@ -112,7 +112,7 @@ A repeated prepare is answered with a signed address that no longer works.
 - record.status === 'removing' || context.clock.now() >= record.expiresAt
 + record.status === 'removing'
 
-upload-takeover-without-tombstone: 11, core/uploads/prepare-upload.js, seed 32
+upload-takeover-without-tombstone: 11, core/uploads/prepare-upload.js, seed 41
 A lapsed key of prepare gets a new upload while the first one may still be inserted.
 - const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });
 + const existing = await context.uploads.read(uploadId); const outcome = { inserted: existing === null, existing };
@@ -145,7 +145,7 @@ The cap on open generations is not applied.
 - if (account.holds.size >= command.maxOpenHolds)
 + if (account.holds.size < 0)
 
-grant-given-again: 1 12, core/credits/decide.js, seed 24
+grant-given-again: 1 12, core/credits/decide.js, seed 13
 That an operation was done before is not looked up, so that a repeated grant counts twice.
 - const before = account.operations.get(operationId);
 + const before = undefined;
@@ -160,7 +160,7 @@ A refusal, or that a hold is gone, is believed of a state that another process h
 - if (!isFresh && !('moves' in decision))
 + if (!isFresh && 'failed' in decision)
 
-batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 2
+batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 8
 Two commands of one write on the same hold are each decided as if they were alone.
 - this.holds = new Overlay(base.holds);
 + this.holds = Object.assign(new Overlay(base.holds), { get: (id) => base.holds.get(id) });

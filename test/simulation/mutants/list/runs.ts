@@ -37,7 +37,7 @@ A running generation ends on request, while its provider still works on it.
 - 'cancel': 'running',
 + 'cancel': 'cancelled',
 
-late-success-is-charged: 7 15, core/generation/decide.js, seed 81
+late-success-is-charged: 7 15, core/generation/decide.js, seed 22
 The provider did the work after all, so its price is written to a generation that has ended.
 - { next: { ...g, lateReport: { state: command.state, at } } };
 + { next: { ...g, chargedCredits: g.reservedCredits, lateReport: { state: command.state, at } } };
@@ -47,17 +47,17 @@ A success costs what was reserved, however much of it was delivered.
 - return Math.min(reservedCredits, credits);
 + return outputs.length === 0 ? 0 : reservedCredits;
 
-floor-for-what-was-never-submitted: 3 10, core/generation/decide.js, seed 14
+floor-for-what-was-never-submitted: 3 10, core/generation/decide.js, seed 16
 The least that a cancelled generation costs is charged although no provider ever had it.
 - g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
 + !hasFailed ? g.terms.cancelFloorCredits : 0;
 
-floor-for-a-failed-task: 3, core/generation/decide.js, seed 6
+floor-for-a-failed-task: 3, core/generation/decide.js, seed 8
 A task that failed by itself while it was being cancelled is charged as if it had been stopped.
 - g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
 + g.attempt?.phase === 'submitted' ? g.terms.cancelFloorCredits : 0;
 
-failure-costs-the-floor: 3 7, core/generation/decide.js, seed 1
+failure-costs-the-floor: 3 7, core/generation/decide.js, seed 2
 A failure after the provider had begun is charged like a cancellation.
 - case 'fail': return { next: { ...g, error: command.error } };
 + case 'fail': return { next: { ...g, error: command.error, chargedCredits: g.attempt ? g.terms.cancelFloorCredits : 0 } };
@@ -85,22 +85,22 @@ A worker takes a wake-up for done, and runs nothing.
 - deliver(generationId) { return this.accept(generationId); }
 + deliver(generationId) { return this.runs.has(generationId) ? this.accept(generationId) : Promise.resolve(); }
 
-overtaker-submits-without-asking: 5, core/generation/run/lease.js, seed 7
+overtaker-submits-without-asking: 5, core/generation/run/lease.js, seed 5
 An attempt that another worker may have handed over is handed over again without asking the provider.
 - { generation, leasedAt, ...execution, isFresh: false };
 + { generation, leasedAt, ...execution, isFresh: true };
 
-unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 12
+unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 10
 A model that forbids to submit twice is submitted twice when its provider cannot tell.
 - answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) }
 + answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) }
 
-resubmitted-after-one-not-found: 21 5, core/generation/run/run-state.js, seed 13
+resubmitted-after-one-not-found: 21 5, core/generation/run/run-state.js, seed 10
 A provider that states once that it does not have the task is believed.
 - return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);
 + return monotonic;
 
-not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 24
+not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 22
 A request that was still on its way when its call ended arrives after the task was submitted again.
 - return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);
 + return statedTwiceAt(state.notFound, settledAt, time, rules);
@@ -110,7 +110,7 @@ What a provider says that a refused task costs is forgotten with the attempt.
 - const undone = undoAttempt(g, command);
 + const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);
 
-attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 10
+attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 19
 A provider that is full uses up the attempts of a generation.
 - { next: { ...withoutUnsentAttempt(g), ...refusedBy } }
 + { next: { ...withoutAttempt(g), ...refusedBy } }
@@ -120,12 +120,12 @@ A worker that takes over what was delivered with the answer has it made once mor
 - attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered }
 + attempt?.delivered === undefined ? undefined : { do: 'submit', attempt }
 
-route-switched-on-unknown-acceptance: 5 21, core/generation/run/next-step.js, seed 10
+route-switched-on-unknown-acceptance: 5 21, core/generation/run/next-step.js, seed 12
 A provider that does not say whether it has the task is passed by for the next one.
 - isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined
 + isSilence(answer) ? { do: 'undo', retryAt: situation.time.now, isNotHere: true } : undefined
 
-result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 303
+result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 62
 What another provider of the route makes is looked for at the first one.
 - providerName !== providerOf(attempt, model)
 + providerName !== route[0]?.provider
@@ -145,7 +145,7 @@ What a provider had finished before it stopped is neither delivered nor charged.
 - { do: 'finish', command: { event: 'stop', outputs } }
 + { do: 'finish', command: { event: 'stop', outputs: [] } }
 
-place-never-given-back: 20, core/generation/run/dispatcher.js, seed 14
+place-never-given-back: 20, core/generation/run/dispatcher.js, seed 8
 A slot of the model is lost whenever there was nothing to take.
 - giveUp(slot); return taken?.needsRoom;
 + slot.entry?.release(); return taken?.needsRoom;
@@ -165,27 +165,27 @@ A run that lost its worker waits for room, though it needs none, until its deadl
 - if (providers.length === 0) return this.finishing;
 +
 
-outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 13
+outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 110
 Whatever decodes is delivered and charged, a picture for a video too.
 - if (facts.kind !== g.modality)
 + if (false)
 
-workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 28
+workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 8
 An overtaken worker writes over, or removes, what the next one has delivered.
 - return \`outputs/\${generationId}/\${fence}/\${index}\`;
 + return \`outputs/\${generationId}/\${index}\`;
 
-sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 143
+sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 41
 A worker that goes away hands back an attempt that it had handed over as if nobody had it.
 - command.isUnsent ? withoutUnsentAttempt(g) : g
 + withoutUnsentAttempt(g)
 
-forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 49
+forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 31
 A provider that knows a task no more is given it again, though the model forbids to have it made twice.
 - failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN)
 + failure: failure('PROVIDER_UNAVAILABLE', true, FORGOTTEN)
 
-failed-download-bought-again: 21, core/generation/run/next-step.js, seed 27
+failed-download-bought-again: 21, core/generation/run/next-step.js, seed 35
 A result that could not be fetched four times is thrown away, and another one is bought.
 - const { failedCollections, isStoreAway } = situation.state;
 + const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure:
@@ -201,17 +201,17 @@ A usable output of another size than was asked for is thrown away.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + difference !== undefined
 
-other-size-delivered-anyway: 9, core/generation/run/collect-outputs.js, seed 46
+other-size-delivered-anyway: 9, core/generation/run/collect-outputs.js, seed 31
 An output of another size is delivered, though the model refuses it.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + false
 
-priced-by-the-request: 3, core/generation/decide.js, seed 22
+priced-by-the-request: 3, core/generation/decide.js, seed 41
 An output of another size costs what the one that was asked for would have cost.
 - const credits = measuredRate === undefined
 + const credits = true
 
-silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 15
+silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 17
 Polls without a report end a task that the provider goes on with, and another one is bought.
 - isSilence(report) ? restWhileSilent(situation, report, situation.state.silentPolls) : undefined
 + isSilence(report) ? situation.state.silentPolls >= 3 ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) } :
@@ -222,7 +222,7 @@ A status that is not known counts as a failure, and the task is bought again.
 - report.state === 'running' ? rest(
 + report.state === 'running' ? report.unknownStatus !== undefined ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) } : rest(
 
-forgotten-believed-at-once: 21, core/generation/run/run-state.js, seed 13
+forgotten-believed-at-once: 21, core/generation/run/run-state.js, seed 10
 A provider that states once that it no longer has a task is believed, and the task is bought again.
 - return statedTwiceAt(forgotten, time.monotonic, time, { settleMs });
 + return time.monotonic;
@@ -232,12 +232,12 @@ A result that became ready while nobody could collect it is lost at the deadline
 - isLate(g, time) && g.lastPollBy === undefined ? { do: 'allow-last-poll' } : undefined
 + isLate(g, time) && g.lastPollBy === undefined ? timeOut(g, {}) : undefined
 
-expired-without-a-last-poll: 20, core/generation/decide.js, seed 1162
+expired-without-a-last-poll: 20, core/generation/decide.js, seed 691
 Recovery ends a generation whose provider may have the result, and nobody looks once more.
 - if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy))
 + if (false)
 
-last-period-without-end: 6 20, core/generation/run/next-step.js, seed 271
+last-period-without-end: 6 20, core/generation/run/next-step.js, seed 2
 Downloads after the deadline are tried for ever.
 - time.now > runEndsAt(g) ? timeOut(g, state) : undefined
 + undefined
@@ -247,7 +247,7 @@ Submissions of one attempt that may have been taken count as one.
 - isNotTaken ? g : { ...g, submissionsMade: submissionsMadeOf(g) + 1 }
 + g
 
-submissions-counted-per-run: 21, core/generation/decide.js, seed 1
+submissions-counted-per-run: 21, core/generation/decide.js, seed 4
 An attempt is submitted as often as its run likes.
 - return submissionsMadeOf(g) < g.terms.maxAttempts;
 + return g.attempt !== undefined || submissionsMadeOf(g) < g.terms.maxAttempts;
@@ -265,17 +265,17 @@ Each worker has as many tasks at a provider as all of them may have together.
 - const free = Math.max(0, maxConcurrent - others.reduce((sum, { slots }) => sum + slots, 0));
 + const free = maxConcurrent;
 
-lapsed-slots-given-out-at-once: 25, core/providers/provider-shares.js, seed 7
+lapsed-slots-given-out-at-once: 25, core/providers/provider-shares.js, seed 6
 The slots of a worker are given to another one while a submission of the first is on its way.
 - if (at.monotonic < one.since + SHARE_MS + longestCallMs)
 + if (at.monotonic < one.since + 2_000)
 
-submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 48
+submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 12
 Submissions that a worker was given are given out again.
 - thousandths: thousandths - 1_000 * submissions
 + thousandths
 
-bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 10
+bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 71
 A minute sees more submissions than the limit says.
 - Math.floor((now - refilledAt) * rate)
 + Math.floor(4 * (now - refilledAt) * rate)
@@ -285,22 +285,22 @@ A worker submits with what it was given when the run began, and a task that it t
 - if (!of.entry.maySubmit()) return 'no-room';
 +
 
-room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 22
+room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 45
 A run that ends because the store does not answer frees the slot of a task that goes on at the provider.
 - if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry); else entry.release();
 + entry.release();
 
-lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 24
+lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 45
 A worker uses slots that another one was given meanwhile.
 - if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
 + await providerUses.replace(given.next, stored?.version ?? 0);
 
-tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 62
+tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 241
 With exclusive stores the shares of a process that was killed are void, and its tasks take no place.
 - this.count(record, provider);
 + ;
 
-submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 369
+submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 446
 A process with exclusive stores submits while the list of what is at the provider is still read.
 - return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
 + return false;
@@ -313,17 +313,17 @@ A hold without a generation is released while the generation may still be insert
 - const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
 + const standing = known ?? { kind: 'void' };
 
-lost-hold-never-released: 6, core/recovery/recover.js, seed 21
+lost-hold-never-released: 6, core/recovery/recover.js, seed 44
 The id of a create that was cut is ruled out, and its hold forgotten.
 - await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 }); return 'released';
 + return 'released';
 
-tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 37
+tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 119
 A tombstone is taken for rubbish, and a slow create finds its id free again.
 - dueAt: now + settings.tombstoneRetentionMs };
 + dueAt: now };
 
-ended-not-settled: 4 6, core/recovery/recover.js, seed 2
+ended-not-settled: 4 6, core/recovery/recover.js, seed 7
 Recovery leaves settling to the worker that ended the generation, which may be gone.
 - await settleGeneration(context, record); return 'settled';
 + return 'settled';
@@ -338,12 +338,12 @@ What waits for a place past its deadline is left to the worker that has no place
 - if (context.clock.now() <= deadlineOf(g)) return null;
 + if (g.status === 'queued' || context.clock.now() <= deadlineOf(g)) return null;
 
-outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 44
+outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 90
 Whatever recovery looks at once it is settled is taken to be past its retention.
 - if (mayHaveOutputs(g) && now >= outputsExpireAt) {
 + if (mayHaveOutputs(g)) {
 
-content-removed-when-looked-at: 7, core/recovery/recover.js, seed 37
+content-removed-when-looked-at: 7, core/recovery/recover.js, seed 221
 The content of whatever recovery looks at once it is settled goes at once, when nothing was charged.
 - if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
 + if (hasUnchargedContent(g) && now < taskExpiresAt) {
