@@ -1,4 +1,5 @@
 import type { Caller } from '../access/credential.js';
+import { assert } from '../assert.js';
 import type { Files, Machine, Models, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { ReferenceRole } from '../generation/generation.js';
@@ -34,13 +35,20 @@ export async function takeFile(
   const body = { filename, media_type: mediaType, byte_size: byteSize, sha256, role };
   const { upload } = await prepareUpload(context, caller, newKey(), body);
   const { uploadId } = upload;
-  const written = await context.objects.write(upload.stagingKey, bytes(), { mediaType, maxBytes: byteSize });
-  if (written === 'too-large') throw new ServiceError('INTERNAL_ERROR', 'The file is longer than it was before.');
+  const remove = () => deleteUpload(context, caller, uploadId).catch(() => undefined);
+  try {
+    const written = await context.objects.write(upload.stagingKey, bytes(), { mediaType, maxBytes: byteSize });
+    assert(written !== 'too-large', 'a file is as long as it was before');
+  } catch (error) {
+    // It would count as unfinished until its target expires, and nobody else can finish it.
+    await remove();
+    throw error;
+  }
   try {
     await completeUpload(context, caller, newKey(), uploadId, {});
   } catch (error) {
     // Nobody can send other bytes to it. Retention removes what this does not.
-    if (error instanceof ServiceError) await deleteUpload(context, caller, uploadId).catch(() => undefined);
+    if (error instanceof ServiceError) await remove();
     throw error;
   }
   return uploadId;

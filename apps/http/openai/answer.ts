@@ -17,7 +17,7 @@ export class Delivery {
   /** Set before the last byte is written; a response without it has not answered the request. */
   answered: 'success' | 'failure' | undefined;
 
-  constructor({ res }: ApiRequest, place: Place | undefined) {
+  constructor({ req, res }: ApiRequest, place: Place | undefined) {
     if (place === undefined) return;
     let isOver = false;
     const end = (isWritten: boolean): void => {
@@ -27,7 +27,8 @@ export class Delivery {
       else place.leave();
     };
     if (res.closed || res.destroyed) end(false);
-    else res.once('finish', () => end(true)).once('close', () => end(false));
+    // A response also finishes whose last bytes a broken connection has not taken.
+    else res.once('finish', () => end(!req.socket.destroyed && !req.socket.errored)).once('close', () => end(false));
   }
 }
 
@@ -61,6 +62,10 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   if (!isTerminal(ended.status) && !until.isOver)
     return answerInPieces(ctx, { ...answering, created: ended }, asWhiteSpace(ctx));
   until.end();
+  if (ctx.res.closed) {
+    ctx.respond = false;
+    return;
+  }
   // The credential may have been revoked in the meantime.
   await access.authenticate(ctx);
   if (!isTerminal(ended.status)) throw stopping();

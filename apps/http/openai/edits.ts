@@ -1,17 +1,15 @@
 import { requireScope } from '../../../core/access/authenticate.js';
-import { ServiceError } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { maxMaskedReferences, MAX_REFERENCE_UPLOADS } from '../../../core/generation/quote.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
-import { deleteUpload } from '../../../core/uploads/manage-uploads.js';
 import type { SentFile } from '../../../core/uploads/take-file.js';
 import { ApiRefusal } from './errors.js';
 import type { MappedRequest } from './fields.js';
 import { type FileRules, type Form, type FormFile, readForm } from './form.js';
 import { createImages } from './images.js';
 import type { ApiRequest, Endpoint } from './operation.js';
-import { pictureIn, takePictures } from './references.js';
+import { orRemoveUploads, pictureIn, takePictures } from './references.js';
 
 export const EDIT_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/images/edits', scope: 'generations:write', rate: 'writes', serve: edit },
@@ -26,20 +24,16 @@ async function edit(ctx: ApiRequest): Promise<void> {
   const { caller } = ctx.state.admission;
   requireScope(caller, 'uploads:write');
   const form = await readForm(ctx, rulesOf(context.settings.maxUploadBytes));
-  const uploadIds: string[] = [];
   try {
-    await createImages(ctx, {
-      path: '/images/edits',
-      event: 'image_edit.completed',
-      fields: form.fields,
-      files: form.files.map(({ param, sha256 }) => [param, sha256]),
-      prepare: (mapped) => withReferences(ctx, form, mapped, uploadIds),
-    });
-  } catch (error) {
-    // Of any other failure it is not known whether a generation uses them.
-    if (error instanceof ServiceError && !['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'].includes(error.code))
-      await Promise.allSettled(uploadIds.map((id) => deleteUpload(context, caller, id)));
-    throw error;
+    await orRemoveUploads(context, caller, (uploadIds) =>
+      createImages(ctx, {
+        path: '/images/edits',
+        event: 'image_edit.completed',
+        fields: form.fields,
+        files: form.files.map(({ param, sha256 }) => [param, sha256]),
+        prepare: (mapped) => withReferences(ctx, form, mapped, uploadIds),
+      }),
+    );
   } finally {
     await form.close();
   }

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Model } from '../../../core/catalog/model.js';
 import { similarKeys } from '../../../core/catalog/find-model.js';
-import type { Machine, Models } from '../../../core/context.js';
+import type { Models } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Generation, Modality } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
@@ -44,7 +45,7 @@ const HINTS = new Set([
  * checked by the create, whose refusals `renamed` gives the names that the client used.
  */
 export function mapFields(
-  ports: Catalog & Pick<Machine, 'digests'>,
+  ports: Catalog,
   fields: Fields,
   modality: Modality,
   answerFields: readonly string[] = ANSWER_FIELDS,
@@ -72,7 +73,7 @@ export function mapFields(
       ...only(fields, 'prompt'),
       ...only(fields, 'negative_prompt'),
       parameters,
-      ...traceOf(ports, fields),
+      ...traceOf(fields),
     },
   };
 }
@@ -174,10 +175,15 @@ function typed(schema: JsonObject | undefined, value: Json): Json {
   return value;
 }
 
-/** The end user, as a hash: the field may be an e-mail address. The newer field comes first. */
-function traceOf({ digests }: Pick<Machine, 'digests'>, fields: Fields): JsonObject {
+/**
+ * The end user, as `user-` and the first 32 hexadecimal digits of the SHA-256 of the text: it may be an e-mail address. The
+ * newer field comes first.
+ */
+function traceOf(fields: Fields): JsonObject {
   const user = [fields['safety_identifier'], fields['user']].find((value) => value !== undefined && value !== '');
-  return user === undefined ? {} : { client_trace_id: `user-${digests.ofJson(user).slice(0, 32)}` };
+  if (user === undefined) return {};
+  const text = typeof user === 'string' ? user : JSON.stringify(user);
+  return { client_trace_id: `user-${createHash('sha256').update(text).digest('hex').slice(0, 32)}` };
 }
 
 /** A refusal of the create with the names that the fields have in this API. */

@@ -7,6 +7,7 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { type ImageForm, MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
 import { extensionOf, type ImageType } from '../../../core/media/media-types.js';
 import type { ProbedFile } from '../../../core/ports/media.js';
+import { deleteUpload } from '../../../core/uploads/manage-uploads.js';
 import { type SentFile, takeFile } from '../../../core/uploads/take-file.js';
 import { ApiRefusal } from './errors.js';
 
@@ -106,6 +107,25 @@ async function* decoded(text: AsyncIterable<Uint8Array>, param: string): AsyncGe
 
 /** In characters: as many bytes as the header of a picture may have. */
 const DECODED_AT_ONCE = Math.ceil(MAX_HEADER_BYTES / 3) * 4 + 8;
+
+/**
+ * Does the work of a create, and removes the uploads that it has put into the list if it is refused. Of any other failure
+ * it is not known whether a generation uses them.
+ */
+export async function orRemoveUploads<T>(
+  context: Work & Files & Machine,
+  caller: Caller,
+  work: (uploadIds: string[]) => Promise<T>,
+): Promise<T> {
+  const uploadIds: string[] = [];
+  try {
+    return await work(uploadIds);
+  } catch (error) {
+    if (error instanceof ServiceError && !['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'].includes(error.code))
+      await Promise.allSettled(uploadIds.map((id) => deleteUpload(context, caller, id)));
+    throw error;
+  }
+}
 
 /** Makes uploads of pictures that a model takes. Returns their ids; refusals name `param`. */
 export async function takePictures(

@@ -28,7 +28,7 @@ import {
   readFields,
   sentKey,
 } from './operation.js';
-import { longestAddress, pictureIn, takePictures } from './references.js';
+import { longestAddress, orRemoveUploads, pictureIn, takePictures } from './references.js';
 
 /** Videos: created in the background, polled, downloaded and deleted. */
 export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
@@ -86,15 +86,17 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
   if (sent !== undefined) requireScope(caller, 'uploads:write');
   const others = Object.fromEntries(Object.entries(fields).filter(([name]) => !REFERENCE_FIELDS.includes(name)));
   let mapped: MappedRequest | undefined;
-  const { generation, replayed, place } = await createMatched(context, caller, {
-    content: { path: '/videos', fields: others, ...(sent === undefined ? {} : { files: [sent.sha256] }) },
-    idempotencyKey: sentKey(ctx),
-    isRetry: isRetry(ctx),
-    prepare: async () => {
-      mapped = mapFields(context, others, 'video', []);
-      return sent === undefined ? mapped.body : withReference(ctx, mapped, sent);
-    },
-  }).catch((error: unknown) => {
+  const { generation, replayed, place } = await orRemoveUploads(context, caller, (uploadIds) =>
+    createMatched(context, caller, {
+      content: { path: '/videos', fields: others, ...(sent === undefined ? {} : { files: [sent.sha256] }) },
+      idempotencyKey: sentKey(ctx),
+      isRetry: isRetry(ctx),
+      prepare: async () => {
+        mapped = mapFields(context, others, 'video', []);
+        return sent === undefined ? mapped.body : withReference(ctx, mapped, sent, uploadIds);
+      },
+    }),
+  ).catch((error: unknown) => {
     const isOfReference = error instanceof ServiceError && error.details.pointer?.startsWith('/reference_upload_ids');
     if (isOfReference === true) throw new ApiRefusal(error.code, error.message, REFERENCE);
     throw mapped === undefined ? error : renamed(error, mapped.model);
@@ -132,7 +134,12 @@ async function referenceOf(fields: Fields): Promise<SentFile | undefined> {
 }
 
 /** Uploads the picture as the first frame, or as a reference picture of a model that takes no first frame. */
-async function withReference(ctx: ApiRequest, { model, body }: MappedRequest, sent: SentFile): Promise<Json> {
+async function withReference(
+  ctx: ApiRequest,
+  { model, body }: MappedRequest,
+  sent: SentFile,
+  uploadIds: string[],
+): Promise<Json> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
   const { maxReferenceUploads, referenceRoles } = model.limits;
@@ -141,8 +148,8 @@ async function withReference(ctx: ApiRequest, { model, body }: MappedRequest, se
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} takes no ${REFERENCE}.`, REFERENCE);
   // What would be refused anyway stores no file.
   await estimateGeneration(context, caller, body);
-  const ids = await takePictures(context, caller, model, [sent], { role, param: REFERENCE });
-  return { ...body, reference_upload_ids: ids };
+  uploadIds.push(...(await takePictures(context, caller, model, [sent], { role, param: REFERENCE })));
+  return { ...body, reference_upload_ids: uploadIds };
 }
 
 const DEFAULT_LIMIT = 20;

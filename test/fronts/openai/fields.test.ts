@@ -132,6 +132,9 @@ describe('the fields of a request for pictures', () => {
       expect(traceOf({ safety_identifier: user, user: 'other' })).to.equal(traceOf({ user }));
     }
     expect(new Set(values.map((user) => traceOf({ user }))).size).to.equal(values.length);
+    // printf anna@example.com | sha256sum
+    expect(traceOf({ user: 'anna@example.com' })).to.equal('user-f7d54c22dda5b1780276601cd005909b');
+    expect(traceOf({ user: 7 })).to.equal(traceOf({ user: '7' }));
     expect(traceOf({ user: '' })).to.equal(undefined);
     expect(traceOf({ safety_identifier: '', user: 'a' })).to.equal(traceOf({ user: 'a' }));
   });
