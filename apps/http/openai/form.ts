@@ -61,7 +61,11 @@ export async function readForm(ctx: ApiRequest, rules: FileRules): Promise<Form>
   const maxBytes = Math.min(largest, parts.spool.maxBytes);
   const declared = declaredBytes(ctx.req);
   if (declared !== undefined && declared > maxBytes) throw bodyTooLarge(maxBytes);
-  const form = new SpooledForm(parts.spool, rules, declared ?? maxBytes);
+  const form = new SpooledForm(
+    { spool: parts.spool, accountId: admission.caller.accountId },
+    rules,
+    declared ?? maxBytes,
+  );
   try {
     await readAdmittedBody(ctx, admission, () => receive(ctx, form, { boundary, maxBytes }));
     // The size of files does not count against the rate of requests, as with uploads.
@@ -193,23 +197,24 @@ class SpooledForm implements Form {
   private isClosed = false;
 
   constructor(
-    private readonly spool: Spool,
+    private readonly owner: { readonly spool: Spool; readonly accountId: string },
     private readonly rules: FileRules,
     private reserved: number,
   ) {
-    spool.reserve(reserved);
+    owner.spool.reserve(owner.accountId, reserved);
   }
 
   reserve(byteSize: number): void {
-    const counted = Math.min(byteSize, this.spool.maxBytes - this.reserved);
-    this.spool.reserve(counted);
+    const { spool, accountId } = this.owner;
+    const counted = Math.min(byteSize, spool.maxBytes - this.reserved);
+    spool.reserve(accountId, counted, this.reserved);
     this.reserved += counted;
   }
 
   /** Once the body is there, only what is on disk counts. */
   shrink(): void {
     const stored = this.files.reduce((sum, { byteSize }) => sum + byteSize, 0);
-    this.spool.release(this.reserved - stored);
+    this.owner.spool.release(this.owner.accountId, this.reserved - stored);
     this.reserved = stored;
   }
 
@@ -217,7 +222,7 @@ class SpooledForm implements Form {
     if (this.isClosed) return;
     this.isClosed = true;
     await Promise.allSettled(this.onDisk.map((file) => file.close()));
-    this.spool.release(this.reserved);
+    this.owner.spool.release(this.owner.accountId, this.reserved);
   }
 
   /** Begins to read a part. `fail` receives the first thing that is wrong with it. */
@@ -304,7 +309,7 @@ class SpooledForm implements Form {
   }
 
   private async open(): Promise<UnnamedFile> {
-    const file = await this.spool.open();
+    const file = await this.owner.spool.open();
     if (this.isClosed) {
       await file.close();
       throw brokenOff();

@@ -4,6 +4,8 @@ import { ServiceError } from '../../../core/errors.js';
 /** How long a client waits for room on the disk: most bodies arrive within some seconds. */
 const NO_ROOM_RETRY_MS = 5_000;
 
+const ACCOUNT_SHARE = 4;
+
 export interface SpoolOptions {
   /** An existing folder. */
   readonly folder: string;
@@ -16,6 +18,7 @@ export class Spool {
   readonly maxBytes: number;
   private readonly folder: string;
   private readonly cleaned: Promise<void>;
+  private readonly heldBy = new Map<string, number>();
   private held = 0;
 
   /** Removes what an earlier process left in the folder. */
@@ -29,17 +32,28 @@ export class Spool {
     return this.held;
   }
 
-  /** Throws SERVICE_UNAVAILABLE where so many bytes are not free. */
-  reserve(byteSize: number): void {
-    if (this.held + byteSize > this.maxBytes)
-      throw new ServiceError('SERVICE_UNAVAILABLE', 'Too many files are being received; try again.', {
-        retryAfterMs: NO_ROOM_RETRY_MS,
-      });
+  /**
+   * `own`: what the same form holds already. Throws SERVICE_UNAVAILABLE where so many bytes are not free. Several forms of
+   * one account get a quarter of the disk together, so that others find room.
+   */
+  reserve(accountId: string, byteSize: number, own = 0): void {
+    const ofAccount = this.heldBy.get(accountId) ?? 0;
+    const isTooMuch = ofAccount > own && ofAccount + byteSize > this.maxBytes / ACCOUNT_SHARE;
+    if (isTooMuch || this.held + byteSize > this.maxBytes)
+      throw new ServiceError(
+        'SERVICE_UNAVAILABLE',
+        `Too many files ${isTooMuch ? 'of this account ' : ''}are being received; try again.`,
+        { retryAfterMs: NO_ROOM_RETRY_MS },
+      );
     this.held += byteSize;
+    this.heldBy.set(accountId, ofAccount + byteSize);
   }
 
-  release(byteSize: number): void {
+  release(accountId: string, byteSize: number): void {
+    const left = (this.heldBy.get(accountId) ?? 0) - byteSize;
     this.held -= byteSize;
+    if (left > 0) this.heldBy.set(accountId, left);
+    else this.heldBy.delete(accountId);
   }
 
   /** Throws SERVICE_UNAVAILABLE where the disk is full, and other errors of the disk. */

@@ -1,3 +1,4 @@
+import { Spool } from '../../../apps/http/openai/spool.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { spawn } from 'node:child_process';
@@ -228,6 +229,23 @@ describe('the reader of forms', () => {
       if (refusal[0] === 503) expect(answer.headers.get('retry-after')).to.equal('5');
     }
     expect(await openFilesIn(folder)).to.deep.equal([]);
+  });
+
+  it('leaves room for the forms of other accounts', () => {
+    const spool = new Spool({ folder, maxBytes: 400 });
+    spool.reserve('a', 60);
+    expect(() => spool.reserve('a', 41)).to.throw('of this account');
+    spool.reserve('a', 40);
+    // More for a form that is there already, and a first form of any size.
+    expect(() => spool.reserve('a', 1, 60)).to.throw('of this account');
+    spool.release('a', 40);
+    spool.reserve('a', 100, 60);
+    spool.reserve('b', 240);
+    expect(() => spool.reserve('c', 1)).to.throw('Too many files are being received');
+    spool.release('a', 160);
+    spool.release('b', 240);
+    expect(spool.heldBytes).to.equal(0);
+    spool.reserve('a', 400);
   });
 
   it('asks a client that waits for its body once the head is accepted', async () => {
