@@ -61,11 +61,18 @@ describe('installing what clients in other languages need', () => {
     );
     for (let times = 0; times < 2; times += 1)
       expect((await installing({ CI: 'true' })).output).to.include('Python client: its packages are there');
-    expect(machine.cached).to.have.length(3);
+    expect(machine.cached).to.have.length(6);
     const ran = readFileSync(join(machine.folder, 'pip'), 'utf8').split('\n');
     expect(
       ran.filter((line) => line.includes('pip install')).map((line) => line.split('clients/').at(-1)),
-    ).to.deep.equal(['python/requirements.txt', 'mcp/python/requirements.txt', 'python/requirements.txt']);
+    ).to.deep.equal([
+      'python/requirements.txt',
+      'mcp/python/requirements.txt',
+      'python/requirements.txt',
+      'openai/python/openai-1.txt',
+      'openai/python/openai.txt',
+      'openai/python/litellm.txt',
+    ]);
   });
 
   it('does nothing if it is disabled', async () => {

@@ -1,4 +1,3 @@
-import { Spool } from '../../../apps/http/openai/spool.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { spawn } from 'node:child_process';
@@ -8,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Spool } from '../../../apps/http/openai/spool.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { parseAnswer, type RawAnswer, RawConnections, receivedOn } from '../http/host/raw-socket.js';
 import { formBytes, FormServer, MAX_FILE_BYTES, type SentPart } from './form-server.js';
