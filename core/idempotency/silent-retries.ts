@@ -186,11 +186,12 @@ export class SilentRetries {
     const { clock } = this.parts;
     const begins = batch.flatMap(({ made }) => (made.kind === 'begin' ? [made] : []));
     const withdrawn = batch.flatMap(({ made }) => (made.kind === 'withdraw' ? [made.wait] : []));
-    const boots = new Set(creates.flatMap(({ waits }) => waits.map(({ bootId }) => bootId)));
+    // Only a request that begins asks which processes are alive, since that may take a while.
+    const boots = new Set(begins.length === 0 ? [] : creates.flatMap(({ waits }) => waits.map(({ bootId }) => bootId)));
     const alive = new Set<string>();
     await Promise.all([...boots].map(async (id) => void ((await this.leases.isAlive(id)) && alive.add(id))));
     // A wait that begins in this batch is of this process.
-    const isAlive = (wait: Wait): boolean => this.isOwn(wait) || alive.has(wait.bootId);
+    const isAlive = (wait: Wait): boolean => begins.length === 0 || this.isOwn(wait) || alive.has(wait.bootId);
     const states = new Map<string, CreateState>();
     const last = begins.some(({ isRetry }) => isRetry) ? lastDelivered(creates) : undefined;
     const asked = creates.filter(
