@@ -195,8 +195,9 @@ export interface Provider {
 
   /**
    * How long a create waits, in milliseconds, 0 to 10,000, once it has claimed its idempotency key and before it reserves
-   * credits: repetitions get IDEMPOTENCY_IN_PROGRESS in the meantime. Its caller is authenticated again afterwards. For a provider that tests clients; absent for all
-   * others. `parameters` fit the model's schema. Never throws, and makes no requests.
+   * credits: repetitions get IDEMPOTENCY_IN_PROGRESS in the meantime. Its caller is authenticated again afterwards. For a
+   * provider that tests clients; absent for all others. `parameters` fit the model's schema. Never throws, and makes no
+   * requests.
    */
   acceptanceDelayMs?(settings: JsonObject, parameters: JsonObject): number;
 }

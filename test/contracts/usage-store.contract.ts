@@ -30,7 +30,7 @@ function trace(day: string, clientTraceId: string, lastSequence = 1, accountId =
   return { ...sums, clientTraceId };
 }
 
-/** Of two Apps, by their own credentials and by others. */
+/** Uses of two Apps, by their own credentials and by others. */
 const APP_USES = [uuidAt(7), `${uuidAt(7)}/others`, uuidAt(8)];
 
 const added = (...rows: readonly UsageRow[]) => rows.map((one) => ({ row: one, expectedSequence: 0 }));

@@ -37,7 +37,7 @@ export function pathsOf(options: HttpFrontsOptions): readonly string[] {
   }
 }
 
-/** What the wiring makes of them, by name. */
+/** The parts that the wiring makes, by name. */
 function partsOf(options: HttpFrontsOptions): Record<string, unknown> {
   const { context, authenticator, logger, publicUrl, readiness, requireStores = () => undefined } = options;
   const made: Record<string, unknown> = { context, authenticator, logger, publicUrl, readiness, requireStores };

@@ -159,7 +159,7 @@ export async function found(harness: StoreHarness, texts: Texts): Promise<Map<ke
 
 export const NOTHING = new Map<string, string>();
 
-/** Runs recovery often enough for both rounds of an erasure, in steps that are no leaps of the clock. */
+/** Runs recovery often enough for both rounds of an erasure, in steps that do not count as clock jumps. */
 export async function recover(harness: StoreHarness, context = harness.context, hours = 2): Promise<void> {
   const recovery = new Recovery(context);
   for (let minutes = 0; minutes < hours * 60; minutes += 20) {

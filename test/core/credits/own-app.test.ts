@@ -30,7 +30,7 @@ interface User {
   readonly sees: 'whole' | 'amounts' | 'none';
 }
 
-/** Who uses credits, in which App, and what the program is to see of it. `before` is a release that did not store the App. */
+/** A user of credits, the App in which they are used, and the part that the program may see. `before` is a release that did not store the App. */
 const USERS = {
   'own': { app: 'own', sees: 'whole' },
   'reconnected': { app: 'own', sees: 'whole' },
@@ -66,7 +66,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   charge: fc.nat({ max: 9 }),
 });
 
-/** What is to be seen of an entry. */
+/** The part of an entry that the program must see. */
 interface Seen {
   readonly entry: Entry;
   readonly view: 'whole' | 'amounts';
@@ -75,7 +75,7 @@ interface Seen {
 
 /** One account with a program, another one, keys of both Apps, a person and a service. */
 class Account {
-  /** Who made each generation. */
+  /** The user who made each generation. */
   private readonly makers = new Map<string, Who>();
 
   private constructor(
@@ -176,7 +176,7 @@ class Account {
   }
 }
 
-/** The group that an entry counts in. Of a release that did not store the App, trace ids are not known to be the App's. */
+/** The group that an entry counts in. Trace ids of a release that did not store the App do not count for it. */
 function groupOf({ entry: { at, attribution }, view, isBefore }: Seen, by: UsageBy): string {
   if (by === 'day') return new Date(at).toISOString().slice(0, 10);
   if (by === 'model') return attribution?.modelKey ?? '';

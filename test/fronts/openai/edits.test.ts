@@ -314,7 +314,7 @@ describe('a request that edits pictures', () => {
     expect(error['message']).to.match(/multipart\/form-data/);
   });
 
-  it('takes no file of an account without the credits', async () => {
+  it('stores no file for an account without enough credits', async () => {
     const parts = [...texts({ ...TEXTS, n: '4' }), file('image')];
     const poor = await api.service.authenticator.authenticate(api.secret('poor'), 'rest');
     const before = await uploads(poor);

@@ -279,7 +279,7 @@ describe('a request for pictures with a mistake', () => {
       expectAnswer(await api.create({ ...mistake.body, stream: mistake.body['stream'] ?? true }), mistake);
     });
 
-  it('that is no JSON is refused', async () => {
+  it('that is not JSON is refused', async () => {
     for (const body of ['{', '', '\ufffe']) {
       const answer = await api.send(GENERATIONS, { method: 'POST', body });
       expect([answer.status, answer.error['type'], answer.error['code']]).to.deep.equal(invalid(400, 'invalid_body'));
@@ -304,7 +304,7 @@ describe('a request for pictures with a mistake', () => {
 });
 
 describe('a credential that creates too often', () => {
-  it('is told when to try again; a create counts as one write, and a file as nothing', async () => {
+  it('gets a time to try again; a create counts as one write, and a file does not count', async () => {
     const api = await OpenAiHarness.open({ limits: { writesPerMinute: 2, readsPerMinute: 2 } });
     try {
       await api.service.startWorker();
@@ -321,7 +321,7 @@ describe('a credential that creates too often', () => {
     }
   });
 
-  it('is told so too where too much is under way', async () => {
+  it('gets a time to try again where too many generations are open', async () => {
     const api = await OpenAiHarness.open({}, { settings: { maxOpenGenerationsPerAccount: 1 } });
     try {
       const first = api.create().catch((error: unknown) => error);

@@ -71,7 +71,7 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   ['renamed', { n: '3', guidance: '7.5', tile: 'true', seed: '42' }, { count: 3, guidance: 7.5, tile: true, seed: 42 }],
   ['renamed', { tile: 'false' }, { tile: false }],
   ['picture', { style: '12' }, { style: '12' }],
-  // What is no number is left to the check of the schema.
+  // The check of the schema refuses a text that is not a number.
   ['renamed', { n: 'two', guidance: '1e3', tile: 'yes' }, { count: 'two', guidance: '1e3', tile: 'yes' }],
 ];
 

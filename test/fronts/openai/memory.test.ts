@@ -93,7 +93,7 @@ describe('the memory of the OpenAI-compatible API', () => {
     return socket;
   }
 
-  /** Asks for a picture of its own, and returns once the answer has begun. */
+  /** Requests one picture with a prompt that no other request has. Returns once the response has begun. */
   async function head(socket: Socket, seed: number): Promise<void> {
     const body = JSON.stringify({ ...PICTURE, seed });
     socket.write(

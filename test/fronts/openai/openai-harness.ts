@@ -15,7 +15,7 @@ export const GENERATIONS = '/v1/images/generations';
 /** A request that the model `picture` of the fixtures delivers: 10 credits a picture of 96 by 64 pixels. */
 export const PICTURE: JsonObject = { model: 'picture', prompt: 'a lighthouse', size: '96x64' };
 
-/** Short times, in which the phases of a wait can still be told apart. */
+/** Short times that still keep the phases of a wait apart. */
 export const SHORT_WAITS: WaitTimes = { silentMs: 150, beatMs: 40, mostMs: 600 };
 
 export interface ApiAnswer {

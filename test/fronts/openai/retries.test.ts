@@ -165,7 +165,7 @@ describe('a request that is repeated silently', () => {
       expect((await api.create(three, asPoor)).status).to.equal(200);
     });
 
-    it(`${how} is a new one after a failure that was heard`, async () => {
+    it(`${how} creates again after a failure that its client received`, async () => {
       await open(60_000);
       await api.service.startWorker();
       for (let times = 1; times <= 2; times += 1) {

@@ -147,7 +147,7 @@ describe('videos for clients of OpenAI', () => {
     await running.server.close(100);
     await harness.close();
   });
-  /** What was charged for videos that were deleted since, whose records are gone. */
+  /** The charges of deleted videos, whose records are gone. */
   let deletedCredits = 0;
 
   async function api(
@@ -510,7 +510,7 @@ describe('videos for clients of OpenAI', () => {
   function formOf(fields: Readonly<Record<string, string>>, file?: Uint8Array): FormData {
     const data = new FormData();
     for (const [name, value] of Object.entries(fields)) data.append(name, value);
-    // As the library in Python sends what has no name.
+    // OpenAI's Python library sends bytes without a file name like this.
     if (file !== undefined)
       data.append('input_reference', new Blob([file], { type: 'application/octet-stream' }), 'upload');
     return data;

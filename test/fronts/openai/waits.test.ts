@@ -73,7 +73,7 @@ describe('a request that waits for its pictures', () => {
     await until(() => received().includes(HEAD_END));
     return received().split(HEAD_END)[0] ?? '';
   };
-  /** What has arrived of the body. */
+  /** The part of the body that has arrived. */
   const bodyOf = ({ received }: Raw): string => {
     const [head = '', ...rest] = received().split(HEAD_END);
     const body = rest.join(HEAD_END);
@@ -130,7 +130,7 @@ describe('a request that waits for its pictures', () => {
     }
   });
 
-  it('is cut after the longest wait; its generation goes on, and the same request waits on', async () => {
+  it('is cut after the longest wait; its generation continues, and an equal request waits for it', async () => {
     await open();
     const raw = send(PICTURE);
     expect(await raw.ended).to.equal('reset');
@@ -223,7 +223,7 @@ describe('a request that waits for its pictures', () => {
       await api.expectPaid(10);
     });
 
-    it('has a failure as an event, which was heard: the same request is a new one', async () => {
+    it('receives a failure as an event, so that an equal request creates again', async () => {
       await open({ openAiWaits: { ...SHORT_WAITS, mostMs: LONG_MS } });
       const raw = send({ ...HELD, ...STREAM });
       await headOf(raw);

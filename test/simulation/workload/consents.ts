@@ -96,7 +96,7 @@ export class Consents {
     this.service.faults.forgetPlans();
     const exchanged = outcomes.filter((outcome) => outcome === 'exchanged').length;
     if (exchanged > MOST_EXCHANGES) throw violation`22: a refresh token was exchanged ${exchanged} times`;
-    // Where the clocks of two processes are as far apart as the grace, one takes it for over when the other begins it.
+    // If two clocks differ by the grace or more, one process considers it over when the other one begins it.
     const isCertain = !outcomes.includes('unknown') && this.farthestSkewMs() * 4 < GRACE_MS;
     if (isCertain && times <= MOST_EXCHANGES && exchanged < times)
       throw violation`22: of ${times} exchanges of a refresh token within its grace, ${exchanged} succeeded`;
@@ -104,7 +104,7 @@ export class Consents {
     if (isCertain && times <= MOST_EXCHANGES && (await this.isEnded(grantId)))
       throw violation`22: a family of refresh tokens has ended after ${times} exchanges`;
     const late = await this.exchange(grantId);
-    // Where every answer was lost, the token may not have been exchanged yet: its grace has not begun.
+    // If every request was lost, the token was not exchanged yet, and its grace has not begun.
     if (late !== 'refused' && exchanged > 0) throw violation`22: a refresh token was exchanged after its grace`;
     if (late === 'refused' && !(await this.isEnded(grantId)))
       throw violation`22: a family of refresh tokens outlives an exchange after the grace`;
