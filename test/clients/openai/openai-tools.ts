@@ -1,55 +1,23 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
-import { installProgram, packagesCheck } from '../../servers/install-program.js';
-import type { Program } from '../../servers/programs.js';
+import { installProgram } from '../../servers/install-program.js';
+import { npmPackages } from '../../servers/npm-packages.js';
 import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
 import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/openai/', import.meta.url));
-const PACKAGES = join(SOURCES, 'packages');
-const FILES = ['package.json', 'package-lock.json'].map((name) => join(PACKAGES, name));
 /** What an install has is a program; libraries run in this one. */
 const INTERPRETER = 'node';
 
 /** Several releases of each package. They run in the process of the tests, whatever Node release they ask for. */
-const PROGRAM: Program = {
-  name: 'openai-clients',
-  title: 'the OpenAI clients for Node',
-  variables: [],
-  commands: [],
-  installs: [
-    {
-      tool: 'npm',
-      needs: 'npm',
-      version: createHash('sha256')
-        .update(readFileSync(FILES[1] ?? ''))
-        .digest('hex')
-        .slice(0, 12),
-      commands: (folder) => [
-        { program: 'cp', args: [...FILES, folder] },
-        {
-          program: 'npm',
-          args: [
-            'ci',
-            '--prefix',
-            folder,
-            '--engine-strict=false',
-            '--ignore-scripts',
-            '--no-audit',
-            '--loglevel=error',
-          ],
-        },
-        packagesCheck(folder),
-        { program: 'ln', args: ['-s', process.execPath, join(folder, INTERPRETER)] },
-      ],
-      places: [INTERPRETER],
-    },
-  ],
-};
+const PROGRAM = npmPackages(
+  { name: 'openai-clients', title: 'the OpenAI clients for Node' },
+  join(SOURCES, 'packages'),
+  INTERPRETER,
+  (folder) => [{ program: 'ln', args: ['-s', process.execPath, join(folder, INTERPRETER)] }],
+);
 
 export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
   load<T>(name: string): Promise<T>;
