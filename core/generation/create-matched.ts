@@ -6,10 +6,10 @@ import type { ClaimRequest } from '../idempotency/claims.js';
 import type { Place } from '../idempotency/silent-retries.js';
 import type { Json } from '../json.js';
 import { pause } from '../waiting.js';
-import { type Created, createGeneration } from './create-generation.js';
+import { type Created, createGeneration, type CreateOptions } from './create-generation.js';
 
 /** A create of the OpenAI-compatible API. */
-export interface MatchedRequest {
+export interface MatchedRequest extends Pick<CreateOptions, 'requireAllowed'> {
   /** What the request consists of: the path, the fields and the digests of the files. */
   readonly content: Json;
   /** The idempotency key, where the client sent one. */
@@ -76,7 +76,7 @@ const MAX_LOOKS = 600;
 async function findOrCreate(
   context: Money & Work & Files & Models & Webhooks & Machine & Call,
   caller: Caller,
-  { prepare, idempotencyKey }: MatchedRequest,
+  { prepare, idempotencyKey, requireAllowed }: MatchedRequest,
   { key, digest }: ClaimRequest,
   isNew = false,
 ): Promise<Created> {
@@ -96,6 +96,7 @@ async function findOrCreate(
       return await createGeneration(context, caller, key.key, await prepared, {
         operation: 'create-compatible',
         digest,
+        ...(requireAllowed === undefined ? {} : { requireAllowed }),
       });
     } catch (error) {
       const isInProgress = error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS';

@@ -15,6 +15,7 @@ import {
   type Endpoint,
   isRetry,
   readFields,
+  requireStillAllowed,
   sentKey,
 } from './operation.js';
 
@@ -88,6 +89,7 @@ async function createOrFind(
       content: { path, fields, ...(files === undefined ? {} : { files }) },
       idempotencyKey: sentKey(ctx),
       isRetry: isRetry(ctx),
+      requireAllowed: () => requireStillAllowed(ctx),
       prepare: async () => {
         mapped = mapFields(context, fields, 'image');
         return prepare === undefined ? mapped.body : prepare(mapped);

@@ -108,6 +108,11 @@ export function sentKey({ req }: ApiRequest): string | undefined {
   return values.length === 0 ? undefined : readIdempotencyKey(values);
 }
 
+/** Throws the refusal of a request whose credential is no longer valid. */
+export async function requireStillAllowed(ctx: ApiRequest): Promise<void> {
+  await ctx.state.parts.access.authenticate(ctx);
+}
+
 /** Whether the client says that it has sent the request before. */
 export function isRetry({ req }: ApiRequest): boolean {
   return /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? '');

@@ -26,6 +26,7 @@ import {
   type Endpoint,
   isRetry,
   readFields,
+  requireStillAllowed,
   sentKey,
 } from './operation.js';
 import { longestAddress, orRemoveUploads, pictureIn, takePictures } from './references.js';
@@ -91,6 +92,7 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
       content: { path: '/videos', fields: others, ...(sent === undefined ? {} : { files: [sent.sha256] }) },
       idempotencyKey: sentKey(ctx),
       isRetry: isRetry(ctx),
+      requireAllowed: () => requireStillAllowed(ctx),
       prepare: async () => {
         mapped = mapFields(context, others, 'video', []);
         return sent === undefined ? mapped.body : withReference(ctx, mapped, sent, uploadIds);

@@ -143,6 +143,23 @@ describe('a request that waits for its pictures', () => {
     await api.expectPaid(10);
   });
 
+  it('is refused for a create that its provider delays, if its credential is revoked meanwhile', async () => {
+    await open();
+    let isDelayed = false;
+    const acceptanceDelayMs = () => {
+      isDelayed = true;
+      return 300;
+    };
+    Object.assign(api.context.providers.find('canned') as object, { acceptanceDelayMs });
+    const answer = api.create();
+    await until(() => isDelayed);
+    await revokeKey(api.context, (await callerOfSecret()).credentialId);
+    api.service.clock.advance(CREDENTIAL_CACHE_MS);
+    const { status, error } = await answer;
+    expect([status, error['code']]).to.deep.equal([401, 'invalid_api_key']);
+    expect(await api.generations()).to.deep.equal([]);
+  });
+
   for (const phase of ['before', 'after'] as const) {
     it(`ends ${phase} the head when its credential is revoked`, async () => {
       await open({ openAiWaits: phase === 'before' ? { silentMs: LONG_MS } : { ...SHORT_WAITS, mostMs: LONG_MS } });
