@@ -178,7 +178,9 @@ class ServedHistory implements PlayedHistory {
   private async expectBalanced(): Promise<void> {
     const { harness, poor, history } = this;
     await recoverAll(harness);
+    // A hold of a process whose clock is ahead is old enough for recovery only that much later.
     await harness.clock.advance(60_000);
+    await recoverAll(harness);
     const all = await harness.generations();
     const account = await harness.account();
     const outputs = all.reduce((sum, { outputs: { length } }) => sum + length, 0);
