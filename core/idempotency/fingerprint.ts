@@ -79,8 +79,8 @@ export interface Changed {
 
 /**
  * Applies the change of one request. One that begins is given, in this order: the oldest create whose answer has reached
- * nobody and that nobody waits for, first of those that were begun; if it says that it is a retry, a create that somebody waits for, or else the one that
- * was delivered last and has not failed; a new create.
+ * nobody and that nobody waits for; if it says that it is a retry, a create that somebody waits for and that nobody has
+ * received as a failure, or else the one that was delivered last and has not failed; a new create.
  */
 export function change(creates: readonly SharedCreate[], made: Change, facts: Facts): Changed {
   switch (made.kind) {
@@ -130,7 +130,8 @@ export function isUnheard({ deliveredAt, waits }: SharedCreate, { isAlive }: Pic
 }
 
 function findRepeatable(creates: readonly SharedCreate[], facts: Facts): SharedCreate | undefined {
-  const waitedFor = creates.find(({ waits }) => waits.some(facts.isAlive));
+  // A failure that somebody has is not given again, though others still wait for it.
+  const waitedFor = creates.find(({ isFailure, waits }) => isFailure !== true && waits.some(facts.isAlive));
   if (waitedFor !== undefined) return waitedFor;
   const last = lastDelivered(creates);
   return last !== undefined && ['open', 'succeeded'].includes(facts.stateOf(last)) ? last : undefined;
