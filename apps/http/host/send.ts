@@ -122,6 +122,22 @@ export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, ling
   else res.once('finish', cutSoon);
 }
 
+/** Resolves once the first piece is there, so that what fails before it can have a status. The rest is read as it is taken. */
+export async function begun<T>(pieces: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let first: IteratorResult<T, unknown> | undefined = await iterator.next();
+  const next = (): Promise<IteratorResult<T, unknown>> => {
+    const given = first === undefined ? iterator.next() : Promise.resolve(first);
+    first = undefined;
+    return given;
+  };
+  const end = async (): Promise<IteratorResult<T, unknown>> => {
+    await iterator.return?.();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}
+
 function isLongBodyUnread(req: IncomingMessage): boolean {
   const declared = req.headers['content-length'];
   if (declared !== undefined) return Number(declared) > MAX_SKIPPED_BYTES;

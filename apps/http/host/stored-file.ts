@@ -3,7 +3,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { inlineDisposition } from '../../../core/object-keys.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import type { HttpContext } from './http-context.js';
-import { type StreamedBody, streamBody } from './send.js';
+import { begun, type StreamedBody, streamBody } from './send.js';
 
 /** A file of the object store, as it is served. Its bytes never change under its key. */
 export interface StoredFile {
@@ -60,5 +60,5 @@ export async function sendStoredFile(
   if (ctx.method === 'HEAD') return streamBody(ctx, answer);
   const body = await objects.read(objectKey, wanted.kind === 'part' ? range : undefined);
   if (body === null) throw new ServiceError('GENERATION_JOB_NOT_FOUND', 'The file is no longer kept.');
-  return streamBody(ctx, { ...answer, body });
+  return streamBody(ctx, { ...answer, body: await begun(body) });
 }

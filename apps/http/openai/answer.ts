@@ -34,10 +34,10 @@ export class Delivery {
 
 /** A successful response. */
 export interface Success {
-  readonly byteSize: number | undefined;
+  readonly byteSize: number;
   readonly headers: Readonly<Record<string, string>>;
   /** In pieces of ASCII: they are written without being measured and copied again, which counts for large pictures. */
-  readonly body: () => AsyncIterable<string>;
+  readonly body: AsyncIterable<string>;
 }
 
 /** A request that waits for the end of its generation. */
@@ -72,13 +72,17 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   if (ended.status !== 'succeeded') return sendFailure(ctx, ended, delivery);
   const { byteSize, headers, body } = await success(ended);
   delivery.answered = 'success';
-  const length = byteSize === undefined ? {} : { 'Content-Length': String(byteSize) };
   ctx.respond = false;
   ctx.status = 200;
-  const named = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', ...headers, ...length };
+  const named = {
+    'Content-Type': JSON_TYPE,
+    'Cache-Control': 'no-store',
+    ...headers,
+    'Content-Length': String(byteSize),
+  };
   for (const [name, value] of Object.entries(named)) ctx.res.setHeader(name, value);
   try {
-    await writeAll(ctx, body());
+    await writeAll(ctx, body);
     ctx.res.end();
   } catch (error) {
     notedRefusal(error, ctx.state, logger);
@@ -154,7 +158,7 @@ async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pie
     const { body } = await success(ended);
     delivery.answered = 'success';
     hasBegun = true;
-    await writeAll(ctx, body());
+    await writeAll(ctx, body);
     res.end();
   } catch (error) {
     const refusal = notedRefusal(error, ctx.state, logger);

@@ -1,9 +1,10 @@
 import type { Caller } from '../../../core/access/credential.js';
-import { ServiceError } from '../../../core/errors.js';
+import type { ServiceError } from '../../../core/errors.js';
 import { createMatched, type Matched } from '../../../core/generation/create-matched.js';
 import type { Generation, Output } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
+import { begun } from '../host/send.js';
 import { answerAsEvents, answerAtEnd, Delivery, type Success } from './answer.js';
 import { contentUrl } from './content.js';
 import { ApiRefusal } from './errors.js';
@@ -47,7 +48,7 @@ export interface ImageRequest {
 }
 
 /** How a client wants its pictures. */
-interface Wanted {
+interface Shape extends Pick<ImageRequest, 'event'> {
   readonly format: 'b64_json' | 'url';
   readonly isStreamed: boolean;
 }
@@ -59,22 +60,23 @@ interface Wanted {
 export async function createImages(ctx: ApiRequest, request: ImageRequest): Promise<void> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
-  const wanted = readWanted(request.fields);
+  const shape = readShape(request);
   const leave = context.lastingCalls.follow(caller);
   const matched = await createOrFind(ctx, caller, request).catch((error: unknown) => {
     leave();
     throw error;
   });
-  answerMatched(ctx, matched, leave, { ...wanted, event: request.event });
+  answerMatched(ctx, matched, leave, shape);
 }
 
-function readWanted({ response_format: format = 'b64_json', stream = false }: Fields): Wanted {
+function readShape({ fields, event }: ImageRequest): Shape {
+  const { response_format: format = 'b64_json', stream = false } = fields;
   if (format !== 'b64_json' && format !== 'url')
     throw new ApiRefusal('FIELD_INVALID', 'response_format must be b64_json or url.', 'response_format');
   // A form has texts.
   if (typeof stream !== 'boolean' && stream !== 'true' && stream !== 'false')
     throw new ApiRefusal('FIELD_INVALID', 'stream must be true or false.', 'stream');
-  return { format, isStreamed: stream === true || stream === 'true' };
+  return { format, event, isStreamed: stream === true || stream === 'true' };
 }
 
 async function createOrFind(
@@ -105,17 +107,16 @@ function answerMatched(
   ctx: ApiRequest,
   { generation, replayed, place }: Matched,
   leave: () => void,
-  { format, isStreamed, event }: Wanted & Pick<ImageRequest, 'event'>,
+  shape: Shape,
 ): void {
   const { parts } = ctx.state;
   const delivery = new Delivery(ctx, place);
   ctx.state.hasCreated = !replayed;
   ctx.state.ids = { generationId: generation.generationId };
   answerLater(ctx, leave, (until) => {
-    const answering = { created: generation, delivery, until };
-    if (!isStreamed)
-      return answerAtEnd(ctx, { ...answering, success: async (ended) => renderImages(parts, ended, format) });
-    return answerAsEvents(ctx, { ...answering, success: async (ended) => renderEvents(parts, ended, format, event) });
+    const success = (ended: Generation) => successOf(parts, ended, shape);
+    const answer = shape.isStreamed ? answerAsEvents : answerAtEnd;
+    return answer(ctx, { created: generation, delivery, until, success });
   });
 }
 
@@ -127,66 +128,67 @@ const USAGE = {
   total_tokens: 0,
 };
 
-/** The response with all pictures. Base64 is made of the stored files while it is sent. */
-function renderImages(parts: ApiParts, generation: Generation, format: Wanted['format']): Success {
-  const outputs = storedOutputs(generation);
-  const before = `{"created":${createdAt(generation)},"data":[`;
-  const after = `],${asciiJson(sharedFields(parts, generation)).slice(1)}`;
-  const entries = outputs.map((output, index) => new Entry(parts, generation, { output, index, format }));
+/** The text of a response, and among it the stored pictures that it has as base64. */
+type Piece = string | Output;
+
+/** The response with all pictures, or with an event for each. */
+function renderPictures(
+  parts: ApiParts,
+  generation: Generation,
+  { format, isStreamed, event }: Shape,
+): readonly Piece[] {
+  const entries = storedOutputs(generation).map((output, index) =>
+    format === 'url' ? [`"url":${asciiJson(contentUrl(parts, generation, index))}`] : ['"b64_json":"', output, '"'],
+  );
+  const createdAt = Math.floor((generation.completedAt ?? generation.updatedAt) / 1_000);
+  const shared = asciiJson(sharedFields(parts, generation)).slice(1);
+  if (isStreamed) {
+    const head = `event: ${event}\ndata: {"type":"${event}","created_at":${createdAt},`;
+    return entries.flatMap((entry) => [head, ...entry, `,${shared}\n\n`]);
+  }
+  const data = entries.flatMap((entry, index) => [index === 0 ? '{' : ',{', ...entry, '}']);
+  return [`{"created":${createdAt},"data":[`, ...data, `],${shared}`];
+}
+
+/** Base64 is made of the stored files while it is sent. Throws where the first of them cannot be read. */
+async function successOf(parts: ApiParts, generation: Generation, shape: Shape): Promise<Success> {
+  const pieces = renderPictures(parts, generation, shape);
+  const lengths = pieces.map((piece) => (typeof piece === 'string' ? piece.length : Math.ceil(piece.byteSize / 3) * 4));
   return {
-    byteSize: entries.reduce(
-      (sum, { byteSize }) => sum + byteSize + 2,
-      before.length + after.length + entries.length - 1,
-    ),
+    byteSize: lengths.reduce((sum, length) => sum + length, 0),
     headers: { 'Darkroom-Credits-Charged': String(generation.chargedCredits) },
-    async *body() {
-      yield before;
-      for (const [index, entry] of entries.entries()) {
-        yield index === 0 ? '{' : ',{';
-        yield* entry.text();
-        yield '}';
-      }
-      yield after;
-    },
+    body: await begun(textOf(parts.context.objects, pieces)),
   };
 }
 
-/** The response with an event for each picture. */
-function renderEvents(
-  parts: ApiParts,
-  generation: Generation,
-  format: Wanted['format'],
-  event: ImageRequest['event'],
-): Success {
-  const outputs = storedOutputs(generation);
-  const head = asciiJson({ type: event, created_at: createdAt(generation), ...sharedFields(parts, generation) });
-  return {
-    byteSize: undefined,
-    headers: {},
-    async *body() {
-      for (const [index, output] of outputs.entries()) {
-        yield `event: ${event}\ndata: ${head.slice(0, -1)},`;
-        yield* new Entry(parts, generation, { output, index, format }).text();
-        yield '}\n\n';
+/** The text before a picture comes with its first bytes, so that an answer has begun once its first picture has. */
+async function* textOf(objects: ObjectStore, pieces: readonly Piece[]): AsyncGenerator<string> {
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') text += piece;
+    else
+      for await (const base64 of base64Of(objects, piece)) {
+        yield text + base64;
+        text = '';
       }
-    },
-  };
+  }
+  yield text;
 }
 
 /** Throws `not_found` where the pictures were deleted or are past their retention. */
 function storedOutputs({ outputs, deletedAt }: Generation): readonly Output[] {
   if (outputs.length > 0 && deletedAt === undefined) return outputs;
-  throw new ApiRefusal('NOT_FOUND', 'The pictures of this request were deleted or are no longer kept.', null);
+  throw noLongerKept();
+}
+
+function noLongerKept(): ServiceError {
+  return new ApiRefusal('NOT_FOUND', 'The pictures of this request were deleted or are no longer kept.', null);
 }
 
 /** JSON of which each character is one byte. */
 function asciiJson(value: Json): string {
   const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value).replace(/[^\x20-\x7e]/g, escaped);
-}
-
-function createdAt({ completedAt, updatedAt }: Generation): number {
-  return Math.floor((completedAt ?? updatedAt) / 1_000);
 }
 
 function sharedFields({ context }: ApiParts, generation: Generation): JsonObject {
@@ -198,43 +200,21 @@ function sharedFields({ context }: ApiParts, generation: Generation): JsonObject
   };
 }
 
-/** The member of one picture: `b64_json` or `url`. */
-class Entry {
-  readonly byteSize: number;
-  private readonly head: string;
-
-  constructor(
-    private readonly parts: ApiParts,
-    generation: Generation,
-    private readonly picture: { readonly output: Output; readonly index: number; readonly format: Wanted['format'] },
-  ) {
-    const { output, index, format } = picture;
-    if (format === 'url') this.head = `"url":${asciiJson(contentUrl(parts, generation, index))}`;
-    else this.head = '"b64_json":"';
-    const base64Bytes = format === 'url' ? 0 : Math.ceil(output.byteSize / 3) * 4 + 1;
-    this.byteSize = this.head.length + base64Bytes;
-  }
-
-  async *text(): AsyncGenerator<string> {
-    yield this.head;
-    if (this.picture.format === 'url') return;
-    yield* base64Of(this.parts.context.objects, this.picture.output);
-    yield '"';
-  }
-}
-
-/** A stored file as base64, in pieces. Throws where it is no longer there. */
-export async function* base64Of(objects: ObjectStore, { objectKey }: Output): AsyncGenerator<string> {
+/** A stored file as base64, in pieces. Throws where it is not there, and at its end where it is not whole. */
+async function* base64Of(objects: ObjectStore, { objectKey, byteSize }: Output): AsyncGenerator<string> {
   const bytes = await objects.read(objectKey);
-  if (bytes === null) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  if (bytes === null) throw noLongerKept();
   let rest = Buffer.alloc(0);
+  let readBytes = 0;
   for await (const chunk of bytes) {
     const { buffer, byteOffset, byteLength } = chunk;
+    readBytes += byteLength;
     const whole = rest.byteLength > 0 ? Buffer.concat([rest, chunk]) : Buffer.from(buffer, byteOffset, byteLength);
     // Three bytes are four characters. A copy, so that what is left of a piece does not keep all of it.
     const length = whole.byteLength - (whole.byteLength % 3);
     rest = Buffer.from(whole.subarray(length));
     yield whole.toString('base64', 0, length);
   }
+  if (readBytes !== byteSize) throw new Error(`A stored file has ${readBytes} bytes in place of ${byteSize}.`);
   if (rest.byteLength > 0) yield rest.toString('base64');
 }

@@ -6,7 +6,7 @@ import { keptLog, type KeptLog } from '../../harness/kept-log.js';
 import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
 import { ShiftedClock } from '../../fixtures/clocks.js';
 import { serve } from '../http/host/rest-client.js';
-import { OpenAiHarness, PICTURE } from './openai-harness.js';
+import { OpenAiHarness, PICTURE, UNREADABLE } from './openai-harness.js';
 
 // Goal: the signed address of a picture gives its bytes to whoever has it, as long as outputs' addresses are valid, with a
 // credential or without, of which nothing is read; and to nobody else, nor once the picture is gone.
@@ -159,5 +159,12 @@ describe('the signed address of a picture', () => {
     await fetch(`${url}&more=1`);
     expect(log.lines.some(({ route }) => route === '/v1/files/:filename')).to.equal(true);
     expect(log.texts.join('\n')).not.to.include(signature);
+  });
+
+  it('is refused as unavailable while the store cannot be read, before anything is sent', async () => {
+    objects.read = () => Promise.resolve(UNREADABLE);
+    const response = await fetch(url);
+    expect([response.status, response.headers.get('retry-after')]).to.deep.equal([503, '2']);
+    expect(await response.json()).to.have.nested.property('error.code', 'service_unavailable');
   });
 });

@@ -1,11 +1,35 @@
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import { GENERATIONS, OpenAiHarness, PICTURE, SHORT_WAITS } from './openai-harness.js';
+import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
+import { ShiftedClock } from '../../fixtures/clocks.js';
+import { GENERATIONS, OpenAiHarness, PICTURE, SHORT_WAITS, UNREADABLE } from './openai-harness.js';
 
 // Goal: the answer to a request for pictures has what clients of this API read, in the form that they asked for.
 // Method: requests to the front over a whole service in this process, whose provider delivers one known picture.
 
 let api: OpenAiHarness;
+let objects: FaultyObjects;
+
+/** An object store of which only the worker can read, while it has a fault. */
+class FaultyObjects extends MemoryObjectStore {
+  fault: 'gone' | 'away' | 'away at the first piece' | 'shorter' | undefined;
+
+  override async read(...of: Parameters<MemoryObjectStore['read']>): ReturnType<MemoryObjectStore['read']> {
+    const bytes = await super.read(...of);
+    if (this.fault === undefined) return bytes;
+    // The worker reads its output before it is one.
+    const outputs = (await api.generations()).flatMap((generation) => generation.outputs);
+    if (bytes === null || !outputs.some(({ objectKey }) => objectKey === of[0])) return bytes;
+    if (this.fault === 'gone') return null;
+    if (this.fault === 'away') throw new StoreUnavailable('no connection');
+    return this.fault === 'shorter' ? withoutEnd(bytes) : UNREADABLE;
+  }
+}
+
+async function* withoutEnd(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) yield piece.subarray(0, -1);
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const ZERO_USAGE = {
@@ -36,7 +60,8 @@ async function storedPictures(): Promise<string[]> {
 
 describe('the answer to a request for pictures', () => {
   before(async () => {
-    api = await OpenAiHarness.open({ openAiWaits: SHORT_WAITS });
+    objects = new FaultyObjects({ clock: new ShiftedClock() });
+    api = await OpenAiHarness.open({ openAiWaits: { ...SHORT_WAITS, silentMs: 60_000 } }, { ports: { objects } });
     await api.service.startWorker();
   });
   after(() => api.close());
@@ -87,5 +112,42 @@ describe('the answer to a request for pictures', () => {
       expect([type, size, usage]).to.deep.equal(['image_generation.completed', '96x64', ZERO_USAGE]);
       expect(created_at).to.be.closeTo(Date.now() / 1_000, 5);
     }
+  });
+
+  for (const [fault, status, code, retryAfter] of [
+    ['gone', 404, 'not_found', null],
+    ['away', 503, 'service_unavailable', '2'],
+    ['away at the first piece', 503, 'service_unavailable', '2'],
+  ] as const) {
+    const prompt = `a lighthouse that is ${fault}`;
+    for (const stream of [false, true])
+      it(`is the reason where the store is ${fault}, and the pictures come later${stream ? ', as a stream' : ''}`, async () => {
+        const request: JsonObject = { ...PICTURE, prompt, n: 2, stream };
+        const before = (await api.generations()).length;
+        objects.fault = fault;
+        for (let tries = 1; tries <= 2; tries += 1) {
+          const response = await api.fetch(GENERATIONS, { method: 'POST', body: JSON.stringify(request) });
+          const text = await response.text();
+          const [, event = text] = /\n\nevent: error\ndata: (.*)\n\n$/.exec(text) ?? [];
+          expect(JSON.parse(event)).to.have.nested.property('error.code', code);
+          expect(response.status).to.equal(stream ? 200 : status);
+          if (!stream) expect(response.headers.get('retry-after')).to.equal(retryAfter);
+        }
+        objects.fault = undefined;
+        const again = await api.fetch(GENERATIONS, { method: 'POST', body: JSON.stringify(request) });
+        const text = await again.text();
+        for (const picture of await storedPictures()) expect(text).to.include(`"b64_json":"${picture}"`);
+        expect(await api.generations()).to.have.length(before + 1);
+      });
+  }
+
+  it('is cut, and not taken for delivered, where a stored picture is shorter than it was', async () => {
+    const request: JsonObject = { ...PICTURE, prompt: 'a shorter lighthouse' };
+    objects.fault = 'shorter';
+    expect(await api.create(request).catch(() => 'cut')).to.equal('cut');
+    objects.fault = undefined;
+    const before = (await api.generations()).length;
+    expect(entriesOf((await api.create(request)).body)).to.have.length(1);
+    expect(await api.generations()).to.have.length(before);
   });
 });

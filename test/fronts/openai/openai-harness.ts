@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { WaitTimes } from '../../../apps/http/openai/operation.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { until } from '../../fixtures/clocks.js';
@@ -17,6 +18,11 @@ export const PICTURE: JsonObject = { model: 'picture', prompt: 'a lighthouse', s
 
 /** Short times that still keep the phases of a wait apart. */
 export const SHORT_WAITS: WaitTimes = { silentMs: 150, beatMs: 40, mostMs: 600 };
+
+/** The bytes of a file whose store goes away before the first of them. */
+export const UNREADABLE: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new StoreUnavailable('no connection')) }),
+};
 
 export interface ApiAnswer {
   readonly status: number;
