@@ -156,6 +156,8 @@ const DENSITY_DATA_BYTES = 9;
 /** Channels by colour type. One with a palette is left to the decoder: its pixels may name colours that it does not have. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
 const FILTERS = 5;
+/** The beginning of an `iTXt` chunk with XMP: the keyword, and that the text is neither compressed nor in a language. */
+export const XMP_PREFIX = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
 
 /**
  * Whether these bytes, which begin with a PNG's signature, are a small PNG in which a decoder finds no fault. For a few pixels a
@@ -171,6 +173,7 @@ export function isSoundSmallPng(bytes: Uint8Array): boolean {
   const data: Buffer[] = [];
   let header: Buffer | undefined;
   let hasDensity = false;
+  let hasMark = false;
   for (const { type, typeAt, contentAt, checksumAt } of pngChunks(view)) {
     if (crc32(view.subarray(typeAt, checksumAt)) !== view.readUInt32BE(checksumAt)) return false;
     const content = view.subarray(contentAt, checksumAt);
@@ -179,11 +182,17 @@ export function isSoundSmallPng(bytes: Uint8Array): boolean {
       header = content;
     } else if (type === IDAT) data.push(content);
     else if (type === IEND) return areRows(data, header);
+    else if (type === ITXT && !hasMark && data.length === 0 && isXmp(content)) hasMark = true;
     // The only other chunk that encoders usually write: once, and before the data.
     else if (type !== PHYS || content.length !== DENSITY_DATA_BYTES || hasDensity || data.length > 0) return false;
     else hasDensity = true;
   }
   return false;
+}
+
+/** An XMP packet, such as our mark, as a text that is not compressed. */
+function isXmp(content: Buffer): boolean {
+  return content.indexOf(XMP_PREFIX) === 0 && !content.includes(0, XMP_PREFIX.length);
 }
 
 function areRows(data: readonly Buffer[], header: Buffer): boolean {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { CHECKSUM_BYTES, PNG_SIGNATURE_BYTES } from '../png-file.js';
+import { CHECKSUM_BYTES, PNG_SIGNATURE_BYTES, XMP_PREFIX } from '../png-file.js';
 import {
   type CleaningPass,
   type Edits,
@@ -43,9 +43,6 @@ const KEPT_BYTES: Readonly<Record<string, number>> = {
 const FIRST_OF_PIXELS: ReadonlySet<string> = new Set(['IDAT', 'fcTL']);
 /** A decoder needs no other chunks after the first pixels. */
 const KEPT_BEHIND: ReadonlySet<string> = new Set(['IDAT', 'fcTL', 'fdAT', 'IEND']);
-
-/** The keyword of XMP, and that the text is neither compressed nor in a language. */
-const XMP_PREFIX = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
 
 /**
  * Whether the first letter is a capital: a decoder must not skip such a chunk. One that it does not know makes the file

@@ -247,6 +247,7 @@ function mostly<T>(right: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof({ weight: 12, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 }
 
+const XMP = 'XML:com.adobe.xmp\0\0\0\0\0<x:xmpmeta/>';
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 const PARTS = {
   widthPx: fc.integer({ min: 1, max: 12 }),
@@ -261,7 +262,8 @@ const PARTS = {
   cut: mostly(0, 1, 5),
   extra: mostly('', 'x', 'xxxxxxxx'),
   parts: fc.integer({ min: 1, max: 3 }),
-  between: mostly('', 'tEXt', 'pHYs', 'IHDR', 'ABCD', 'PLTE'),
+  isMarked: fc.boolean(),
+  between: mostly('', 'iTXt', 'tEXt', 'pHYs', 'IHDR', 'ABCD', 'PLTE'),
   amid: mostly('', 'pHYs', 'tEXt'),
   atEnd: mostly('', 'pHYs', 'tEXt', 'IDAT'),
   endBytes: mostly('', 'x'),
@@ -285,6 +287,7 @@ const built: fc.Arbitrary<Built> = fc.record(PARTS).map((made) => {
   const bytes = Buffer.concat([
     SIGNATURE,
     headerChunk({ widthPx, heightPx: Math.max(0, heightPx + made.claimedPx), bitDepth, colourType, methods }),
+    made.isMarked ? pngChunk('iTXt', XMP) : Buffer.alloc(0),
     made.between === '' ? Buffer.alloc(0) : pngChunk(made.between, seed.subarray(0, 9)),
     ...Array.from({ length: parts }, (_, index) =>
       pngChunk('IDAT', data.subarray(index * part, (index + 1) * part)),
@@ -347,6 +350,28 @@ describe('isSoundSmallPng', () => {
         expect(isSoundSmallPng(png), `${channels} channels, ${width} x ${height}`).to.equal(true);
       }
     }
+  });
+
+  it('knows a picture with our mark, and leaves other texts to the decoder', async () => {
+    const small = await image('png', 8, 8);
+    const text = (content: string) => withPngChunks(small, [pngChunk('iTXt', content)]);
+    const marked = await collected(
+      new StreamingMediaCleaner().clean(inPieces(small, 100), { manifests: 'keep', mark: TRAINED }).bytes,
+    );
+    expect(marked.byteLength).to.be.greaterThan(small.byteLength);
+    for (const png of [marked, text(XMP)]) {
+      expect(isSoundSmallPng(png)).to.equal(true);
+      expect(await isDecoded(png)).to.equal(true);
+    }
+    for (const [what, content] of [
+      ['compressed', XMP.replace('\0\0', '\0\x01')],
+      ['cut', XMP.slice(0, 20)],
+      ['with a zero', `${XMP}\0`],
+      ['another keyword', XMP.replace('XML', 'xml')],
+    ] as const)
+      expect(isSoundSmallPng(text(content)), what).to.equal(false);
+    const twice = withPngChunks(small, [pngChunk('iTXt', XMP), pngChunk('iTXt', XMP)]);
+    expect(isSoundSmallPng(twice), 'two').to.equal(false);
   });
 
   it('leaves to the decoder what is larger, animated, or has chunks that a decoder may warn of', async () => {
