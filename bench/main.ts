@@ -12,6 +12,7 @@ import { measureGateways } from './rows/gateways.js';
 import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
+import { measureOpenAi } from './rows/openai.js';
 import { measureProviders } from './rows/providers.js';
 import { measureRequests } from './rows/requests.js';
 import { measureSlow } from './rows/slow.js';
@@ -25,6 +26,7 @@ import { FULL, QUICK, Run } from './run.js';
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const PARTS = {
   requests: measureRequests,
+  openai: measureOpenAi,
   grpc: measureGrpc,
   commits: measureCommits,
   work: measureWork,

@@ -19,7 +19,13 @@ export interface Target {
   readonly credential: string;
 }
 
-/** The requests of one slice. Requests differ only in their target, and in their Idempotency-Key if they have one. */
+/** In a body that differs from request to request, the place that gets another UUID in each. */
+export const UNIQUE = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * The requests of one slice. Requests differ only in their target, in their Idempotency-Key if they have one, and where
+ * their body contains `UNIQUE`.
+ */
 export interface RequestKind {
   readonly method: 'GET' | 'POST';
   /** One is drawn at random for each request. */
@@ -83,20 +89,21 @@ function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
 }
 
 /** Writes requests. Bodies are ASCII. */
-function requestWriter({ method, targets, body, isKeyed, headers = {} }: RequestKind): () => WrittenRequest {
+function requestWriter({ method, targets, body = '', isKeyed, headers = {} }: RequestKind): () => WrittenRequest {
   const fixed = [
     'Host: 127.0.0.1',
     'Accept: application/json',
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
+    ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ].join('\r\n');
+  const parts = body.split(UNIQUE);
   return () => {
     const target = targets[Math.floor(Math.random() * targets.length)];
     if (target === undefined) throw new Error('There is nothing to ask for.');
     const key = isKeyed ? `\r\nIdempotency-Key: ${randomUUID()}` : '';
     return {
       target,
-      text: `${method} ${target.path} HTTP/1.1\r\n${fixed}\r\nAuthorization: Bearer ${target.credential}${key}\r\n\r\n${body ?? ''}`,
+      text: `${method} ${target.path} HTTP/1.1\r\n${fixed}\r\nAuthorization: Bearer ${target.credential}${key}\r\n\r\n${parts.length === 1 ? body : parts.join(randomUUID())}`,
     };
   };
 }

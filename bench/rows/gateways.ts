@@ -4,19 +4,19 @@ import type { Child } from '../child.js';
 import { comparisonOf, type Measured, measureInTurn, middle, Side } from '../compare.js';
 import { startLiteLlm } from '../gateways/litellm.js';
 import type { PictureKind } from '../load/pictures.js';
-import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, micros, type Row, timesText, whole } from '../report.js';
 import type { Run } from '../run.js';
 import type { ImageUpstreamCommands } from '../servers/image-upstream.js';
-import { createPictures, PICTURE_MODEL, pictureRequest } from '../servers/picture-model.js';
+import { createPictures, deliveredPicture, PICTURE_MODEL, pictureRequest } from '../servers/picture-model.js';
+import { imagesRequests, waitingCreates } from '../servers/sample.js';
 import { median } from '../statistics.js';
 import { withServers } from './distributed.js';
 import { startPictures } from './picture-program.js';
 
 /** Concurrent requests. */
-const AT_ONCE = 32;
+export const AT_ONCE = 32;
 /** A picture of a few kilobytes, so that the measurement shows the work besides that on the picture. */
-const SIZE = '64x64';
+export const SIZE = '64x64';
 /** Slices are longer than those of other rows, so that they have enough requests for the 99th percentile. */
 const SLICES_AT_ONCE = 4;
 const SLICES_ALONE = 2;
@@ -40,8 +40,8 @@ interface Contestant {
 }
 
 /**
- * Pictures of a server with the Images API of OpenAI until a client has them: through the program, and through LiteLLM's
- * proxy with one worker and with one for each core, beside asking that server itself.
+ * Pictures of a server with the Images API of OpenAI until a client has them: through the program over both its APIs, and
+ * through LiteLLM's proxy with one worker and with one for each core, beside asking that server itself.
  */
 export function measureGateways(run: Run): Promise<Row[]> {
   return withServers('gateways', async () => {
@@ -55,12 +55,19 @@ export function measureGateways(run: Run): Promise<Row[]> {
     for (const count of workers) proxies.push(await startProxy(run, { baseUrl, base64, workers: count }));
     const program = await startPictures(run, { baseUrl, size: SIZE, atOnce: AT_ONCE });
     const { front, secrets } = program.working;
-    const ours: Gateway = {
-      name: 'ours',
+    const [secret = ''] = secrets;
+    const ownAs = (name: string, kind: Omit<PictureKind, 'base64'>): Gateway => ({
+      name,
       port: front.port,
-      kind: { request: waitingCreates(secrets[0] ?? ''), picture: 'at address', base64 },
+      kind: { ...kind, base64: delivered },
       cpuMicros: async () => (await front.child.ask('usage', undefined)).cpuMicros,
-    };
+    });
+    const delivered = await deliveredPicture(base64);
+    const asked = { ...pictureRequest(SIZE), model: PICTURE_MODEL };
+    const own = [
+      ownAs('ours', { request: waitingCreates(createPictures(SIZE, secret)), picture: 'at address' }),
+      ownAs('ours over /v1', { request: imagesRequests(asked, secret), picture: 'in answer' }),
+    ].map((gateway) => contestantOf(run, gateway));
     const direct: Gateway = {
       name: 'the server itself',
       port,
@@ -68,20 +75,25 @@ export function measureGateways(run: Run): Promise<Row[]> {
       cpuMicros: async () => (await upstream.ask('usage', undefined)).cpuMicros,
     };
 
-    const contestants = [direct, ours, ...proxies].map((gateway) => contestantOf(run, gateway));
+    const [server, ...others] = [direct, ...proxies].map((gateway) => contestantOf(run, gateway));
+    if (server === undefined) return [];
+    const contestants = [server, ...own, ...others];
     for (const contestant of contestants) await warmUp(run, contestant);
     await measureInTurn(
       contestants.flatMap(({ atOnce, alone }) => [atOnce, alone]),
       run.sizes.rounds,
     );
-    const [, own] = contestants;
-    await program.checkDelivered(own?.received ?? 0);
-    const received = contestants.reduce((sum, contestant) => sum + contestant.received, 0);
+    await program.checkDelivered(receivedBy(own));
+    const received = receivedBy(contestants);
     const served = await upstream.ask('served', undefined);
     if (served !== received) throw new Error(`Of ${served} pictures that were made ${received} were received.`);
     await Promise.all([front.child.stop(), upstream.stop()]);
-    return rowsOf(contestants);
+    return [directRow(server), ...own.flatMap((one) => others.map((proxy) => proxyRow(proxy, one, server)))];
   });
+}
+
+function receivedBy(contestants: readonly Contestant[]): number {
+  return contestants.reduce((sum, { received }) => sum + received, 0);
 }
 
 async function startProxy(
@@ -99,16 +111,6 @@ async function startProxy(
     kind: { request: imagesRequests(body, masterKey), picture: 'in answer', base64 },
     cpuMicros: () => Promise.resolve(server.cpuMicros()),
   };
-}
-
-function imagesRequests(body: object, credential: string): RequestKind {
-  const targets = [{ path: '/v1/images/generations', credential }];
-  return { method: 'POST', targets, body: JSON.stringify(body), isKeyed: false, status: 200 };
-}
-
-/** Creates that are answered when the generation has ended. */
-function waitingCreates(secret: string): RequestKind {
-  return { ...createPictures(SIZE, secret), headers: { Prefer: 'wait=60' } };
 }
 
 function contestantOf(run: Run, gateway: Gateway): Contestant {
@@ -164,11 +166,6 @@ function addedBy({ shown }: Side, { shown: direct }: Side): Added {
   return { p50Micros: added('p50Micros'), p99Micros: added('p99Micros') };
 }
 
-function rowsOf([direct, ours, ...proxies]: readonly Contestant[]): Row[] {
-  if (direct === undefined || ours === undefined) return [];
-  return [directRow(direct), ...proxies.map((proxy) => proxyRow(proxy, ours, direct))];
-}
-
 function directRow({ gateway, atOnce, alone }: Contestant): Row {
   const figures = { atOnce: middle(atOnce.shown), alone: middle(alone.shown) };
   const name = `gateways: ${gateway.name}`;
@@ -191,7 +188,7 @@ function proxyRow(proxy: Contestant, ours: Contestant, direct: Contestant): Row 
     proxy: addedBy(proxy[side], direct[side]),
   });
   const [atOnce, alone] = [added('atOnce'), added('alone')];
-  const name = `ours, beside ${proxy.gateway.name}`;
+  const name = `${ours.gateway.name}, beside ${proxy.gateway.name}`;
   return {
     name,
     lines: [

@@ -1,4 +1,4 @@
-import type { Run } from '../run.js';
+import type { Run, Subject } from '../run.js';
 import { configurePictures, createPictures, PICTURE_CREDITS, type PictureModel } from '../servers/picture-model.js';
 import { creditsRequests } from '../servers/sample.js';
 import type { Working } from './workers.js';
@@ -10,11 +10,15 @@ export interface PictureProgram {
   checkDelivered(count: number): Promise<void>;
 }
 
-/** The program with a worker in it, and one account. */
-export async function startPictures(run: Run, model: PictureModel): Promise<PictureProgram> {
+/** The program with a worker in it, and one account. `start`: another version than this one. */
+export async function startPictures(
+  run: Run,
+  model: PictureModel,
+  start: (folder: string) => Promise<Subject> = async (folder) => run.startSubject(folder),
+): Promise<PictureProgram> {
   const folder = run.newFolder('pictures');
   configurePictures(folder, model);
-  const front = await run.startSubject(folder);
+  const front = await start(folder);
   await front.child.ask('startWorker', undefined);
   const { secret } = await front.child.ask('createCredential', undefined);
   const balance = async (): Promise<number> => {

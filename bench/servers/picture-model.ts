@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
 import type { Json } from '../../core/json.js';
+import { DEFAULT_MARK_POLICY, markOf } from '../../core/media/ai-mark.js';
 import type { RequestKind } from '../load/requests.js';
 import type { ImagesRequest } from './image-upstream.js';
 import { createRequests, SAMPLE_REQUEST } from './sample.js';
 
 /** The model's name, for us and for other gateways. */
 export const PICTURE_MODEL = 'picture';
+const DISPLAY_NAME = 'Picture';
 /** The price of one picture. */
 export const PICTURE_CREDITS = 1;
 
@@ -33,6 +36,19 @@ export function createPictures(size: string, secret: string, modality: 'image' |
   return { ...createRequests(secret), body: JSON.stringify(body) };
 }
 
+/** A picture of that server as the program delivers it, in base64: with the mark that says how it came into being. */
+export async function deliveredPicture(base64: string): Promise<string> {
+  const mark = markOf(DEFAULT_MARK_POLICY, { displayName: DISPLAY_NAME }, { references: [] });
+  if (mark === undefined) return base64;
+  async function* made() {
+    yield Buffer.from(base64, 'base64');
+  }
+  const cleaning = new StreamingMediaCleaner().clean(made(), { mark, manifests: DEFAULT_MARK_POLICY.manifests });
+  const pieces: Uint8Array[] = [];
+  for await (const piece of cleaning.bytes) pieces.push(piece);
+  return Buffer.concat(pieces).toString('base64');
+}
+
 /** Configures an installation with one model that uses the driver `openai`. */
 export function configurePictures(dataFolder: string, model: PictureModel): void {
   const config = { catalog: 'catalog.yaml', providers: { upstream: { kind: 'openai', base_url: model.baseUrl } } };
@@ -44,7 +60,7 @@ export function configurePictures(dataFolder: string, model: PictureModel): void
 function catalogEntry({ size, atOnce, modality = 'image' }: PictureModel): Json {
   return {
     model_key: PICTURE_MODEL,
-    display_name: 'Picture',
+    display_name: DISPLAY_NAME,
     modality,
     operations: [`${modality}_generation`],
     description: 'A picture without meaning.',

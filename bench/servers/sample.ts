@@ -11,7 +11,7 @@ import { type Caller, SCOPES } from '../../core/access/credential.js';
 import type { Json } from '../../core/json.js';
 import type { CallKind } from '../load/calls.js';
 import type { Mark } from '../load/generator.js';
-import type { RequestKind } from '../load/requests.js';
+import { type RequestKind, UNIQUE } from '../load/requests.js';
 import type { Credential } from './program.js';
 
 /** The token of the only service that calls over gRPC. */
@@ -34,6 +34,21 @@ export const SAMPLE_REQUEST = {
 export function createRequests(...secrets: readonly string[]): RequestKind {
   const targets = secrets.map((credential) => ({ path: BASE, credential }));
   return { method: 'POST', targets, body: JSON.stringify(SAMPLE_REQUEST), isKeyed: true, status: 202 };
+}
+
+/** Creates that are answered when the generation has ended. */
+export function waitingCreates(creates: RequestKind): RequestKind {
+  return { ...creates, headers: { Prefer: 'wait=60' } };
+}
+
+/**
+ * Requests for pictures over the OpenAI-compatible API, or to another server with the Images API. Prompts differ, as equal
+ * requests would get the same picture.
+ */
+export function imagesRequests(body: object, credential: string): RequestKind {
+  const varied = { ...body, prompt: `${SAMPLE_REQUEST.prompt} ${UNIQUE}` };
+  const targets = [{ path: '/v1/images/generations', credential }];
+  return { method: 'POST', targets, body: JSON.stringify(varied), isKeyed: false, status: 200 };
 }
 
 export function creditsRequests(secret: string): RequestKind {
