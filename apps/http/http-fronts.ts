@@ -5,6 +5,7 @@ import type { OutsideProvider } from '../../core/ports/outside.js';
 import type { Config } from '../config/config.js';
 import { HTTP_FRONTS, type Parts, type Provide } from '../wiring/parts.js';
 import { CONSOLE_PATH, consolePages } from './console/console-front.js';
+import type { ConsoleOptions } from './console/console-operation.js';
 import { consoleApi } from './developer/console-api.js';
 import { developerApi } from './developer/developer-api.js';
 import { createCredentialRates, type CredentialLimits } from './host/authenticate.js';
@@ -101,7 +102,7 @@ export function provideHttp(
       mcp({ ...parts, ...mcpOptions, bodyTimeoutMs, ...metadataOf(parts.publicUrl, 'mcp') }),
     );
   provide('startPage', ['publicUrl'], ({ publicUrl }) => startPage(hasSignIn ? CONSOLE_PATH : '/docs', publicUrl));
-  if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasMcp: mcpOptions !== undefined });
+  if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasOpenAi, hasMcp: mcpOptions !== undefined });
   if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
   provide('probes', ['readiness'], ({ readiness }) => probes(readiness));
   const fronts = HTTP_FRONTS.filter(isBound);
@@ -119,13 +120,14 @@ function providePeople(
   provide: Provide,
   {
     hasMcp,
+    hasOpenAi,
     bodyTimeoutMs,
     hasOAuth = true,
     hasOperatorArea = false,
     hasRegistration = true,
     outsideProvider,
     clientDocuments: fetchClientDocument,
-  }: PeopleOptions & { readonly hasMcp: boolean; readonly bodyTimeoutMs: number },
+  }: PeopleOptions & Pick<ConsoleOptions, 'hasMcp' | 'hasOpenAi' | 'bodyTimeoutMs'>,
 ): void {
   const audiences: readonly Audience[] = hasMcp ? AUDIENCES : ['rest'];
   const page = ['context', 'publicUrl', 'sessions'] as const;
@@ -137,7 +139,7 @@ function providePeople(
   );
   provide('consoleApi', [...page, 'rates'], (parts) => consoleApi({ ...parts, bodyTimeoutMs }));
   provide('consolePages', [...page, 'signInRates'], (parts) =>
-    consolePages({ ...parts, bodyTimeoutMs, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }),
+    consolePages({ ...parts, bodyTimeoutMs, hasOAuth, hasMcp, hasOpenAi, hasOperatorArea, outsideProvider }),
   );
   if (hasOAuth)
     provide('oauth', [...page, 'logger'], (parts) =>

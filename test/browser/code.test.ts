@@ -1,10 +1,10 @@
 /*
- * Goal: the code that the playground shows works when copied: for a shell with curl, and with the client libraries for
- * TypeScript and Python, with reference files too.
+ * Goal: the code that the playground shows works when copied: for a shell with curl, with the client libraries for
+ * TypeScript and Python, and with OpenAI's library, with reference files too.
  * Method: the code is read from the page in Chromium and run against the service, with a key and a file in the folder.
  */
 import { expect } from 'chai';
-import { copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +13,17 @@ import { createKey } from '../../core/access/manage.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
 import { orSkip as orSkipClient, runTool } from '../clients/foreign-clients.js';
+import { OPENAI_1, OPENAI_NEWEST } from '../clients/openai/openai-tools.js';
 import { PYTHON_LIBRARY } from '../clients/python-library.js';
+import { image } from '../fixtures/images.js';
 import { referenceFile } from '../fixtures/reference-files.js';
+import { CannedProvider, oneProvider } from '../fixtures/scripted-provider.js';
+import { mp4 } from '../fixtures/videos.js';
 import { openPages, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const CANNED = new CannedProvider(await image('png', 96, 64), await mp4(20));
 /** Characters that a shell, JSON and each language must escape in their own way. */
 const PROMPT = `it's "a cat" \\ $HOME \`x\`\n猫 😀`;
 
@@ -27,7 +32,7 @@ describe('the code of the playground', () => {
   let page: Page;
   let folder: string;
   let secret: string;
-  const harness = openPages((next) => ({ page } = visitor = next));
+  const harness = openPages((next) => ({ page } = visitor = next), { providers: oneProvider(CANNED) });
   before(async () => {
     const { person, harness: service } = harness().service;
     await service.startWorker();
@@ -44,19 +49,29 @@ describe('the code of the playground', () => {
   });
 
   /** Fills the form in and answers its code in a language. */
-  const codeIn = async (language: string, files: readonly string[] = []): Promise<string> => {
+  const codeIn = async (language: string, files: readonly string[] = [], fill = fillPicture): Promise<string> => {
     await harness().openSignedIn(visitor, '/console/playground');
     await page.getByLabel('Prompt', { exact: true }).fill(PROMPT);
+    await fill();
+    await addFiles(files);
+    await page.getByRole('button', { name: language, exact: true }).click();
+    return page.locator('.copyable code').last().innerText();
+  };
+  const fillPicture = async (): Promise<void> => {
     await page.getByLabel('size').selectOption({ label: '96x64' });
     await page.getByLabel('n (optional)').fill('2');
     await page.getByLabel('tuning').fill('{"strength": 0.5}');
+  };
+  const fillClip = async (): Promise<void> => {
+    await page.getByLabel('Model').selectOption('clip');
+    await page.getByLabel('duration_seconds').fill('2');
+  };
+  const addFiles = async (files: readonly string[]): Promise<void> => {
     const buffer = Buffer.from(await referenceFile('png'));
     for (const name of files) {
       await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer });
-      await page.getByText('Ready').waitFor();
+      await page.getByRole('listitem').filter({ hasText: name }).getByText('Ready').waitFor();
     }
-    await page.getByRole('button', { name: language, exact: true }).click();
-    return page.locator('.copyable code').last().innerText();
   };
   const newest = async (): Promise<Generation | undefined> => {
     const { context } = harness().service.harness;
@@ -111,5 +126,51 @@ describe('the code of the playground', () => {
     } finally {
       library.remove();
     }
+  });
+
+  for (const client of [OPENAI_1, OPENAI_NEWEST])
+    it(`works with ${client.language}, alone and with one or several reference files`, async function () {
+      const interpreter = await orSkipClient(this, () => client.interpreter());
+      await writeFile(join(folder, 'b.png'), await referenceFile('png'));
+      for (const files of [[], ['a cat.png'], ['a cat.png', 'b.png']]) {
+        await writeFile(join(folder, 'code.py'), await codeIn('OpenAI', files));
+        await runTool(interpreter, ['code.py'], { folder, environment: variables() });
+        expect(await readdir(folder)).to.include.members(['output-1.png', 'output-2.png']);
+        await requireMade(files.length);
+      }
+    });
+
+  it('makes a video with OpenAI for Python, alone and from its first frame', async function () {
+    const interpreter = await orSkipClient(this, () => OPENAI_NEWEST.interpreter());
+    for (const files of [[], ['a cat.png']]) {
+      await writeFile(join(folder, 'code.py'), await codeIn('OpenAI', files, fillClip));
+      await runTool(interpreter, ['code.py'], { folder, environment: variables() });
+      expect((await readFile(join(folder, 'output-1.mp4'))).toString('latin1', 4, 8)).to.equal('ftyp');
+      const made = await newest();
+      expect(made).to.deep.include({ prompt: PROMPT, status: 'succeeded', parameters: { duration_seconds: 2 } });
+      expect(made?.references.map(({ role }) => role)).to.deep.equal(files.map(() => 'start_frame'));
+    }
+  });
+
+  it('says what the API of OpenAI cannot express', async () => {
+    await codeIn('OpenAI', ['a cat.png'], fillClip);
+    const code = page.getByRole('region', { name: 'The same request in code' });
+    await page.getByLabel('What a cat.png is').selectOption('end_frame');
+    await code.getByText('takes each file of this model as a start frame: make it one').waitFor();
+    expect(await code.locator('.copyable').count(), 'blocks of code').to.equal(0);
+    await addFiles(['b.png']);
+    await code.getByText('takes one file for a video: remove the others').waitFor();
+  });
+});
+
+describe('the code of the playground without the API of OpenAI', () => {
+  let visitor: Visitor;
+  const harness = openPages((next) => (visitor = next), { hasOpenAi: false });
+
+  it('is not for its clients', async () => {
+    await harness().openSignedIn(visitor, '/console/playground');
+    const languages = visitor.page.getByRole('group', { name: 'Language' }).getByRole('button');
+    await languages.first().waitFor();
+    expect(await languages.allInnerTexts()).to.deep.equal(['curl', 'TypeScript', 'Python']);
   });
 });

@@ -109,6 +109,21 @@ export const CONSOLE_STATES: readonly Shown[] = [
       await page.getByText('A reference file was not uploaded').waitFor();
     },
   },
+  ...['OpenAI', 'OpenAI, which takes one file only'].map((name): Shown => ({
+    name: `the playground with a video for ${name}`,
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await pages.openSignedIn(visitor, '/console/playground');
+      await page.getByLabel('Model').selectOption('clip');
+      await page.getByLabel('Prompt', { exact: true }).fill('waves');
+      await page.getByLabel('duration_seconds').fill('2');
+      const file = { name: 'a.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
+      await page.locator('input[type=file]').setInputFiles(name === 'OpenAI' ? [file] : [file, file]);
+      await page.getByText('Ready').last().waitFor();
+      await page.getByRole('button', { name: 'OpenAI', exact: true }).click();
+      await page.getByText(name === 'OpenAI' ? 'input_reference=' : 'takes one file for a video').waitFor();
+    },
+  })),
   {
     name: 'the playground with what came of it',
     open: async (visitor, pages) => {

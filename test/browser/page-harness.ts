@@ -12,6 +12,7 @@ import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/outside.js';
+import type { Providers } from '../../core/ports/provider.js';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import { orSkip } from '../servers/server-absent.js';
 import { startChromium } from './chromium.js';
@@ -20,6 +21,7 @@ export const EMAIL = 'ada@example.com';
 
 export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
   readonly webhookSender?: WebhookSender;
+  readonly providers?: Providers;
   /** The object store; files on this machine when absent. */
   readonly store?: ObjectStore;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
@@ -35,7 +37,13 @@ export class PageHarness {
   ) {}
 
   /** Throws `ServerAbsent` where there is no browser. */
-  static async open({ elsewhere, webhookSender, store, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
+  static async open({
+    elsewhere,
+    webhookSender,
+    providers,
+    store,
+    ...options
+  }: PageHarnessOptions = {}): Promise<PageHarness> {
     const browser = await startChromium();
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-pages-'));
     const objects = await FileObjectStore.open({
@@ -52,7 +60,13 @@ export class PageHarness {
         ...options,
         publicUrl: () => underName(service.origin),
       },
-      { ports: { objects: store ?? objects, ...(webhookSender === undefined ? {} : { webhookSender }) } },
+      {
+        ports: {
+          objects: store ?? objects,
+          ...(webhookSender === undefined ? {} : { webhookSender }),
+          ...(providers === undefined ? {} : { providers }),
+        },
+      },
     );
     const pages = new PageHarness(service, browser, folder);
     if (objectsOrigin !== undefined) pages.otherOrigins.push(objectsOrigin);

@@ -21,6 +21,8 @@ export interface ConsoleOptions<C = OperatorContext> {
   readonly hasOAuth: boolean;
   /** Whether there is an MCP server. */
   readonly hasMcp: boolean;
+  /** Whether there is the API that clients of OpenAI use. */
+  readonly hasOpenAi: boolean;
   /** Whether there is an operator's area. */
   readonly hasOperatorArea: boolean;
   /** An external provider that people may sign in with. */

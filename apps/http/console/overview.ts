@@ -11,43 +11,47 @@ import { type ConsoleOperation, get } from './console-operation.js';
 /** Data of the person and of single generations that the page needs. */
 export const OVERVIEW_OPERATIONS: readonly ConsoleOperation<Money & Work & Files & Identity & Models & Machine>[] = [
   /** The signed-in person, their account, and the features of this service. */
-  get('/overview', async ({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) => {
-    const { person, session } = signedIn;
-    const account = await context.accounts.read(person.accountId, undefined, 'totals');
-    if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
-    const { accountId } = account;
-    const { appId } = await consoleApp(context, accountId);
-    const caller = { accountId, appId, credentialId: person.personId, scopes: [] };
-    const base = publicUrl();
-    return {
-      person: {
-        id: person.personId,
-        email: person.email,
-        has_password: person.password !== undefined,
-        has_passkey: person.passkeys.length > 0,
-        is_operator: isOperator(person),
-      },
-      session: { method: session.method, is_recent: isRecentSignIn(context, session) },
-      account: {
-        id: account.accountId,
-        name: account.name,
-        currency: account.currency,
-        is_suspended: account.suspendedAt !== undefined,
-        available_credits: account.available,
-        reserved_credits: account.reserved,
-        spent_credits: account.spent,
-      },
-      console_app_id: appId,
-      scopes: SCOPES,
-      default_scopes: DEFAULT_SCOPES,
-      base_url: base,
-      mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
-      has_oauth: hasOAuth,
-      has_operator_area: hasOperatorArea && isOperator(person),
-      first_request: (await exampleRequest(context, caller)) ?? null,
-      provider_name: outsideProvider?.name ?? null,
-    };
-  }),
+  get(
+    '/overview',
+    async ({ context, publicUrl, hasOAuth, hasMcp, hasOpenAi, hasOperatorArea, outsideProvider }, { signedIn }) => {
+      const { person, session } = signedIn;
+      const account = await context.accounts.read(person.accountId, undefined, 'totals');
+      if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
+      const { accountId } = account;
+      const { appId } = await consoleApp(context, accountId);
+      const caller = { accountId, appId, credentialId: person.personId, scopes: [] };
+      const base = publicUrl();
+      return {
+        person: {
+          id: person.personId,
+          email: person.email,
+          has_password: person.password !== undefined,
+          has_passkey: person.passkeys.length > 0,
+          is_operator: isOperator(person),
+        },
+        session: { method: session.method, is_recent: isRecentSignIn(context, session) },
+        account: {
+          id: account.accountId,
+          name: account.name,
+          currency: account.currency,
+          is_suspended: account.suspendedAt !== undefined,
+          available_credits: account.available,
+          reserved_credits: account.reserved,
+          spent_credits: account.spent,
+        },
+        console_app_id: appId,
+        scopes: SCOPES,
+        default_scopes: DEFAULT_SCOPES,
+        base_url: base,
+        mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
+        has_oauth: hasOAuth,
+        has_openai: hasOpenAi,
+        has_operator_area: hasOperatorArea && isOperator(person),
+        first_request: (await exampleRequest(context, caller)) ?? null,
+        provider_name: outsideProvider?.name ?? null,
+      };
+    },
+  ),
   /** In which App a generation is: an address of one, and a line of the ledger, do not say. */
   get('/generations/:generation_id', async ({ context }, { ctx, signedIn: { person } }) => {
     return { app_id: await appOfGeneration(context, person, ctx.params['generation_id'] ?? '') };

@@ -242,6 +242,11 @@ export async function readBody(req: IncomingMessage, { required, arrived, ...bou
   } catch {
     throw invalid('The request body must be UTF-8.');
   }
+  return parseJson(text);
+}
+
+/** The one reading of a text as JSON. Throws BODY_INVALID. */
+export function parseJson(text: string): Json {
   refuseAmbiguity(text);
   try {
     return JSON.parse(text) as Json;

@@ -5,6 +5,7 @@ import type { Models } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Generation, Modality } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { parseJson } from '../host/request.js';
 import { ApiRefusal } from './errors.js';
 
 /** The fields of a request, from JSON or from a form, whose values are texts. No field is null. */
@@ -166,13 +167,23 @@ function takesAuto(model: Model, parameter: string): boolean {
   return Array.isArray(choices) && choices.includes('auto');
 }
 
-/** The value of a text that the schema wants as a number or a truth value; any other value stays as it is. */
+/** The value of a text that the schema wants as something else, which a form cannot send; any other value stays as it is. */
 function typed(schema: JsonObject | undefined, value: Json): Json {
   if (typeof value !== 'string') return value;
   const type = schema?.['type'];
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value);
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (type === 'object' || type === 'array') return jsonIn(value);
   return value;
+}
+
+/** The value of a text that is JSON; any other text stays as it is. */
+function jsonIn(text: string): Json {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Overview {
   /** Null where there is no MCP server. */
   readonly mcp_url: string | null;
   readonly has_oauth: boolean;
+  /** Whether the service has the API of OpenAI. */
+  readonly has_openai: boolean;
   /** Whether this person is an operator, and the service has an area for them. */
   readonly has_operator_area: boolean;
   /** The body of a request that makes a picture; null where no model takes one. */

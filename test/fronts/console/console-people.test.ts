@@ -40,6 +40,7 @@ describe("a person's own on the account page", () => {
     expect(data).to.include({
       base_url: service.origin,
       has_oauth: true,
+      has_openai: true,
       mcp_url: `${service.origin}/api/v1/developer/mcp`,
     });
     expect((await eve.get('/overview')).data['account']).to.include({ available_credits: 0 });

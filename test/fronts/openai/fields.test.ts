@@ -71,6 +71,9 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   ['renamed', { n: '3', guidance: '7.5', tile: 'true', seed: '42' }, { count: 3, guidance: 7.5, tile: true, seed: 42 }],
   ['renamed', { tile: 'false' }, { tile: false }],
   ['picture', { style: '12' }, { style: '12' }],
+  ['picture', { tuning: '{"strength":0.5}' }, { tuning: { strength: 0.5 } }],
+  ['picture', { tuning: '{"strength":0.5,"strength":1}' }, { tuning: '{"strength":0.5,"strength":1}' }],
+  ['picture', { tuning: '{' }, { tuning: '{' }],
   // The check of the schema refuses a text that is not a number.
   ['renamed', { n: 'two', guidance: '1e3', tile: 'yes' }, { count: 'two', guidance: '1e3', tile: 'yes' }],
 ];

@@ -235,7 +235,9 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
           request: form.request,
           references: shownFiles(references, form.model),
           isVideo: form.model.modality === 'video',
+          roles: form.model.limits.reference_roles,
         }}
+        hasOpenAi={overview.has_openai}
       />
     </>
   );

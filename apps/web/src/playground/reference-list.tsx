@@ -149,7 +149,8 @@ function earlier({ upload_id: uploadId, role }: GenerationInput['references'][nu
   return { key: newKey(), name: `Reference ${index + 1} of the earlier generation`, role, state: 'ready', uploadId };
 }
 
-const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+/** What each role is called on this page. */
+export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   reference_image: 'Reference image',
   start_frame: 'Start frame',
   end_frame: 'End frame',

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { GenerationRequest, Json, Role } from '../../api-types.js';
+import type { GenerationRequest, Json, JsonObject, Role } from '../../api-types.js';
 import { Copyable } from '../../parts/buttons.js';
 import { Card, SectionLink } from '../../parts/parts.js';
+import { ROLE_TEXTS } from '../reference-list.js';
 
 /** A request as programs would send it: with files of their own, since an upload belongs to the App that made it. */
 export interface ShownRequest {
@@ -9,6 +10,8 @@ export interface ShownRequest {
   readonly request: Omit<GenerationRequest, 'reference_upload_ids'>;
   readonly references: readonly { readonly filename: string; readonly mediaType: string; readonly role: Role }[];
   readonly isVideo: boolean;
+  /** The roles of references that the model takes. */
+  readonly roles: readonly Role[];
 }
 
 /** A name for a file as it can be typed: nothing that a shell or a program takes for more than a name. */
@@ -132,6 +135,103 @@ const PYTHON: Literals = {
 };
 const TYPESCRIPT: Literals = { indent: '  ', name: nameText, plain: (value) => JSON.stringify(value) };
 
+/** The parameters that every release of the library `openai` takes by name; others go into its `extra_body`. */
+const OPENAI_ARGUMENTS = {
+  generate: [
+    'n',
+    'size',
+    'quality',
+    'output_format',
+    'output_compression',
+    'background',
+    'style',
+    'moderation',
+    'partial_images',
+  ],
+  edit: [
+    'n',
+    'size',
+    'quality',
+    'output_format',
+    'output_compression',
+    'background',
+    'input_fidelity',
+    'partial_images',
+  ],
+  video: ['size', 'seconds'],
+} as const;
+/** The names that the API of OpenAI has for parameters that models usually call otherwise. */
+const OPENAI_NAMES: Readonly<Record<string, string>> = { format: 'output_format', duration_seconds: 'seconds' };
+
+/** The request as a program with the library `openai`. */
+function openAiText(shown: ShownRequest): string {
+  const { baseUrl, isVideo, references } = shown;
+  const isEdit = !isVideo && references.length > 0;
+  const call = isVideo ? 'video = client.videos.create' : `pictures = client.images.${isEdit ? 'edit' : 'generate'}`;
+  const kind = isVideo ? 'video' : isEdit ? 'edit' : 'generate';
+  return [
+    ...(isVideo ? ['import os', 'import time'] : ['import base64', 'import os']),
+    '',
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url=${JSON.stringify(`${baseUrl}/v1`)}, api_key=os.environ["DARKROOM_API_KEY"])`,
+    '',
+    `${call}(`,
+    ...openAiArguments(shown, kind),
+    ')',
+    ...(isVideo ? OPENAI_VIDEO : OPENAI_PICTURES),
+  ].join('\n');
+}
+
+const OPENAI_VIDEO = [
+  'while video.status in ("queued", "in_progress"):',
+  '    time.sleep(1)',
+  '    video = client.videos.retrieve(video.id)',
+  'if video.error:',
+  '    raise SystemExit(video.error.message)',
+  'client.videos.download_content(video.id).write_to_file("output-1.mp4")',
+  'print(video.darkroom["charged_credits"], "credits")',
+];
+const OPENAI_PICTURES = [
+  'for index, picture in enumerate(pictures.data):',
+  '    with open(f"output-{index + 1}.png", "wb") as file:',
+  '        file.write(base64.b64decode(picture.b64_json))',
+  'print(pictures.darkroom["charged_credits"], "credits")',
+];
+
+/** The lines of the arguments. Edits and videos are sent as forms, in which a value of several parts is JSON. */
+function openAiArguments({ request, references }: ShownRequest, kind: keyof typeof OPENAI_ARGUMENTS): string[] {
+  const files = references.map(({ filename }) => `open(${JSON.stringify(filename)}, "rb")`);
+  const named: [string, Json][] = [
+    ['model', request.model_key],
+    ['prompt', request.prompt],
+  ];
+  const others: [string, Json][] =
+    request.negative_prompt === undefined ? [] : [['negative_prompt', request.negative_prompt]];
+  for (const [parameter, value] of Object.entries((request.parameters ?? {}) as JsonObject)) {
+    const name = OPENAI_NAMES[parameter] ?? parameter;
+    if (!OPENAI_ARGUMENTS[kind].some((known) => known === name))
+      others.push([parameter, kind === 'generate' || typeof value !== 'object' ? value : JSON.stringify(value)]);
+    else named.push([name, name === 'seconds' ? String(value as number) : value]);
+  }
+  return [
+    ...named.map(([name, value]) => `    ${name}=${literal(PYTHON, value, '    ')},`),
+    ...(kind === 'edit' ? [`    image=${files.length === 1 ? files[0] : `[${files.join(', ')}]`},`] : []),
+    ...(kind === 'video' ? files.map((file) => `    input_reference=${file},`) : []),
+    ...(others.length === 0 ? [] : [`    extra_body=${literal(PYTHON, Object.fromEntries(others), '    ')},`]),
+  ];
+}
+
+/** Why the request cannot be sent by the API of OpenAI, as a sentence; undefined where it can be sent. */
+function whyNotOpenAi({ references, isVideo, roles }: ShownRequest): string | undefined {
+  if (isVideo && references.length > 1)
+    return 'The API of OpenAI takes one file for a video: remove the others, or choose another language here.';
+  const taken = isVideo && roles.includes('start_frame') ? 'start_frame' : 'reference_image';
+  return references.every(({ role }) => role === taken)
+    ? undefined
+    : `The API of OpenAI takes each file of this model as a ${ROLE_TEXTS[taken].toLowerCase()}: make it one, or choose another language here.`;
+}
+
 function literal(language: Literals, value: Json, indent: string): string {
   if (typeof value !== 'object' || value === null) return language.plain(value);
   if (Array.isArray(value)) return `[${value.map((item) => literal(language, item as Json, indent)).join(', ')}]`;
@@ -146,16 +246,42 @@ function nameText(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
 }
 
-const LANGUAGES = [
-  { name: 'curl', title: 'curl', text: curlText, install: undefined },
+interface Language {
+  readonly name: string;
+  readonly title: string;
+  readonly text: (shown: ShownRequest) => string;
+  /** The command that installs the library; absent where there is none. */
+  readonly install?: string;
+  /** Why the request cannot be sent in this way; undefined where it can. */
+  readonly whyNot?: (shown: ShownRequest) => string | undefined;
+}
+
+const CURL: Language = { name: 'curl', title: 'curl', text: curlText };
+const OPENAI: Language = {
+  name: 'openai',
+  title: 'OpenAI',
+  text: openAiText,
+  install: 'pip install openai',
+  whyNot: whyNotOpenAi,
+};
+const LANGUAGES: readonly Language[] = [
+  CURL,
   { name: 'typescript', title: 'TypeScript', text: typescriptText, install: 'npm install @darkroom/client' },
   { name: 'python', title: 'Python', text: pythonText, install: 'pip install darkroom-client' },
-] as const;
+];
+
+interface CodeCardProps {
+  readonly shown: ShownRequest;
+  /** Whether the service has the API of OpenAI. */
+  readonly hasOpenAi: boolean;
+}
 
 /** The request of the form, as programs send it. */
-export function CodeCard({ shown }: { readonly shown: ShownRequest }) {
-  const [name, setName] = useState<(typeof LANGUAGES)[number]['name']>('curl');
-  const { title, text, install } = LANGUAGES.find((one) => one.name === name) ?? LANGUAGES[0];
+export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
+  const [name, setName] = useState(CURL.name);
+  const languages = hasOpenAi ? [...LANGUAGES, OPENAI] : LANGUAGES;
+  const { title, text, install, whyNot } = languages.find((one) => one.name === name) ?? CURL;
+  const obstacle = whyNot?.(shown);
   return (
     <Card
       id="code"
@@ -167,7 +293,7 @@ export function CodeCard({ shown }: { readonly shown: ShownRequest }) {
       }
     >
       <fieldset class="choices" aria-label="Language">
-        {LANGUAGES.map((one) => (
+        {languages.map((one) => (
           <button
             key={one.name}
             type="button"
@@ -179,8 +305,14 @@ export function CodeCard({ shown }: { readonly shown: ShownRequest }) {
           </button>
         ))}
       </fieldset>
-      {install === undefined ? null : <Copyable text={install} what="the command that installs the library" />}
-      <Copyable text={text(shown)} what={`the request for ${title}`} />
+      {obstacle === undefined ? (
+        <>
+          {install === undefined ? null : <Copyable text={install} what="the command that installs the library" />}
+          <Copyable text={text(shown)} what={`the request for ${title}`} />
+        </>
+      ) : (
+        <p class="notice">{obstacle}</p>
+      )}
     </Card>
   );
 }
