@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { GenerationRequest, Json, JsonObject, Role } from '../../api-types.js';
+import type { GenerationRequest, Json, Role } from '../../api-types.js';
 import { Copyable } from '../../parts/buttons.js';
 import { Card, SectionLink } from '../../parts/parts.js';
 import { ROLE_TEXTS } from '../reference-list.js';
@@ -211,11 +211,11 @@ function openAiArguments({ request, references }: ShownRequest, kind: keyof type
   ];
   const others: [string, Json][] =
     request.negative_prompt === undefined ? [] : [['negative_prompt', request.negative_prompt]];
-  for (const [parameter, value] of Object.entries((request.parameters ?? {}) as JsonObject)) {
+  for (const [parameter, value] of Object.entries<Json>(request.parameters ?? {})) {
     const name = OPENAI_NAMES[parameter] ?? parameter;
     if (!OPENAI_ARGUMENTS[kind].some((known) => known === name))
       others.push([parameter, kind === 'generate' || typeof value !== 'object' ? value : JSON.stringify(value)]);
-    else named.push([name, name === 'seconds' ? String(value as number) : value]);
+    else named.push([name, name === 'seconds' ? JSON.stringify(value) : value]);
   }
   return [
     ...named.map(([name, value]) => `    ${name}=${literal(PYTHON, value, '    ')},`),
