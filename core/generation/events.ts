@@ -5,7 +5,7 @@ import { isUuid } from '../ids.js';
 import { type PageRequest, pagesOf } from '../paging.js';
 import { pause, WakeableDelay } from '../waiting.js';
 import { withoutContent } from './decide.js';
-import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
+import { BEYOND_RUN_MS, type Generation, type GenerationRecord, isTerminal } from './generation.js';
 import { getGeneration } from './read-generations.js';
 
 /** In the order in which they come; a generation may skip any of them but the last. */
@@ -306,12 +306,6 @@ export class AppChanges {
 function lastPlaceOf(events: readonly GenerationEvent[]): Place {
   return placeOf(events.at(-1)?.id);
 }
-
-/**
- * The longest time that a generation takes besides its queue and its run, in milliseconds: to be cancelled, stored and
- * settled.
- */
-const BEYOND_RUN_MS = 3_600_000;
 
 const PAGE = 500;
 /** The longest pause of a stream between two pages, in milliseconds. */

@@ -301,6 +301,17 @@ export function runEndsAt({ runDeadlineAt = Infinity, lastPollBy = runDeadlineAt
   return lastPollBy;
 }
 
+/**
+ * The longest time that a generation takes besides its queue and its run, in milliseconds: to be cancelled, stored and
+ * settled.
+ */
+export const BEYOND_RUN_MS = 3_600_000;
+
+/** By when a generation has ended, unless the stores or all workers are down for longer. */
+export function endsBy({ terms, runDeadlineAt = terms.queueDeadlineAt + terms.runTimeoutMs }: Generation): number {
+  return runDeadlineAt + BEYOND_RUN_MS;
+}
+
 /** How many outputs its price is for; further ones are not delivered. */
 export function outputCountOf({ terms }: Pick<Generation, 'terms'>): number {
   return terms.creditsByOutputs.length - 1;

@@ -19,6 +19,8 @@ export interface SharedCreate {
   readonly deliveredAt?: number;
   /** Whether that answer was an error. */
   readonly isFailure?: true;
+  /** By when the generation ends; absent where it had ended when that answer was written. */
+  readonly endsBy?: number;
 }
 
 /**
@@ -60,12 +62,18 @@ export interface Facts {
   readonly stateOf: (create: SharedCreate) => CreateState;
 }
 
+/** What an answer says of its generation: that it has failed, or by when it ends, if it has not ended. */
+export interface Answered {
+  readonly isFailure: boolean;
+  readonly endsBy?: number;
+}
+
 /** A change of a record that one request makes. */
 export type Change =
   /** A request arrives. `key` is that of the create, if it becomes a new one. */
   | { readonly kind: 'begin'; readonly wait: Wait; readonly isRetry: boolean; readonly key: string }
   /** The answer to a request was written completely. `key` is that of its create, whose wait may be gone. */
-  | { readonly kind: 'deliver'; readonly wait: Wait; readonly isFailure: boolean; readonly key: string }
+  | ({ readonly kind: 'deliver'; readonly wait: Wait; readonly key: string } & Answered)
   /** The client has disconnected before the whole answer was written, or the answer was cut. */
   | { readonly kind: 'leave'; readonly wait: Wait }
   /** The request was refused before its create. */
@@ -150,11 +158,12 @@ export function lastDelivered(creates: readonly SharedCreate[]): SharedCreate | 
 
 function delivered(
   create: SharedCreate,
-  { wait, isFailure }: Extract<Change, { kind: 'deliver' }>,
+  { wait, isFailure, endsBy }: Extract<Change, { kind: 'deliver' }>,
   now: number,
 ): SharedCreate {
-  const { isFailure: _, ...left } = without(create, wait);
-  return { ...left, deliveredAt: now, ...(isFailure ? { isFailure } : {}) };
+  const { key, createdAt, waits } = without(create, wait);
+  const answered = { ...(isFailure ? { isFailure } : {}), ...(endsBy === undefined ? {} : { endsBy }) };
+  return { key, createdAt, waits, deliveredAt: now, ...answered };
 }
 
 export function isWaitedForBy({ waits }: SharedCreate, wait: Wait): boolean {
@@ -186,10 +195,8 @@ export function pruned(creates: readonly SharedCreate[], facts: Facts): readonly
  * for the replay window of its key.
  */
 export function removeAtOf(creates: readonly SharedCreate[], now: number, settings: Settings): number {
-  const times = creates.map(({ deliveredAt, waits, createdAt }) =>
-    deliveredAt !== undefined && waits.length === 0
-      ? deliveredAt + MATCH_AFTER_END_MS
-      : createdAt + settings.replayWindowMs,
+  const times = creates.map(({ deliveredAt, endsBy = deliveredAt, waits, createdAt }) =>
+    endsBy !== undefined && waits.length === 0 ? endsBy + MATCH_AFTER_END_MS : createdAt + settings.replayWindowMs,
   );
   return Math.max(now, ...times);
 }

@@ -1,11 +1,12 @@
 import type { Boot } from '../boot.js';
 import { busy } from '../errors.js';
-import { isTerminal } from '../generation/generation.js';
+import { endsBy, type Generation, isTerminal } from '../generation/generation.js';
 import type { Ports } from '../ports/ports.js';
 import { backoffMs, type Settings } from '../settings.js';
 import { pause } from '../waiting.js';
 import type { ClaimKey } from './claim.js';
 import {
+  type Answered,
   type Change,
   change,
   type CreateState,
@@ -38,8 +39,8 @@ export interface Place {
   readonly key: ClaimKey;
   /** Whether no earlier request had this create. */
   readonly isNew: boolean;
-  /** The whole answer was written, which was an error or not. */
-  deliver(isFailure: boolean): void;
+  /** The whole answer was written, of the generation as it is given. */
+  deliver(generation: Generation): void;
   /** The client did not get the whole answer: the next equal request is given the same create. */
   leave(): void;
   /** The request was refused before its create. */
@@ -87,7 +88,7 @@ export class SilentRetries {
       return {
         key: keyOf(owner, key),
         isNew: key === newKey,
-        deliver: (isFailure) => finish({ kind: 'deliver', wait, isFailure, key }),
+        deliver: (generation) => finish({ kind: 'deliver', wait, key, ...answeredOf(generation) }),
         leave: () => finish({ kind: 'leave', wait }),
         withdraw: () => finish({ kind: 'withdraw', wait }),
       };
@@ -242,4 +243,9 @@ interface Queue {
 
 function keyOf({ accountId, appId }: Omit<Owner, 'fingerprint'>, key: string): ClaimKey {
   return { accountId, appId, operation: 'create-compatible', key };
+}
+
+function answeredOf(generation: Generation): Answered {
+  if (!isTerminal(generation.status)) return { isFailure: false, endsBy: endsBy(generation) };
+  return { isFailure: generation.status !== 'succeeded' };
 }

@@ -14,8 +14,8 @@ export function sendJson(ctx: ApiRequest, status: number, body: object): Promise
 
 /** What became of the answer to a create, which is reported to the place of its request when the response is over. */
 export class Delivery {
-  /** Set before the last byte is written; a response without it has not answered the request. */
-  answered: 'success' | 'failure' | undefined;
+  /** Set before the last byte is written, to what is answered; a response without it has not answered the request. */
+  answered: Generation | undefined;
 
   constructor({ req, res }: ApiRequest, place: Place | undefined) {
     if (place === undefined) return;
@@ -23,7 +23,7 @@ export class Delivery {
     const end = (isWritten: boolean): void => {
       if (isOver) return;
       isOver = true;
-      if (isWritten && this.answered !== undefined) place.deliver(this.answered === 'failure');
+      if (isWritten && this.answered !== undefined) place.deliver(this.answered);
       else place.leave();
     };
     if (res.closed || res.destroyed) end(false);
@@ -71,7 +71,7 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   if (!isTerminal(ended.status)) throw stopping();
   if (ended.status !== 'succeeded') return sendFailure(ctx, ended, delivery);
   const { byteSize, headers, body } = await success(ended);
-  delivery.answered = 'success';
+  delivery.answered = ended;
   ctx.respond = false;
   ctx.status = 200;
   const named = {
@@ -104,7 +104,7 @@ interface Pieces {
   /** Sent with the head, and again and again until the body begins. */
   readonly beat: string;
   /** Ends the response with an error; of the generation itself, or why there is none yet. */
-  readonly fail: (error: ApiError, isOfGeneration: boolean) => void;
+  readonly fail: (error: ApiError, failed?: Generation) => void;
 }
 
 /** A reset that comes with the text before it is not seen by some clients, and makes others lose the text. */
@@ -129,8 +129,8 @@ function asEvents({ res, state }: ApiRequest, delivery: Delivery): Pieces {
     mediaType: 'text/event-stream; charset=utf-8',
     waitMs: state.parts.waitTimes.mostMs,
     beat: ': \n\n',
-    fail: (error, isOfGeneration) => {
-      if (isOfGeneration) delivery.answered = 'failure';
+    fail: (error, failed) => {
+      delivery.answered = failed;
       res.end(`event: error\ndata: ${errorText(error)}\n\n`);
     },
   };
@@ -154,16 +154,16 @@ async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pie
     if (res.destroyed) return;
     await access.authenticate(ctx);
     if (!isTerminal(ended.status)) throw isStopping ? stopping() : tooLong();
-    if (ended.status !== 'succeeded') return fail(failureOf(ended).error, true);
+    if (ended.status !== 'succeeded') return fail(failureOf(ended).error, ended);
     const { body } = await success(ended);
-    delivery.answered = 'success';
+    delivery.answered = ended;
     hasBegun = true;
     await writeAll(ctx, body);
     res.end();
   } catch (error) {
     const refusal = notedRefusal(error, ctx.state, logger);
     if (hasBegun) req.socket.resetAndDestroy();
-    else fail(apiErrorOf(refusal), false);
+    else fail(apiErrorOf(refusal));
   } finally {
     clearInterval(beats);
   }
@@ -212,7 +212,7 @@ function tooLong(): ServiceError {
 export async function sendFailure(ctx: ApiRequest, generation: Generation, delivery: Delivery): Promise<void> {
   const { res } = ctx;
   const { status, error } = failureOf(generation);
-  delivery.answered = 'failure';
+  delivery.answered = generation;
   res.statusMessage = error.code;
   res.setHeader('x-should-retry', String(generation.error?.retryable ?? false));
   res.setHeader('Cache-Control', 'no-store');

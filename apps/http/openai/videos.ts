@@ -104,12 +104,12 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
     throw mapped === undefined ? error : renamed(error, mapped.model);
   });
   const delivery = new Delivery(ctx, place);
-  const { generationId, status } = generation;
+  const { generationId } = generation;
   ctx.state.hasCreated = !replayed;
   ctx.state.ids = { generationId };
   ctx.res.setHeader('Darkroom-Generation-Id', generationId);
   await sendVideo(ctx, generation);
-  delivery.answered = isTerminal(status) && status !== 'succeeded' ? 'failure' : 'success';
+  delivery.answered = generation;
 }
 
 /** The picture in the fields. Throws `invalid_value` for one that is elsewhere: no address is fetched. */

@@ -3,12 +3,17 @@
 // Method: creates without a key over stores in memory, whose answers are lost or whose process stops at a chosen moment.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { createMatched, type MatchedRequest } from '../../../core/generation/create-matched.js';
+import { createMatched, type Matched, type MatchedRequest } from '../../../core/generation/create-matched.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import { MATCH_AFTER_END_MS } from '../../../core/idempotency/fingerprint.js';
 import { SilentRetries } from '../../../core/idempotency/silent-retries.js';
 import type { FingerprintStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
+import { imageModel } from '../../fixtures/models.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+
+const HOUR_MS = 3_600_000;
 
 function requestOf(harness: CoreHarness, idempotencyKey?: string): MatchedRequest {
   return { content: { a: 1 }, idempotencyKey, isRetry: false, prepare: async () => harness.body() };
@@ -46,6 +51,35 @@ describe('a repeated create', () => {
     expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(1);
     expect((await create(requestOf(harness))).replayed).to.equal(false);
   });
+
+  it('is matched while its generation runs, however long ago that was answered', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ queueTimeoutMs: 4 * HOUR_MS })] });
+    const { clock, ports, context, caller } = harness;
+    const create = async (): Promise<Matched> => {
+      await ports.fingerprints.removeExpired(clock.now(), 10);
+      const made = await clock.run(createMatched(context, caller, { ...requestOf(harness), isRetry: true }));
+      made.place?.deliver(made.generation);
+      await clock.advance(10);
+      return made;
+    };
+    const { generation } = await create();
+    clock.jump(3 * HOUR_MS);
+    expect((await create()).generation.generationId).to.equal(generation.generationId);
+  });
+
+  for (const [what, status, keptMs] of [
+    ['has succeeded', 'succeeded', MATCH_AFTER_END_MS],
+    ['runs', 'running', HOUR_MS + MATCH_AFTER_END_MS],
+  ] as const)
+    it(`is kept for ${keptMs / 60_000} minutes after the delivery of one that ${what}, and no longer`, async () => {
+      const harness = await CoreHarness.open();
+      const { clock, ports } = harness;
+      const { place, generation } = await clock.run(createMatched(harness.context, harness.caller, requestOf(harness)));
+      place?.deliver({ ...generation, status, runDeadlineAt: clock.now() });
+      await clock.advance(10);
+      expect(await ports.fingerprints.removeExpired(clock.now() + keptMs - 100, 10)).to.equal(0);
+      expect(await ports.fingerprints.removeExpired(clock.now() + keptMs, 10)).to.equal(1);
+    });
 
   it('with a key is refused after the replay window, as in the first interface', async () => {
     const harness = await CoreHarness.open();
@@ -92,7 +126,7 @@ describe('a repeated create', () => {
       // While it lives, an equal request is another one.
       const other = await clock.run(living.begin(request));
       expect(other.key.key).to.not.equal(first.key.key);
-      other.deliver(false);
+      other.deliver({ status: 'succeeded' } as Generation);
       await clock.advance(2_000);
       isDead = true;
       await clock.advance(afterMs);

@@ -303,17 +303,17 @@ class ServedHistory implements PlayedHistory {
     }
     await this.checker.given(sent, matched);
     const { place } = matched;
-    const close = (isWritten: boolean, isFailure: boolean): void => {
+    const close = (answered?: Generation): void => {
       if (!sent.isOpen) return;
       sent.isOpen = false;
       sent.closedAt = clock.now();
-      if (isWritten) {
-        this.checker.delivered(sent, isFailure);
-        place?.deliver(isFailure);
+      if (answered !== undefined) {
+        this.checker.delivered(sent, answered.status !== 'succeeded');
+        place?.deliver(answered);
       } else place?.leave();
     };
-    sent.place = { leave: () => close(false, false) };
-    if (isGone.value) return close(false, false);
+    sent.place = { leave: () => close() };
+    if (isGone.value) return close();
     let ended: Generation = matched.generation;
     while (!isTerminal(ended.status) && !server.isDead && sent.isOpen) {
       await pause(clock, LOOK_MS);
@@ -321,8 +321,8 @@ class ServedHistory implements PlayedHistory {
       if (this.checker.isDeleted(ended.generationId)) break;
     }
     if (server.isDead || !sent.isOpen) return;
-    if (!isTerminal(ended.status)) return close(false, false);
-    close(fate !== 'cut', ended.status !== 'succeeded');
+    if (!isTerminal(ended.status)) return close();
+    close(fate === 'cut' ? undefined : ended);
     sent.isHeard = fate === 'whole' || fate === 'leaves';
     if (sent.isHeard) this.checker.heard(ended);
   }
