@@ -51,8 +51,11 @@ export interface ProcessLease {
 /** How long after the end of a generation an equal request is matched with its create, in milliseconds. */
 export const MATCH_AFTER_END_MS = 600_000;
 
-/** What is known of a create: `none` has no generation, and nobody has begun one; `over` is deleted, or its time to be matched is over. */
-export type CreateState = 'none' | 'open' | 'succeeded' | 'failed' | 'over';
+/**
+ * What is known of a create: `none` has no generation, and nobody has begun one; `begun` has none yet; `over` is deleted, or
+ * its time to be matched is over.
+ */
+export type CreateState = 'none' | 'begun' | 'open' | 'succeeded' | 'failed' | 'over';
 
 /** What is known beside the record itself. */
 export interface Facts {
@@ -87,7 +90,7 @@ export interface Changed {
 
 /**
  * Applies the change of one request. One that begins is given, in this order: the oldest create whose answer has reached
- * nobody and that nobody waits for, if possible one that was begun; if the request says that it is a retry, a create that
+ * nobody and that nobody waits for, if possible one that has a generation, or else one that was begun; if the request says that it is a retry, a create that
  * somebody waits for and that nobody has received as a failure, or else the one that was delivered last and has not
  * failed; a new create.
  */
@@ -127,10 +130,11 @@ function begin(
   return { creates: [...creates, { key, createdAt: facts.now, waits: [wait] }], key };
 }
 
-/** One that may be paid for, or else one whose process died before its create. */
+/** One that is paid for, or else one that may be, or else one whose process died before its create. */
 function findUnheard(creates: readonly SharedCreate[], facts: Facts): SharedCreate | undefined {
   const unheard = creates.filter((create) => isUnheard(create, facts) && facts.stateOf(create) !== 'over');
-  return unheard.find((create) => facts.stateOf(create) !== 'none') ?? unheard[0];
+  const first = (states: readonly CreateState[]) => unheard.find((create) => states.includes(facts.stateOf(create)));
+  return first(['open', 'succeeded', 'failed']) ?? first(['begun']) ?? unheard[0];
 }
 
 /** Whether nobody has the answer to a create, and nobody waits for it. */

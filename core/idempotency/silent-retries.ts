@@ -210,8 +210,7 @@ export class SilentRetries {
     const claim = await claims.read(key);
     if (claim === null) return 'none';
     const record = await generations.read(claim.subjectId);
-    // A claim without a generation: one may still come.
-    if (record === null) return 'open';
+    if (record === null) return 'begun';
     if (record.kind === 'void') return 'none';
     if (record.kind !== 'generation' || record.deletedAt !== undefined) return 'over';
     if (!isTerminal(record.status)) return 'open';

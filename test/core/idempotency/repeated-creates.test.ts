@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { createMatched, type Matched, type MatchedRequest } from '../../../core/generation/create-matched.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import { MATCH_AFTER_END_MS } from '../../../core/idempotency/fingerprint.js';
+import { change, type CreateState, MATCH_AFTER_END_MS } from '../../../core/idempotency/fingerprint.js';
 import { SilentRetries } from '../../../core/idempotency/silent-retries.js';
 import type { FingerprintStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
@@ -50,6 +50,18 @@ describe('a repeated create', () => {
     const { fingerprints } = harness.ports;
     expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(1);
     expect((await create(requestOf(harness))).replayed).to.equal(false);
+  });
+
+  it('is given what is paid for before what may be, and that before what was never begun', () => {
+    const creates = ['none', 'begun', 'succeeded'].map((key) => ({ key, createdAt: 1, waits: [] }));
+    const facts = {
+      now: 2,
+      isAlive: () => false,
+      stateOf: ({ key }: { readonly key: string }) => key as CreateState,
+    };
+    const begin = { kind: 'begin', wait: { bootId: 'b', number: 1 }, isRetry: false, key: 'new' } as const;
+    const given = (count: number) => change(creates.slice(0, count), begin, facts).key;
+    expect([3, 2, 1, 0].map(given)).to.deep.equal(['succeeded', 'begun', 'none', 'new']);
   });
 
   it('is matched while its generation runs, however long ago that was answered', async () => {

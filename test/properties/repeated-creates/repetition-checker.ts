@@ -134,8 +134,8 @@ export class RepetitionChecker {
       const taken = [...sent.rivals].filter(({ isNew }) => !isNew).length;
       const left = sent.free.filter((id) => this.isStillFree(id, sent));
       if (left.length > 0) expect(left.length, `${about} bought, and nobody has ${left.join()}`).to.be.at.most(taken);
-      // It may be given the place of a request that ended before its create.
-      if (sent.isRetry && !this.hasUnbegun(sent) && sent.repeatable.every((id) => this.isStillGiven(id)))
+      // It may share the place of a request that has not created yet, or that ended before its create.
+      if (sent.isRetry && place?.isNew === true && sent.repeatable.every((id) => this.isStillGiven(id)))
         expect(sent.repeatable, `${about} bought`).to.deep.equal([]);
       return;
     }
@@ -286,18 +286,6 @@ export class RepetitionChecker {
       !this.isDeleted(generationId) &&
       known?.deliveredAt === undefined &&
       !this.requests.some((one) => one !== sent && one.generationId === generationId && sent.rivals.has(one))
-    );
-  }
-
-  /** Whether an equal request has ended that nobody knows a generation of. */
-  private hasUnbegun(sent: SentRequest): boolean {
-    return this.requests.some(
-      (one) =>
-        one !== sent &&
-        one.content === sent.content &&
-        !isKeyed(one) &&
-        one.generationId === undefined &&
-        (one.server.isDead || one.isDecided),
     );
   }
 
