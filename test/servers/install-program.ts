@@ -69,7 +69,8 @@ async function installWhole(install: Install, folder: string, environment: Envir
     const place = install.places.flatMap((pattern) => matching(partial, pattern))[0];
     if (place === undefined) throw new Error(`${install.tool} installed ${install.version} without the program in it`);
     symlinkSync(place, join(partial, PROGRAM_FILE));
-    await run({ program: join(partial, PROGRAM_FILE), args: ['--version'] }, environment);
+    const { versionArgs = ['--version'] } = install;
+    await run({ program: join(partial, PROGRAM_FILE), args: versionArgs }, environment);
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);
   } finally {

@@ -17,13 +17,13 @@ interface Reported {
 
 async function report(program: Program): Promise<Reported> {
   const missing = program.variables.filter((name) => !process.env[name]);
-  if (missing.length === 0)
+  if (program.variables.length > 0 && missing.length === 0)
     return { line: `at ${program.variables.join(' and ')} of the environment`, isAbsent: false };
   const found = findProgram(program);
   if (found) return { line: placeOf(found), isAbsent: false };
   if (process.env['TEST_SERVERS_INSTALL'] === 'never')
     return {
-      line: `absent, and TEST_SERVERS_INSTALL says never; its tests need ${missing.join(' and ')}.`,
+      line: `absent, and TEST_SERVERS_INSTALL says never; its tests need ${(missing.length > 0 ? missing : program.commands).join(' and ')}.`,
       isAbsent: true,
     };
   console.log(
@@ -33,9 +33,13 @@ async function report(program: Program): Promise<Reported> {
     return { line: `${placeOf(await installProgram(program))}, installed now`, isAbsent: false, isNew: true };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const place = program.commands.length === 0 ? '' : `put ${program.commands.join(' or ')} on the PATH, `;
+    const ways = [
+      'Help that',
+      ...(program.commands.length === 0 ? [] : [`put ${program.commands.join(' or ')} on the PATH`]),
+      ...(missing.length === 0 ? [] : [`set ${missing.join(' and ')}`]),
+    ];
     return {
-      line: `absent: ${reason}. Help that, ${place}or set ${missing.join(' and ')}; tests that need it are skipped.`,
+      line: `absent: ${reason}. ${ways.slice(0, -1).join(', ')}, or ${ways.at(-1)}; tests that need it are skipped.`,
       isAbsent: true,
     };
   }

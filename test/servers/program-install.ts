@@ -10,6 +10,8 @@ export interface Install {
   readonly commands: (folder: string) => readonly Command[];
   /** Possible paths of the program below that folder; a star stands for one name. */
   readonly places: readonly string[];
+  /** Have the program print its version; `--version` when absent. */
+  readonly versionArgs?: readonly string[];
 }
 
 export interface Command {

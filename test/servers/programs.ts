@@ -3,13 +3,13 @@ import type { Install } from './program-install.js';
 import { pythonInstall } from './python-install.js';
 import { sdServerFromPython } from './sd-server-build.js';
 
-export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog';
+export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog' | 'nginx';
 
 /** A server program that tests use: where it is looked for, and where it is had from. */
 export interface Program {
   readonly name: string;
   readonly title: string;
-  /** Its URLs in the environment; with all of them set, no program is needed. */
+  /** Its URLs in the environment; with all of them set, no program is needed. None where each test configures its own. */
   readonly variables: readonly string[];
   /** Commands on the PATH that are it, the best one first. */
   readonly commands: readonly string[];
@@ -66,6 +66,13 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
     commands: [],
     installs: [pythonInstall(COG_REQUIREMENTS)],
   },
+  'nginx': {
+    name: 'nginx',
+    title: 'nginx',
+    variables: [],
+    commands: ['nginx'],
+    installs: [fromDebian('nginx', 'usr/sbin/nginx', ['-v'])],
+  },
 };
 
 /** Only the program is used, and it stands on its own: what the package needs in Python is left away. */
@@ -118,5 +125,29 @@ function fromGo(path: string, version: string, command: string): Install {
       { program: 'go', args: ['install', `${path}@${version}`], environment: { GOBIN: `${folder}/bin` } },
     ],
     places: [`bin/${command}`],
+  };
+}
+
+/**
+ * Without root, and without the service that the package would start: its file is downloaded, by package lists of the
+ * install's own, and unpacked. The libraries that the program needs must be there.
+ */
+function fromDebian(name: string, place: string, versionArgs: readonly string[]): Install {
+  const options = '-q -o Dir::State::Lists="$1/apt" -o Dir::Cache="$1/apt" -o APT::Sandbox::User=root';
+  const script = [
+    'cd "$1"',
+    'mkdir -p apt/partial apt/archives/partial',
+    `apt-get ${options} update`,
+    `apt-get ${options} download "$0"`,
+    'dpkg-deb --extract "$0"_*.deb .',
+    'rm -r apt ./*.deb',
+  ];
+  return {
+    tool: 'apt-get',
+    needs: 'apt-get',
+    version: 'packaged',
+    commands: (folder) => [{ program: 'sh', args: ['-ec', script.join('\n'), name, folder] }],
+    places: [place],
+    versionArgs,
   };
 }

@@ -91,6 +91,12 @@ export async function isSdServerReady(url: string): Promise<boolean> {
   return Array.isArray(modes) && modes.includes('img_gen');
 }
 
+/** Whether nginx serves, whatever it has behind it. */
+export async function isNginxReady(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  return (response.headers.get('server') ?? '').startsWith('nginx');
+}
+
 /** Whether a container of Cog has set up its model. */
 export async function isCogReady(url: string): Promise<boolean> {
   const response = await fetch(`${url}/health-check`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });

@@ -1,10 +1,11 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FoundProgram } from './find-program.js';
+import { nginxConfiguration } from './nginx-configuration.js';
 import type { ProgramName } from './programs.js';
 import { interpreterOf } from './python-environment.js';
-import { isCogReady, isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
+import { isCogReady, isMongoReady, isNginxReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
 import { writeZeroCheckpoint } from './zero-checkpoint.js';
 
 export type ServerKind =
@@ -14,7 +15,8 @@ export type ServerKind =
   | 'versitygw'
   | 'toxiproxy'
   | 'sd-server'
-  | 'cog';
+  | 'cog'
+  | 'nginx';
 
 /** The settings of a server at its start. */
 export interface Settings {
@@ -26,12 +28,14 @@ export interface Settings {
   readonly secretKey: string;
   /** Whether a write is on disk when it is answered; false for a database that a benchmark slows down itself. */
   readonly isSynced: boolean;
+  /** The lines of the only server of nginx, apart from where it listens. */
+  readonly site: string;
 }
 
 /** How one kind of server is started, and how its readiness is checked. */
 export interface KindOfServer {
   readonly program: ProgramName;
-  /** Prepares its folder before a start. */
+  /** Prepares its folder before each start. */
   readonly prepare?: (settings: Settings) => void;
   /** The command to run; the program itself when absent. */
   readonly command?: (found: FoundProgram) => string;
@@ -123,6 +127,13 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
     }),
     url: httpUrl,
     isReady: ({ port }) => isCogReady(httpUrl(port)),
+  },
+  'nginx': {
+    program: 'nginx',
+    prepare: (settings) => writeFileSync(join(settings.folder, 'nginx.conf'), nginxConfiguration(settings)),
+    args: ({ folder }) => ['-e', 'stderr', '-p', folder, '-c', 'nginx.conf'],
+    url: httpUrl,
+    isReady: ({ port }) => isNginxReady(httpUrl(port)),
   },
 };
 

@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly secretKey?: string;
   /** Only for the substitute for MongoDB; true if absent. */
   readonly isSynced?: boolean;
+  /** Only for nginx: the lines of its server. */
+  readonly site?: string;
 }
 
 /**
@@ -53,11 +55,15 @@ export class ServerProcess {
         `${program.title} is not on this machine; \`npm run servers:install\` gets it, or says why it cannot.`,
       );
     const folder = options.folder ?? (await supervision()).freshFolder();
-    const { accessKey = 'darkroomtest', secretKey = randomBytes(20).toString('hex'), isSynced = true } = options;
-    const settings = { folder, accessKey, secretKey, isSynced, port: options.port ?? (await freePort()) };
+    const {
+      accessKey = 'darkroomtest',
+      secretKey = randomBytes(20).toString('hex'),
+      isSynced = true,
+      site = '',
+    } = options;
+    const settings = { folder, accessKey, secretKey, isSynced, site, port: options.port ?? (await freePort()) };
     const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
     mkdirSync(dataOf(settings), { recursive: true });
-    SERVER_KINDS[kind].prepare?.(settings);
     await server.startOnFreePort();
     return server;
   }
@@ -179,6 +185,7 @@ export class ServerProcess {
   private async launch(): Promise<void> {
     const kind = SERVER_KINDS[this.kind];
     const { folder } = this.settings;
+    kind.prepare?.(this.settings);
     const started = await (
       await supervision()
     ).start({

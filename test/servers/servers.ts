@@ -33,7 +33,10 @@ export const VARIABLES = {
   'toxiproxy': 'TEST_TOXIPROXY_URL',
   'sd-server': 'TEST_SD_SERVER_URL',
   'cog': 'TEST_COG_URL',
-} as const satisfies Readonly<Record<ServerKind, string>>;
+} as const satisfies Readonly<Record<Exclude<ServerKind, 'nginx'>, string>>;
+
+/** The kinds of which all tests of a process share one server. An nginx is configured for its test. */
+type SharedKind = keyof typeof VARIABLES;
 
 /**
  * MongoDB for this process's tests: the one that the environment names, else one that lives as long as this process.
@@ -74,11 +77,11 @@ export function cogServer(): Promise<CogServer> {
   return urlServer('cog', isCogReady);
 }
 
-const mongoServers = new Map<ServerKind, Promise<MongoServer>>();
-const s3Servers = new Map<ServerKind, Promise<S3Server>>();
-const urlServers = new Map<ServerKind, Promise<UrlServer>>();
+const mongoServers = new Map<SharedKind, Promise<MongoServer>>();
+const s3Servers = new Map<SharedKind, Promise<S3Server>>();
+const urlServers = new Map<SharedKind, Promise<UrlServer>>();
 
-function urlServer(kind: ServerKind, isReady: (url: string) => Promise<boolean>): Promise<UrlServer> {
+function urlServer(kind: SharedKind, isReady: (url: string) => Promise<boolean>): Promise<UrlServer> {
   return once(urlServers, kind, {
     named: async (text) => {
       const url = text.replace(/\/+$/, '');
@@ -93,13 +96,13 @@ interface Ways<T> {
   readonly own: (server: ServerProcess) => T;
 }
 
-function once<T>(known: Map<ServerKind, Promise<T>>, kind: ServerKind, ways: Ways<T>): Promise<T> {
+function once<T>(known: Map<SharedKind, Promise<T>>, kind: SharedKind, ways: Ways<T>): Promise<T> {
   const server = known.get(kind) ?? found(kind, ways);
   known.set(kind, server);
   return server;
 }
 
-async function found<T>(kind: ServerKind, { named, own }: Ways<T>): Promise<T> {
+async function found<T>(kind: SharedKind, { named, own }: Ways<T>): Promise<T> {
   const variable = VARIABLES[kind];
   const url = process.env[variable];
   if (url === undefined || url === '') return own(await startedFor(kind));
@@ -115,7 +118,7 @@ async function found<T>(kind: ServerKind, { named, own }: Ways<T>): Promise<T> {
   throw new Error(`The server that ${variable} names takes no writes.`);
 }
 
-async function startedFor(kind: ServerKind): Promise<ServerProcess> {
+async function startedFor(kind: SharedKind): Promise<ServerProcess> {
   try {
     return await ServerProcess.start(kind);
   } catch (error) {
