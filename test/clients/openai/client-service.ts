@@ -3,20 +3,47 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LiveOptions, LiveService, type Tenant } from '../../service/live-service.js';
+import { freePort } from '../../servers/free-port.js';
+import { ServerProcess } from '../../servers/server-process.js';
 
 /** The program as a process, for clients of OpenAI, and what each of them paid. */
 export class ClientService {
   private readonly granted = new Map<Tenant, number>();
 
-  private constructor(readonly live: LiveService) {}
+  private constructor(
+    readonly live: LiveService,
+    private readonly nginx?: ServerProcess,
+  ) {}
 
   static async open(options: LiveOptions = {}): Promise<ClientService> {
     return new ClientService(await LiveService.start(options));
   }
 
+  /**
+   * With nginx in front, whose site is made of the URL of the program. Throws ServerAbsent where nginx is not on this
+   * machine.
+   */
+  static async behindNginx(site: (upstream: string) => string): Promise<ClientService> {
+    const port = await freePort();
+    const live = await LiveService.start({
+      config: { rest: { public_url: `http://127.0.0.1:${port}`, trusted_proxies: ['127.0.0.1'] } },
+    });
+    try {
+      return new ClientService(live, await ServerProcess.start('nginx', { port, site: site(live.url) }));
+    } catch (error) {
+      await live.remove();
+      throw error;
+    }
+  }
+
+  /** The origin for clients. */
+  get origin(): string {
+    return (this.nginx ?? this.live).url;
+  }
+
   /** The base URL for clients. */
   get baseUrl(): string {
-    return `${this.live.url}/v1`;
+    return `${this.origin}/v1`;
   }
 
   async tenant(credits = 100): Promise<Tenant> {
@@ -41,8 +68,9 @@ export class ClientService {
     expect(await this.live.run('verify')).to.include({ code: 0, stderr: '' });
   }
 
-  close(): Promise<void> {
-    return this.live.remove();
+  async close(): Promise<void> {
+    await this.nginx?.stop();
+    await this.live.remove();
   }
 }
 

@@ -12,12 +12,19 @@ export interface OpenAiLibrary {
   readonly open: (suite: Mocha.Context) => Promise<typeof OpenAI>;
   /** Whether it has `videos`; true when absent. */
   readonly hasVideos?: boolean;
+  /** The program, or a proxy in front of it; the program alone when absent. */
+  readonly openService?: (suite: Mocha.Context) => Promise<ClientService>;
 }
 
 /** 4 credits a picture. */
 const PICTURE = { model: 'sandbox-image', prompt: 'a lighthouse', size: '256x256' } as const;
 
-export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): void {
+export function openAiSuite({
+  name,
+  open,
+  hasVideos = true,
+  openService = () => ClientService.open(),
+}: OpenAiLibrary): void {
   describe(`${name} against the program`, () => {
     let service: ClientService;
     let Client: typeof OpenAI;
@@ -25,7 +32,7 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
     let openai: OpenAI;
     before(async function () {
       Client = await open(this);
-      service = await ClientService.open();
+      service = await openService(this);
     });
     beforeEach(async () => {
       tenant = await service.tenant();
@@ -61,6 +68,7 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
     it('gets an address that works with its key and without', async () => {
       const { data = [] } = await openai.images.generate({ ...PICTURE, response_format: 'url' });
       expect(data.map(({ b64_json: text }) => text)).to.deep.equal([undefined]);
+      expect(data[0]?.url?.startsWith(`${service.baseUrl}/files/`)).to.equal(true);
       for (const headers of [{}, { Authorization: `Bearer ${tenant.secret}` }]) {
         const file = await fetch(data[0]?.url ?? '', { headers });
         expect(await sizeOf(Buffer.from(await file.arrayBuffer()))).to.equal('png 256x256');
@@ -116,7 +124,7 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
     });
 
     it('repeats a request by itself whose connection was cut, and pays once', async () => {
-      const proxy = await CuttingProxy.open(service.live.url);
+      const proxy = await CuttingProxy.open(service.origin);
       try {
         proxy.cutNext('while it waits');
         const slow = { model: 'sandbox-test', prompt: 'x', behaviour: 'slow', delay_ms: 1_500 };
@@ -162,6 +170,8 @@ export function openAiSuite({ name, open, hasVideos = true }: OpenAiLibrary): vo
         expect(made).to.include({ id, status: 'completed', seconds: '4', size: '512x288', progress: 100 });
         const file = await openai.videos.downloadContent(id);
         expect(Buffer.from(await file.arrayBuffer()).toString('latin1', 4, 8)).to.equal('ftyp');
+        const part = await openai.videos.downloadContent(id, {}, { headers: { Range: 'bytes=4-7' } });
+        expect([part.status, await part.text()]).to.deep.equal([206, 'ftyp']);
         expect((await openai.videos.list()).data.map((video) => video.id)).to.deep.equal([id]);
         expect(await openai.videos.delete(id)).to.deep.include({ id, deleted: true });
         expect(await refusalOf(openai.videos.retrieve(id))).to.include({ status: 404, code: 'not_found' });
