@@ -65,6 +65,12 @@ export class UnnamedFile {
   }
 }
 
+/** Whether an error says that the disk is full. Image libraries have it in their text alone. */
+export function isFullDisk(error: unknown): boolean {
+  const { code = '', message = '' } = error as Partial<NodeJS.ErrnoException>;
+  return ['ENOSPC', 'EDQUOT'].includes(code) || /no space left on device|disk quota exceeded/i.test(message);
+}
+
 const NAME = new RegExp(`^${PREFIX}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
 
 /**

@@ -32,7 +32,7 @@ interface Service {
   readonly configs?: readonly { readonly source: string; readonly target: string }[];
   readonly volumes?: readonly {
     readonly type: string;
-    readonly source: string;
+    readonly source?: string;
     readonly target: string;
     readonly read_only?: boolean;
   }[];
@@ -198,12 +198,18 @@ describe('deploy/compose.yaml', () => {
     expect(compose.networks['services']).to.deep.equal({ internal: true });
     expect(services.flatMap(([, { ports = [] }]) => ports).filter((port) => port.includes('50051'))).to.deep.equal([]);
     // The folder is mounted, so that a replaced file is visible in the container.
-    expect(service('rest').volumes).to.deep.equal([
+    expect(service('rest').volumes).to.deep.include.members([
       { type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true },
     ]);
     const callers = textOf('deploy/compose/grpc/callers.yaml');
     expect(new CallersFile(callers, 'callers.yaml').find({ token: '', certificateNames: [] })).to.equal(undefined);
     expect(callers).to.match(/^callers: \[\]$/m);
+  });
+
+  it('keeps the files of requests on the disk and not in memory', () => {
+    const { tmpfs, volumes = [] } = service('rest');
+    expect(tmpfs).to.deep.equal([]);
+    expect(volumes.filter((volume) => volume.read_only !== true)).to.deep.equal([{ type: 'volume', target: '/tmp' }]);
   });
 
   it('refuses to start without a list of callers, or without a setting for TLS', async () => {

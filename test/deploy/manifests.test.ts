@@ -70,7 +70,7 @@ interface PodSpec {
     readonly name: string;
     readonly configMap?: { readonly name: string };
     readonly secret?: MountedSecret;
-    readonly emptyDir?: unknown;
+    readonly emptyDir?: { readonly sizeLimit: string };
   }[];
 }
 
@@ -179,6 +179,13 @@ for (const name of CASES) {
           .filter(({ readOnly }) => readOnly !== true)
           .map(({ mountPath }) => mountPath);
         expect(writable).to.deep.equal(['/tmp']);
+      });
+
+      it(`give ${metadata.name} more room in /tmp than the files of requests may take`, async () => {
+        const { config } = await configOf(pod, 'all');
+        const [, mebibytes] =
+          /^(\d+)Mi$/.exec(pod.volumes.find((one) => one.name === 'tmp')?.emptyDir?.sizeLimit ?? '') ?? [];
+        expect(Number(mebibytes) * 1024 ** 2).to.be.greaterThan(config.openai.spoolBytes);
       });
 
       it(`give ${metadata.name} its secrets by reference, and only variables that the program reads`, async () => {

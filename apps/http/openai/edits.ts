@@ -10,6 +10,7 @@ import { type FileRules, type Form, type FormFile, readForm } from './form.js';
 import { createImages } from './images.js';
 import type { ApiRequest, Endpoint } from './operation.js';
 import { orRemoveUploads, pictureIn, takePictures } from './references.js';
+import { refuseFullDisk } from './spool.js';
 
 export const EDIT_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/images/edits', scope: 'generations:write', rate: 'writes', serve: edit },
@@ -102,7 +103,8 @@ async function takeMasked(ctx: ApiRequest, form: Form, { first, mask, take }: Ma
   const { masks, settings, digests } = ctx.state.parts.context;
   const { maxUploadBytes, maxUploadPixels: maxPixels, maxUploadDecodeBytes: maxDecodeBytes } = settings;
   form.reserve(await pixelBytesOf(first, maxPixels));
-  const made = await masks.apply(first, await pictureIn(mask, MASK), { maxPixels, maxDecodeBytes });
+  const sent = await pictureIn(mask, MASK);
+  const made = await masks.apply(first, sent, { maxPixels, maxDecodeBytes }).catch(refuseFullDisk);
   if ('of' in made) {
     const param = made.of === 'mask' ? MASK : IMAGE;
     throw new ApiRefusal('FIELD_INVALID', `${param} ${made.message}`, param);

@@ -1,4 +1,4 @@
-import { removeLeftFiles, UnnamedFile } from '../../../adapters/unnamed-file.js';
+import { isFullDisk, removeLeftFiles, UnnamedFile } from '../../../adapters/unnamed-file.js';
 import { ServiceError } from '../../../core/errors.js';
 
 /** How long a client waits for room on the disk: most bodies arrive within some seconds. */
@@ -64,9 +64,8 @@ export class Spool {
 }
 
 /** For errors of the disk: SERVICE_UNAVAILABLE where it is full. */
-export function refuseFullDisk(error: NodeJS.ErrnoException): never {
-  const { code = '' } = error;
-  if (!['ENOSPC', 'EDQUOT'].includes(code)) throw error;
+export function refuseFullDisk(error: unknown): never {
+  if (!isFullDisk(error)) throw error;
   throw new ServiceError('SERVICE_UNAVAILABLE', 'The disk for files that are received is full.', {
     retryAfterMs: NO_ROOM_RETRY_MS,
   });

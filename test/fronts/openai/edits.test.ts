@@ -53,6 +53,7 @@ describe('a request that edits pictures', () => {
   let png: Uint8Array;
   let paid: number;
   let objectKeys: Set<string>;
+  let isDiskFull = false;
 
   const open = async (maxBytes: number): Promise<OpenAiHarness> => {
     const canned = new CannedProvider(await image('png', 96, 64));
@@ -64,7 +65,11 @@ describe('a request that edits pictures', () => {
           providers: connectedProviders({ canned, sandbox }),
           catalog: catalogOf(() => [...MODELS, PAINTED, WORDS_ONLY, SMALL]),
         },
-        around: (ports) => ({ ...ports, objects: keysOf(ports.objects, (objectKeys = new Set())) }),
+        around: (ports) => ({
+          ...ports,
+          objects: keysOf(ports.objects, (objectKeys = new Set())),
+          masks: { apply: (...of) => (isDiskFull ? onFullDisk() : ports.masks.apply(...of)) },
+        }),
       },
     );
   };
@@ -370,6 +375,22 @@ describe('a request that edits pictures', () => {
     }
   });
 
+  it('is to be sent again where the disk is full while its mask is applied', async () => {
+    await api.service.startWorker();
+    const parts = [...texts(painted), file('image'), file('mask', await maskOf(() => 0))];
+    isDiskFull = true;
+    const refused = await edit(parts);
+    isDiskFull = false;
+    expect([refused.status, refused.error['code'], refused.headers.get('retry-after')]).to.deep.equal([
+      503,
+      'service_unavailable',
+      '5',
+    ]);
+    expect((await edit(parts)).status).to.equal(200);
+    paid = 10;
+    expect(await api.generations()).to.have.length(1);
+  });
+
   it('paints anew exactly what its mask has transparent', async () => {
     await api.service.startWorker();
     const isClear = (x: number, y: number) => (x + y) % 3 === 0 || x < 20;
@@ -391,6 +412,14 @@ describe('a request that edits pictures', () => {
     expect(await coloursOf(stored)).to.deep.equal(sent);
   });
 });
+
+/** What the library of the masks does where the disk is full. */
+async function onFullDisk(): Promise<never> {
+  await sharp({ create: { width: 8, height: 8, channels: 4, background: 'red' } })
+    .png()
+    .toFile('/dev/full');
+  throw new Error('The device /dev/full took a picture.');
+}
 
 /** The store, with the keys of the objects that it has. */
 function keysOf(objects: ObjectStore, keys: Set<string>): ObjectStore {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UnnamedFile } from '../../../adapters/unnamed-file.js';
 import { Spool } from '../../../apps/http/openai/spool.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { parseAnswer, type RawAnswer, RawConnections, receivedOn } from '../http/host/raw-socket.js';
@@ -201,6 +202,18 @@ describe('the reader of forms', () => {
       expect(codeOf(answer)).to.deep.equal([400, 'invalid_body', null]);
     });
   }
+
+  it('is to be sent again where the disk is full', async () => {
+    await open();
+    const { append } = UnnamedFile.prototype;
+    UnnamedFile.prototype.append = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
+    try {
+      const answer = await send(formBytes([FILE('image', bytesOf(1_000))]));
+      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5']);
+    } finally {
+      UnnamedFile.prototype.append = append;
+    }
+  });
 
   it('frees the disk of a client that leaves in the middle of a file', async () => {
     await open();

@@ -40,7 +40,8 @@ securityContext:
     items:
       - { key: {{ .root.Values.secrets.installation.key }}, path: secret }
 - name: tmp
-  emptyDir: { sizeLimit: 1Gi }
+  # A pod that uses more is evicted: files of requests wait here, up to config.openai.spool_mib, and what workers make.
+  emptyDir: { sizeLimit: {{ printf "%dMi" (add 1024 (dig "openai" "spool_mib" 2048 .root.Values.config)) }} }
 {{- end -}}
 
 {{- define "darkroom.probe" -}}
