@@ -184,7 +184,7 @@ for (const name of CASES) {
       it(`give ${metadata.name} more room in /tmp than the files of requests may take`, async () => {
         const { config } = await configOf(pod, 'all');
         const [, mebibytes] =
-          /^(\d+)Mi$/.exec(pod.volumes.find((one) => one.name === 'tmp')?.emptyDir?.sizeLimit ?? '') ?? [];
+          /^(\d+)Mi$/.exec(template.spec.volumes.find((one) => one.name === 'tmp')?.emptyDir?.sizeLimit ?? '') ?? [];
         expect(Number(mebibytes) * 1024 ** 2).to.be.greaterThan(config.openai.spoolBytes);
       });
 
