@@ -40,6 +40,8 @@ interface Answered {
   readonly route: string;
   readonly method: string;
   readonly countByStatus: Map<number, number>;
+  /** Those that have the reason of a failed generation. */
+  readonly failedByStatus: Map<number, number>;
   readonly observe: (seconds: number) => void;
 }
 
@@ -49,13 +51,16 @@ export function httpRequests({ counter, gauge, preparedHistogram }: Instruments,
   const requests = counter(
     'darkroom_http_requests_total',
     'REST requests answered.',
-    ['route', 'method', 'status'],
+    ['route', 'method', 'status', 'failed'],
     // Counted here with every request, and handed over at a scrape.
     () => {
       requests.reset();
       for (const byMethod of answered.values()) {
-        for (const { route, method, countByStatus } of byMethod.values())
+        for (const { route, method, countByStatus, failedByStatus } of byMethod.values()) {
           for (const [status, count] of countByStatus) requests.inc({ route, method, status }, count);
+          for (const [status, count] of failedByStatus)
+            requests.inc({ route, method, status, failed: 'generation' }, count);
+        }
       }
     },
   );
@@ -78,18 +83,25 @@ export function httpRequests({ counter, gauge, preparedHistogram }: Instruments,
     if (byMethod === undefined) answered.set(route, (byMethod = new Map<string, Answered>()));
     let onMethod = byMethod.get(method);
     if (onMethod === undefined) {
-      onMethod = { route, method, countByStatus: new Map(), observe: durations.prepare({ route, method }) };
+      onMethod = {
+        route,
+        method,
+        countByStatus: new Map(),
+        failedByStatus: new Map(),
+        observe: durations.prepare({ route, method }),
+      };
       byMethod.set(method, onMethod);
     }
     return onMethod;
   };
   return {
     started: () => underWay.inc(),
-    ended({ method: sent, route = 'none', status, code, bound, durationMs }) {
+    ended({ method: sent, route = 'none', status, hasFailedGeneration, code, bound, durationMs }) {
       noteBound(bound);
       underWay.dec();
-      const { countByStatus, observe } = answeredOn(route, METHODS.has(sent) ? sent : 'other');
-      countByStatus.set(status, (countByStatus.get(status) ?? 0) + 1);
+      const { countByStatus, failedByStatus, observe } = answeredOn(route, METHODS.has(sent) ? sent : 'other');
+      const counts = hasFailedGeneration ? failedByStatus : countByStatus;
+      counts.set(status, (counts.get(status) ?? 0) + 1);
       observe(durationMs / 1_000);
       if (code !== undefined) refusals.inc({ route, code });
     },

@@ -67,6 +67,8 @@ export interface HttpState {
   address?: string;
   /** Whether the log counts this request in a summary line instead of giving it its own. */
   isLeftOut?: boolean;
+  /** Whether the response has the reason of a generation that failed: its status is then no fault of this service. */
+  hasFailedGeneration?: boolean;
   /** The reason why the request was refused, if it was. */
   refusal?: LoggedRefusal;
   /** The tool that an MCP client called. */
@@ -91,6 +93,8 @@ export interface AnsweredRequest {
   /** The pattern of the route; undefined when there was none. */
   readonly route: string | undefined;
   readonly status: number;
+  /** Whether the status is that of a generation that failed, and no fault of this service. */
+  readonly hasFailedGeneration: boolean;
   /** The error code, if it was refused. */
   readonly code: string | undefined;
   /** The bound that was reached, if the request was refused for that. */

@@ -210,6 +210,7 @@ function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void
     method,
     route: state.route,
     status,
+    hasFailedGeneration: state.hasFailedGeneration === true,
     code: state.refusal?.code,
     bound: state.refusal?.bound,
     durationMs: performance.now() - startedAt,
@@ -241,9 +242,12 @@ function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void
   finishSending(ctx);
 }
 
-function levelFor(status: number, { isLeftOut, hasCreated, refusal }: HttpState): 'error' | 'info' | 'debug' {
+function levelFor(
+  status: number,
+  { isLeftOut, hasCreated, hasFailedGeneration, refusal }: HttpState,
+): 'error' | 'info' | 'debug' {
   if (isLeftOut === true) return 'debug';
-  if (status >= 500) return 'error';
+  if (status >= 500 && hasFailedGeneration !== true) return 'error';
   return status >= 400 || hasCreated === true || refusal !== undefined ? 'info' : 'debug';
 }
 

@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
-import { type Generation, isTerminal } from '../../../core/generation/generation.js';
+import { type Generation, isTerminal, type TaskErrorCode } from '../../../core/generation/generation.js';
 import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
 import type { Place } from '../../../core/idempotency/silent-retries.js';
 import { notedRefusal } from '../host/errors.js';
@@ -209,10 +209,14 @@ function tooLong(): ServiceError {
   return new ApiRefusal(code, `The generation has not ended yet; ${AGAIN}`, null, 'generation_timeout');
 }
 
+/** Reasons of failed generations that are faults of this service. */
+const OUR_FAULTS: ReadonlySet<TaskErrorCode | undefined> = new Set(['OUTPUT_STORE_FAILED', 'INTERNAL_ERROR'] as const);
+
 export async function sendFailure(ctx: ApiRequest, generation: Generation, delivery: Delivery): Promise<void> {
   const { res } = ctx;
   const { status, error } = failureOf(generation);
   delivery.answered = generation;
+  ctx.state.hasFailedGeneration = !OUR_FAULTS.has(generation.error?.code);
   res.statusMessage = error.code;
   res.setHeader('x-should-retry', String(generation.error?.retryable ?? false));
   res.setHeader('Cache-Control', 'no-store');

@@ -9,9 +9,13 @@ import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/generation.js';
 import { STORE_PORTS } from '../../../core/ports/ports.js';
+import { readPage } from '../../docs/pages.js';
 import { type Family, parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
+import { CannedProvider, connectedProviders } from '../../fixtures/scripted-provider.js';
+import { keptLog } from '../../harness/kept-log.js';
 import { exchange } from '../http/host/raw-socket.js';
+import { OpenAiHarness } from '../openai/openai-harness.js';
 import { RestHarness, sendHttp, serve } from '../http/host/rest-client.js';
 import { ACCESS_VECTORS } from '../vectors/access.js';
 import { GENERATION_VECTORS } from '../vectors/generations.js';
@@ -135,6 +139,30 @@ describe('metrics of the REST front', () => {
     expect(valueOf(families, 'darkroom_http_refusals_total', { route: get.route, code: 'TASK_NOT_FOUND' })).to.equal(1);
     expect(valueOf(families, 'darkroom_http_refusals_total')).to.equal(2);
     expect(valueOf(families, 'darkroom_http_requests_in_flight')).to.equal(0);
+  });
+
+  it('counts the reason of a failed generation apart from faults of this service', async () => {
+    const unreadable = new CannedProvider(Buffer.from('no picture'));
+    const log = keptLog('trace');
+    const api = await OpenAiHarness.open(
+      { observer: metrics.http, logger: log.logger },
+      { ports: { providers: connectedProviders({ canned: unreadable }) } },
+    );
+    try {
+      await api.service.startWorker();
+      const { status } = await api.create();
+      expect(status).to.equal(500);
+      const [, rule = ''] =
+        /alert: OurFault\n +expr: sum\(rate\(\w+\{(.*?)\}/.exec(readPage('docs/operating.md').text) ?? [];
+      expect(rule).to.equal('status=~"5..", failed=""');
+      const answers = { route: '/v1/images/generations', status: '500' };
+      const families = await scrape();
+      expect(valueOf(families, 'darkroom_http_requests_total', { ...answers, failed: 'generation' })).to.equal(1);
+      expect(valueOf(families, 'darkroom_http_requests_total', answers)).to.equal(1);
+      expect(log.lines.filter(({ msg }) => msg === 'request').map(({ level }) => level)).to.deep.equal([30]);
+    } finally {
+      await api.close();
+    }
   });
 
   it('has no label that a client could choose, whatever is requested', async () => {
