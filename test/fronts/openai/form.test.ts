@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UnnamedFile } from '../../../adapters/unnamed-file.js';
 import { Spool } from '../../../apps/http/openai/spool.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { parseAnswer, type RawAnswer, RawConnections, receivedOn } from '../http/host/raw-socket.js';
@@ -205,14 +204,11 @@ describe('the reader of forms', () => {
 
   it('is to be sent again where the disk is full', async () => {
     await open();
-    const { append } = UnnamedFile.prototype;
-    UnnamedFile.prototype.append = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
-    try {
-      const answer = await send(formBytes([FILE('image', bytesOf(1_000))]));
-      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5']);
-    } finally {
-      UnnamedFile.prototype.append = append;
-    }
+    const openFile = server.spool.open.bind(server.spool);
+    const append = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
+    server.spool.open = async () => Object.assign(await openFile(), { append });
+    const answer = await send(formBytes([FILE('image', bytesOf(1_000))]));
+    expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5']);
   });
 
   it('frees the disk of a client that leaves in the middle of a file', async () => {
