@@ -6,7 +6,7 @@ import type { Generation } from '../../../core/generation/generation.js';
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
+import { interceptedProvider, type PortCall } from '../../fixtures/intercepted.js';
 import { imageModel, imagePrice } from '../../fixtures/models.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { oneProvider } from '../../fixtures/scripted-provider.js';
@@ -42,7 +42,7 @@ export class CheckedService {
       isExclusive,
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
-    const provider = intercepted('provider', harness.provider, intercept);
+    const provider = interceptedProvider(harness.provider, intercept);
     this.context = harness.process(intercept, { providers: oneProvider(provider) });
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }

@@ -3,7 +3,7 @@ import type { Context } from '../../../core/context.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryAcceptances } from '../../adapters/memory/generation-stores.js';
 import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
-import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
+import { intercepted, interceptedProvider, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../../fixtures/models.js';
 import { oneProvider, ScriptedProvider } from '../../fixtures/scripted-provider.js';
@@ -92,7 +92,7 @@ export class SmallService {
   /** Core's context in this process: every port call goes through the process. */
   contextOf(process: SmallProcess): Context {
     const { interceptor } = process;
-    const provider = intercepted('provider', this.provider, interceptor);
+    const provider = interceptedProvider(this.provider, interceptor);
     return openDarkroom({
       ports: {
         ...interceptedStores(this.stores, interceptor),

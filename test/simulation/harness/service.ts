@@ -1,10 +1,9 @@
 import type { MediaCleaner } from '../../../core/ports/media.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import { STORE_PORTS } from '../../../core/ports/ports.js';
-import type { Provider } from '../../../core/ports/provider.js';
 import { MemoryWakeUps, MemoryWakeUpTable } from '../../adapters/memory/wake-ups.js';
 import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
-import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
+import { interceptedProvider, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import type { MemoryStores } from '../../fixtures/memory-stores.js';
 import { connectedProviders } from '../../fixtures/scripted-provider.js';
 import type { DarkroomPorts } from '../../harness/darkroom.js';
@@ -145,7 +144,7 @@ export class Service {
       this,
     );
     const providers = Object.entries(this.provider.byName).map(
-      ([name, one]) => [name, intercepted<Provider>('provider', one, through, ['capabilities'])] as const,
+      ([name, one]) => [name, interceptedProvider(one, through)] as const,
     );
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
