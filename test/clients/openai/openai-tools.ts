@@ -4,19 +4,21 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
 import { installProgram } from '../../servers/install-program.js';
 import { npmPackages } from '../../servers/npm-packages.js';
+import type { Program } from '../../servers/programs.js';
 import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
+import { INTERPRETER } from '../../servers/python-install.js';
 import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/openai/', import.meta.url));
 /** What an install has is a program; libraries run in this one. */
-const INTERPRETER = 'node';
+const NODE = 'node';
 
 /** Several releases of each package. They run in the process of the tests, whatever Node release they ask for. */
 const PROGRAM = npmPackages(
   { name: 'openai-clients', title: 'the OpenAI clients for Node' },
   join(SOURCES, 'packages'),
-  INTERPRETER,
-  (folder) => [{ program: 'ln', args: ['-s', process.execPath, join(folder, INTERPRETER)] }],
+  NODE,
+  (folder) => [{ program: 'ln', args: ['-s', process.execPath, join(folder, NODE)] }],
 );
 
 export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
@@ -70,6 +72,28 @@ export const LITELLM = pythonClient('LiteLLM', 'litellm');
 
 /** All that the suites of this folder need. */
 export const OPENAI_CLIENTS = [OPENAI_PACKAGES, OPENAI_1, OPENAI_NEWEST, LITELLM];
+
+const OPEN_WEBUI_PACKAGES = pythonEnvironment(
+  { name: 'open-webui', title: 'Open WebUI' },
+  join(SOURCES, 'python', 'open-webui.txt'),
+);
+export const OPEN_WEBUI_VERSION = '0.12.4';
+
+/** Open WebUI with the packages that its images need; the others, torch among them, are left away. */
+export const OPEN_WEBUI_PROGRAM: Program = {
+  ...OPEN_WEBUI_PACKAGES,
+  installs: OPEN_WEBUI_PACKAGES.installs.map((install) => ({
+    ...install,
+    version: `${OPEN_WEBUI_VERSION}-${install.version}`,
+    commands: (folder) => [
+      ...install.commands(folder),
+      {
+        program: join(folder, INTERPRETER),
+        args: ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-input', `open-webui==${OPEN_WEBUI_VERSION}`],
+      },
+    ],
+  })),
+};
 
 /** The programs in Python of these tests, by name. */
 export function pythonSource(name: string): string {

@@ -2,8 +2,10 @@ import { expect } from 'chai';
 import type { WaitTimes } from '../../../apps/http/openai/operation.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import type { Model } from '../../../core/catalog/model.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import { MODELS } from '../../fixtures/models.js';
 import { until } from '../../fixtures/clocks.js';
 import type { Owner } from '../../fixtures/memory-stores.js';
 import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
@@ -15,6 +17,15 @@ export const GENERATIONS = '/v1/images/generations';
 
 /** A request that the model `picture` of the fixtures delivers: 10 credits a picture of 96 by 64 pixels. */
 export const PICTURE: JsonObject = { model: 'picture', prompt: 'a lighthouse', size: '96x64' };
+
+/** The model `picture` under another name, with these sizes, the first of which is its default. */
+export function pictureNamed(modelKey: string, ...sizes: string[]): Model {
+  const [model] = MODELS as [Model];
+  const { properties } = model.inputSchema as { readonly properties: JsonObject };
+  const size = { type: 'string', enum: sizes, default: sizes[0] ?? '' };
+  const inputSchema = { type: 'object', additionalProperties: false, properties: { ...properties, size } };
+  return { ...model, modelKey, inputSchema };
+}
 
 /** Short times that still keep the phases of a wait apart. */
 export const SHORT_WAITS: WaitTimes = { silentMs: 150, beatMs: 40, mostMs: 600 };
