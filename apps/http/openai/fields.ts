@@ -40,6 +40,9 @@ const HINTS = new Set([
   'complexity',
 ]);
 
+/** How a form names the member of an object, which has no other form there. */
+const MEMBER = /^([^[\]]+)\[([^[\]]+)\]$/;
+
 /**
  * Maps the fields of a request to the body of a create. Texts of a form become what the schema of the model says. Throws
  * `model_not_found`, `invalid_value`, `missing_required_parameter` and `unknown_parameter`; the parameters themselves are
@@ -53,9 +56,17 @@ export function mapFields(
 ): MappedRequest {
   const model = findModel(ports, fields, modality);
   const names = parameterNames(model);
+  const properties = propertiesOf(model);
   const parameters: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields)) {
     if (OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
+    const [, object = name, member] = MEMBER.exec(name) ?? [];
+    const schema = Object.hasOwn(properties, object) ? properties[object] : undefined;
+    if (member !== undefined && schema?.['type'] === 'object' && !(object in fields)) {
+      const members = parameters[object] as JsonObject | undefined;
+      parameters[object] = { ...members, [member]: typed(propertiesOf({ inputSchema: schema })[member], value) };
+      continue;
+    }
     const parameter = parameterOf(model, names, name, value);
     if (parameter === undefined) continue;
     if (Object.hasOwn(parameters, parameter))
@@ -64,7 +75,7 @@ export function mapFields(
         `${name} is another name of a field that is there; send one of them.`,
         name,
       );
-    parameters[parameter] = typed(propertiesOf(model)[parameter], value);
+    parameters[parameter] = typed(properties[parameter], value);
   }
   return {
     model,
@@ -136,7 +147,7 @@ export function parameterNames(model: Model): ParameterNames {
   };
 }
 
-function propertiesOf({ inputSchema }: Model): Readonly<Record<string, JsonObject>> {
+function propertiesOf({ inputSchema }: Pick<Model, 'inputSchema'>): Readonly<Record<string, JsonObject>> {
   return (inputSchema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>;
 }
 

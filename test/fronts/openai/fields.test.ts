@@ -74,6 +74,12 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   ['picture', { tuning: '{"strength":0.5}' }, { tuning: { strength: 0.5 } }],
   ['picture', { tuning: '{"strength":0.5,"strength":1}' }, { tuning: '{"strength":0.5,"strength":1}' }],
   ['picture', { tuning: '{' }, { tuning: '{' }],
+  ['picture', { 'tuning[strength]': '0.5', 'tuning[mode]': '7' }, { tuning: { strength: 0.5, mode: '7' } }],
+  [
+    'picture',
+    JSON.parse('{"tuning[__proto__]":"1"}') as JsonObject,
+    JSON.parse('{"tuning":{"__proto__":"1"}}') as JsonObject,
+  ],
   // The check of the schema refuses a text that is not a number.
   ['renamed', { n: 'two', guidance: '1e3', tile: 'yes' }, { count: 'two', guidance: '1e3', tile: 'yes' }],
 ];
@@ -92,6 +98,10 @@ const REFUSED: readonly (readonly [model: string, fields: JsonObject, param: str
   ['picture', { seconds: 4 }, 'seconds', 'unknown_parameter'],
   ['picture', { constructor: 1 }, 'constructor', 'unknown_parameter'],
   ['picture', JSON.parse('{"__proto__":1}') as JsonObject, '__proto__', 'unknown_parameter'],
+  ['picture', { 'style[a]': '1' }, 'style[a]', 'unknown_parameter'],
+  ['picture', { 'tuning[a][b]': '1' }, 'tuning[a][b]', 'unknown_parameter'],
+  ['picture', { 'tuning[strength]': '1', 'tuning': '{}' }, 'tuning[strength]', 'unknown_parameter'],
+  ['picture', { 'constructor[name]': '1' }, 'constructor[name]', 'unknown_parameter'],
   // Two names of one parameter: one of them would be ignored, and the price hangs on it.
   ['renamed', { n: 1, count: 4 }, 'count', 'FIELD_INVALID'],
   ['renamed', { resolution: '512x512', size: '1024x1024' }, 'size', 'FIELD_INVALID'],
