@@ -30,7 +30,7 @@ export interface Matched extends Created {
  * the one that was created under that key in this API; a request in progress is waited for. Without one it is decided by
  * `SilentRetries`. What was created before is found without a look at catalog, balance, caps and queues.
  *
- * Throws what `createGeneration` throws, but for IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_IN_PROGRESS.
+ * Throws what `createGeneration` throws, but for IDEMPOTENCY_KEY_REQUIRED, and IDEMPOTENCY_IN_PROGRESS after 10 minutes.
  */
 export async function createMatched(
   context: Money & Work & Files & Models & Webhooks & Machine & Call,
@@ -70,8 +70,8 @@ const UNDECIDED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'IDEMPOTENCY_IN_PROGRESS',
 ]);
 
-/** How often a request looks whether one with the same key is still in progress. Its lease is much shorter than this takes. */
-const MAX_LOOKS = 600;
+/** How long a request waits for one in progress under the same key, in milliseconds: much longer than the lease of that one. */
+const MAX_WAIT_MS = 600_000;
 
 async function findOrCreate(
   context: Money & Work & Files & Models & Webhooks & Machine & Call,
@@ -80,9 +80,10 @@ async function findOrCreate(
   { key, digest }: ClaimRequest,
   isNew = false,
 ): Promise<Created> {
+  const startedAt = context.clock.monotonic();
   let prepared: Promise<Json> | undefined;
-  for (let looks = 0; ; looks += 1) {
-    const claim = isNew && looks === 0 ? null : await context.claims.read(key);
+  for (let isFirst = true; ; isFirst = false) {
+    const claim = isNew && isFirst ? null : await context.claims.read(key);
     if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     const record = claim === null ? null : await context.generations.read(claim.subjectId);
     if (record?.kind === 'generation' && record.deletedAt === undefined) {
@@ -100,7 +101,7 @@ async function findOrCreate(
       });
     } catch (error) {
       const isInProgress = error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS';
-      if (!isInProgress || looks >= MAX_LOOKS) throw error;
+      if (!isInProgress || context.clock.monotonic() - startedAt >= MAX_WAIT_MS) throw error;
       await pause(context.clock, Math.min(error.details.retryAfterMs ?? 200, 200));
     }
   }

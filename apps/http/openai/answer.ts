@@ -5,7 +5,7 @@ import type { Place } from '../../../core/idempotency/silent-retries.js';
 import { notedRefusal } from '../host/errors.js';
 import { JSON_TYPE, sendText } from '../host/send.js';
 import type { RequestWait } from '../host/wait.js';
-import { type ApiError, apiErrorOf, ApiRefusal, errorText, failureOf } from './errors.js';
+import { AGAIN, type ApiError, apiErrorOf, ApiRefusal, errorText, failureOf } from './errors.js';
 import type { ApiRequest } from './operation.js';
 
 export function sendJson(ctx: ApiRequest, status: number, body: object): Promise<void> {
@@ -197,8 +197,6 @@ function drained(res: ApiRequest['res']): Promise<void> {
     res.once('drain', done).once('close', done);
   });
 }
-
-const AGAIN = 'send the same request again, and it waits for the same generation.';
 
 function stopping(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', `This process is stopping; ${AGAIN}`, { retryAfterMs: 1_000 });

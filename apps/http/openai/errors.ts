@@ -1,6 +1,6 @@
 import { ServiceError, type ErrorCode } from '../../../core/errors.js';
 import type { Generation, TaskErrorCode } from '../../../core/generation/generation.js';
-import { messageOf } from '../../service-errors.js';
+import { type FrontMessages, messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES } from '../host/errors.js';
 import type { ErrorRenderer } from '../host/http-context.js';
 import { JSON_TYPE } from '../host/send.js';
@@ -52,7 +52,8 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   UPLOAD_FILE_TOO_LARGE: invalid(413, 'file_too_large'),
   UPLOAD_TYPE_NOT_ALLOWED: invalid(400, 'invalid_image_format'),
   IDEMPOTENCY_PAYLOAD_MISMATCH: invalid(422, 'idempotency_key_reused'),
-  IDEMPOTENCY_IN_PROGRESS: invalid(409, 'idempotency_in_progress'),
+  // The request has waited for as long as any request does.
+  IDEMPOTENCY_IN_PROGRESS: server(504, 'generation_timeout'),
   IDEMPOTENCY_REPLAY_EXPIRED: invalid(422, 'idempotency_key_expired'),
   UPLOAD_URL_EXPIRED: server(503, 'service_unavailable'),
   TASK_NOT_FOUND: invalid(404, 'not_found'),
@@ -130,11 +131,18 @@ export const renderApiError: ErrorRenderer = ({ refusal }) => {
   };
 };
 
+export const AGAIN = 'send the same request again, and it waits for the same generation.';
+
+const MESSAGES: FrontMessages = {
+  ...HTTP_MESSAGES,
+  IDEMPOTENCY_IN_PROGRESS: `The create of the generation has not ended yet; ${AGAIN}`,
+};
+
 /** A refusal of the service as clients of this API receive it. */
 export function apiErrorOf(refusal: ServiceError): ApiError {
   const { type, code } = KINDS[refusal.code];
   const { param = paramOf(refusal), apiCode = code } = refusal instanceof ApiRefusal ? refusal : {};
-  return { message: messageOf(refusal, HTTP_MESSAGES), type, param, code: apiCode };
+  return { message: messageOf(refusal, MESSAGES), type, param, code: apiCode };
 }
 
 export function errorText(error: ApiError): string {

@@ -102,6 +102,29 @@ describe('a repeated create', () => {
     expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
   });
 
+  it('with a key waits 10 minutes for one in progress, and no longer', async () => {
+    const harness = await CoreHarness.open({ settings: { claimLeaseMs: HOUR_MS } });
+    const { clock, ports, context, caller } = harness;
+    const [now, { boot, digests, settings }] = [clock.now(), context];
+    await ports.claims.insert({
+      accountId: caller.accountId,
+      appId: caller.appId,
+      operation: 'create-compatible',
+      key: 'key',
+      version: 1,
+      digest: digests.ofJson({ a: 1 }),
+      subjectId: ports.ids.uuid(),
+      createdAt: now,
+      leaseExpiresAt: now + settings.claimLeaseMs,
+      bootId: boot.id,
+      removeAt: now + settings.claimRetentionMs,
+    });
+    expect(await codeOf(clock.run(createMatched(context, caller, requestOf(harness, 'key'))))).to.equal(
+      'IDEMPOTENCY_IN_PROGRESS',
+    );
+    expect(clock.now() - now).to.be.within(600_000, 600_200);
+  });
+
   for (const [afterMs, behindMs] of [
     [0, 0],
     [500, 0],

@@ -45,7 +45,7 @@ const OF_SERVICE: Readonly<Record<ErrorCode, Expected>> = {
   IDEMPOTENCY_KEY_INVALID: invalid(400, 'invalid_idempotency_key'),
   IDEMPOTENCY_PAYLOAD_MISMATCH: invalid(422, 'idempotency_key_reused'),
   IDEMPOTENCY_REPLAY_EXPIRED: invalid(422, 'idempotency_key_expired'),
-  IDEMPOTENCY_IN_PROGRESS: invalid(409, 'idempotency_in_progress'),
+  IDEMPOTENCY_IN_PROGRESS: server(504, 'generation_timeout'),
   UPLOAD_FILE_TOO_LARGE: invalid(413, 'file_too_large'),
   BODY_TOO_LARGE: invalid(413, 'file_too_large'),
   UPLOAD_TYPE_NOT_ALLOWED: invalid(400, 'invalid_image_format'),
