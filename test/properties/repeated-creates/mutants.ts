@@ -99,6 +99,6 @@ A key answers another request too.
 
 key-in-progress-refused: 11, core/generation/create-matched.js, seed 0
 A create in progress is refused and not waited for.
-- if (!isInProgress || looks >= MAX_LOOKS) throw error;
+- if (!isInProgress || context.clock.monotonic() - startedAt >= MAX_WAIT_MS) throw error;
 + throw error;
 `);
