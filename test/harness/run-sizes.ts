@@ -37,6 +37,11 @@ export const RUN_SIZES = {
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },
   upgradedLanes: { of: 'sets of adapters upgraded from the release before', byDefault: 0, inFull: 3 },
   vectorLanes: { of: 'sets of adapters on which the started service answers the vectors', byDefault: 0, inFull: 3 },
+  openAiLanes: {
+    of: 'sets of adapters on which the started service serves the library of OpenAI',
+    byDefault: 1,
+    inFull: 3,
+  },
   deniedRights: { of: 'rights taken from a data folder, each tried with two commands', byDefault: 3, inFull: 7 },
   decodedGenerations: { of: 'concurrent generations whose references are decoded', byDefault: 3, inFull: 8 },
   videoMebibytes: { of: 'mebibytes of the video that passes in little memory', byDefault: 64, inFull: 200 },

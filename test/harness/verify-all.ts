@@ -5,7 +5,11 @@
 import { spawnSync } from 'node:child_process';
 import { FULL_RUN_VARIABLE } from './run-sizes.js';
 
-const COMMANDS = ['npm run verify', 'node dist/test/openapi/main.js'];
+const COMMANDS = [
+  'npm run verify',
+  'node dist/test/openapi/main.js',
+  'npx --no-install mocha --no-enable-source-maps --require ./dist/test/fronts/openai/on-mongo.js "dist/test/fronts/openai/**/*.test.js"',
+];
 
 for (const command of COMMANDS) {
   const { status } = spawnSync(command, {

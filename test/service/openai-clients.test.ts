@@ -10,8 +10,15 @@ import { ClientService } from '../clients/openai/client-service.js';
 import { DocumentedExample } from '../clients/openai/documented-example.js';
 import { openAiSuite } from '../clients/openai/openai-suite.js';
 import { ROOT } from '../docs/pages.js';
+import { sizeOf } from '../harness/run-sizes.js';
+import { DISTRIBUTED, EMBEDDED } from './lanes.js';
 
-openAiSuite({ name: 'openai 6', open: async () => OpenAI });
+for (const lane of [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('openAiLanes')))
+  openAiSuite({
+    name: `openai 6 with ${lane.name}`,
+    open: async () => OpenAI,
+    openService: async (suite) => ClientService.open({ lane: await lane.open(suite) }),
+  });
 
 describe('the examples of docs/openai.md in the shell and for Node', () => {
   let service: ClientService;

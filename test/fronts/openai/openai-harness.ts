@@ -11,6 +11,7 @@ import type { Owner } from '../../fixtures/memory-stores.js';
 import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
 import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { type RunningServer, serve } from '../http/host/rest-client.js';
+import { onChosenStores } from './chosen-stores.js';
 
 /** The path of the tests' requests, unless they name another. */
 export const GENERATIONS = '/v1/images/generations';
@@ -53,7 +54,7 @@ export class OpenAiHarness {
   ) {}
 
   static async open(options: Parameters<typeof serve>[1] = {}, ofHarness: HarnessOptions = {}): Promise<OpenAiHarness> {
-    const service = await openServiceHarness(ofHarness);
+    const service = await openServiceHarness({ ...onChosenStores(), ...ofHarness });
     const fixture = await createRequestFixture(
       service.context,
       (name) => !/generation$|upload|frame|webhook/.test(name),

@@ -19,6 +19,7 @@ import { forAll } from '../../harness/for-all.js';
 import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { type RunningServer, serve } from '../http/host/rest-client.js';
+import { onChosenStores } from './chosen-stores.js';
 
 // Goal: a client of OpenAI's videos API gets its video, the reason of a failure, its list and its file, pays once whatever
 // it repeats, and never sees what belongs to another App.
@@ -104,6 +105,7 @@ describe('videos for clients of OpenAI', () => {
     held = Promise.resolve();
     arrived = () => undefined;
     harness = await openServiceHarness({
+      ...onChosenStores(),
       settings: { leaseMs: 300 },
       ports: { providers: oneProvider(provider), catalog: catalogOf(() => [CLIP, PLAIN, ...MODELS]) },
       around: (ports) => ({
