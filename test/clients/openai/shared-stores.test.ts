@@ -81,7 +81,7 @@ for (const lane of DISTRIBUTED)
       const hole = sharp({
         create: { width: 256, height: 256, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } },
       });
-      const mask = new File([(await hole.png().toBuffer()) as Buffer<ArrayBuffer>], 'mask.png', { type: 'image/png' });
+      const mask = new File([await hole.png().toBuffer()], 'mask.png', { type: 'image/png' });
       const edited = await clientAt(second).images.edit({ ...PICTURE, image: picture, mask });
       expect((await sharp(Buffer.from(edited.data?.[0]?.b64_json ?? '', 'base64')).metadata()).width).to.equal(256);
 
