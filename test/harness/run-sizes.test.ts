@@ -142,6 +142,7 @@ describe('npm run verify:all', () => {
       for (const [command, then] of [
         ['npm', npm],
         ['node', 'exit 0'],
+        ['npx', 'exit 0'],
       ] as const) {
         const script = `#!/bin/sh\necho "$* with $${FULL_RUN_VARIABLE}"\n${then}\n`;
         writeFileSync(join(folder, command), script, { mode: 0o755 });
@@ -155,10 +156,13 @@ describe('npm run verify:all', () => {
   }
 
   it('runs what CI runs in full, then what npm test leaves out', () => {
-    expect(scripts('exit 0')).to.deep.equal({
-      status: 0,
-      said: 'run verify with all\ndist/test/openapi/main.js with all\n',
-    });
+    const { status, said } = scripts('exit 0');
+    expect(status).to.equal(0);
+    const [first, ...others] = said.split('\n');
+    expect(first).to.equal('run verify with all');
+    expect(others[0]).to.equal('dist/test/openapi/main.js with all');
+    expect(others[1]).to.match(/^--no-install mocha .*\/on-mongo\.js dist\/test\/fronts\/openai\/.* with all$/);
+    expect(others.slice(2)).to.deep.equal(['']);
   });
 
   it('stops at the first that fails', () => {
