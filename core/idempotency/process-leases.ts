@@ -8,6 +8,10 @@ const RENEW_MS = 1_000;
 /** How long a lease lasts without being renewed. */
 const LEASE_MS = 5_000;
 const LOOK_AGAIN_MS = 250;
+/** How long a process that does not renew its lease counts as alive: clients that do not say so repeat after 2 seconds. */
+const SILENT_MS = 2_000;
+/** How long a process is watched after it was asked about. */
+const WATCH_MS = 60_000;
 
 type Parts = Pick<Ports, 'fingerprints' | 'clock'> & { readonly boot: Boot; readonly settings: Settings };
 
@@ -19,6 +23,8 @@ export class ProcessLeases {
   private held = 0;
   private renewals = 0;
   private beginning: Promise<void> | undefined;
+  private readonly seen = new Map<string, Seen>();
+  private watching: Promise<void> | undefined;
 
   constructor(private readonly parts: Parts) {}
 
@@ -53,7 +59,10 @@ export class ProcessLeases {
       await pause(this.parts.clock, RENEW_MS);
       // During an outage of the store the lease lapses; whoever looks cannot write either.
       await this.renew().catch(() => undefined);
+      // Its reads must not delay the next renewal.
+      this.watching ??= this.watch().finally(() => (this.watching = undefined));
     }
+    this.seen.clear();
     this.beginning = undefined;
   }
 
@@ -70,22 +79,69 @@ export class ProcessLeases {
   }
 
   /**
-   * Whether the process with this boot id is alive. Waits until its lease is renewed, a second at most, or lapses: a process
-   * may have died right after a renewal, and the clocks of two processes differ, so that only a renewal that is seen counts.
+   * Whether the process with this boot id is alive. One whose renewal was seen within 2 seconds is; of any other one this
+   * waits until its lease is renewed, a second at most, or lapses. Only what this process sees counts, by its own clock:
+   * those of two processes differ, and one may have died right after a renewal.
    */
   async isAlive(bootId: string): Promise<boolean> {
-    const { boot, clock, fingerprints } = this.parts;
+    const { boot, clock } = this.parts;
     if (bootId === boot.id) return true;
     if (boot.isExclusive) return false;
-    const first = await fingerprints.readLease(bootId);
-    if (first === null) return false;
-    const ageMs = clock.now() - first.renewedAt;
-    if (ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS || isFarAhead(first.renewedAt, clock.now())) return false;
-    for (let waitedMs = 0; waitedMs < LEASE_MS; waitedMs += LOOK_AGAIN_MS) {
-      await pause(clock, LOOK_AGAIN_MS);
-      const seen = await fingerprints.readLease(bootId);
-      if (seen !== null && seen.renewals !== first.renewals) return true;
+    const known = this.seen.get(bootId);
+    if (known !== undefined) {
+      known.askedAt = clock.monotonic();
+      if (this.wasAlive(known)) return true;
+    }
+    for (let waitedMs = 0; waitedMs <= LEASE_MS; waitedMs += LOOK_AGAIN_MS) {
+      if (waitedMs > 0) await pause(clock, LOOK_AGAIN_MS);
+      const seen = await this.look(bootId);
+      if (seen === undefined) return false;
+      if (this.wasAlive(seen)) return true;
     }
     return false;
   }
+
+  private wasAlive({ aliveAt }: Seen): boolean {
+    return this.parts.clock.monotonic() - aliveAt < SILENT_MS;
+  }
+
+  /** Reads a lease and compares it with what was seen of it before. Undefined where it has lapsed for certain. */
+  private async look(bootId: string): Promise<Seen | undefined> {
+    const { clock, fingerprints } = this.parts;
+    const lookedAt = clock.monotonic();
+    const lease = await fingerprints.readLease(bootId);
+    const ageMs = lease === null ? Infinity : clock.now() - lease.renewedAt;
+    if (lease === null || ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS || isFarAhead(lease.renewedAt, clock.now())) {
+      this.seen.delete(bootId);
+      return undefined;
+    }
+    const before = this.seen.get(bootId);
+    if (before !== undefined && before.lookedAt > lookedAt) return before;
+    const { renewals } = lease;
+    const { aliveAt = -Infinity, askedAt = lookedAt } = before ?? {};
+    const isRenewed = before !== undefined && before.renewals !== renewals;
+    // The renewal came after the look before.
+    const seen = { renewals, lookedAt, aliveAt: isRenewed ? before.lookedAt : aliveAt, askedAt };
+    this.seen.set(bootId, seen);
+    return seen;
+  }
+
+  /** Looks at the processes that this one was asked about lately, so that it knows of them when it is asked again. */
+  private async watch(): Promise<void> {
+    const from = this.parts.clock.monotonic() - WATCH_MS;
+    for (const [bootId, { askedAt }] of this.seen)
+      if (askedAt < from) this.seen.delete(bootId);
+      else await this.look(bootId).catch(() => undefined);
+  }
+}
+
+/** What was seen of the lease of another process, at times of the monotonic clock of this one. */
+interface Seen {
+  readonly renewals: number;
+  /** When the last look began. */
+  readonly lookedAt: number;
+  /** When it was alive at the latest that is known. */
+  readonly aliveAt: number;
+  /** When it was asked about. */
+  askedAt: number;
 }

@@ -125,6 +125,40 @@ describe('a repeated create', () => {
     expect(clock.now() - now).to.be.within(600_000, 600_200);
   });
 
+  /** Two processes, of which one may die, and an equal request of each: that of the other one is still open. */
+  async function twoProcesses(behindMs = 0) {
+    const harness = await CoreHarness.open();
+    const { clock, ports } = harness;
+    const { accountId, appId } = harness.caller;
+    const request = { accountId, appId, fingerprint: 'a'.repeat(64), isRetry: false };
+    const processOf = (fingerprints: FingerprintStore, aheadMs = 0) =>
+      new SilentRetries({
+        ...ports,
+        fingerprints,
+        settings: harness.settings,
+        boot: { id: ports.ids.uuid(), isExclusive: false },
+        clock: {
+          now: () => clock.now() + aheadMs,
+          monotonic: () => clock.monotonic(),
+          after: (ms, then) => clock.after(ms, then),
+        },
+      });
+    const state = { isDead: false };
+    const dying = processOf(
+      intercepted('fingerprints', ports.fingerprints, (call) =>
+        state.isDead ? new Promise(() => undefined) : call.proceed(),
+      ),
+    );
+    const living = processOf(ports.fingerprints, -behindMs);
+    const first = await clock.run(dying.begin(request));
+    await clock.advance(3_000);
+    const begin = () => clock.run(living.begin(request));
+    // While it lives, an equal request is another one.
+    const other = await begin();
+    expect(other.key.key).to.not.equal(first.key.key);
+    return { clock, first, other, begin, die: () => void (state.isDead = true) };
+  }
+
   for (const [afterMs, behindMs] of [
     [0, 0],
     [500, 0],
@@ -133,38 +167,27 @@ describe('a repeated create', () => {
     [10_000, 0],
   ] as const)
     it(`takes the place of one whose process died ${afterMs} ms ago, at a process ${behindMs} ms behind`, async () => {
-      const harness = await CoreHarness.open();
-      const { clock, ports } = harness;
-      const { accountId, appId } = harness.caller;
-      const request = { accountId, appId, fingerprint: 'a'.repeat(64), isRetry: false };
-      const processOf = (fingerprints: FingerprintStore, aheadMs = 0) =>
-        new SilentRetries({
-          ...ports,
-          fingerprints,
-          settings: harness.settings,
-          boot: { id: ports.ids.uuid(), isExclusive: false },
-          clock: {
-            now: () => clock.now() + aheadMs,
-            monotonic: () => clock.monotonic(),
-            after: (ms, then) => clock.after(ms, then),
-          },
-        });
-      let isDead = false;
-      const dying = processOf(
-        intercepted('fingerprints', ports.fingerprints, (call) =>
-          isDead ? new Promise(() => undefined) : call.proceed(),
-        ),
-      );
-      const living = processOf(ports.fingerprints, -behindMs);
-      const first = await clock.run(dying.begin(request));
-      await clock.advance(3_000);
-      // While it lives, an equal request is another one.
-      const other = await clock.run(living.begin(request));
-      expect(other.key.key).to.not.equal(first.key.key);
+      const { clock, first, other, begin, die } = await twoProcesses(behindMs);
       other.deliver({ status: 'succeeded' } as Generation);
-      await clock.advance(2_000);
-      isDead = true;
+      // What was seen until then is too old.
+      await clock.advance(5_000);
+      die();
       await clock.advance(afterMs);
-      expect((await clock.run(living.begin(request))).key).to.deep.equal(first.key);
+      expect((await begin()).key).to.deep.equal(first.key);
     });
+
+  it('does not wait for the lease of a process that it has seen alive within 2 seconds', async () => {
+    const { clock, first, begin, die } = await twoProcesses();
+    const keys = new Set([first.key.key]);
+    for (let n = 0; n < 50; n += 1) {
+      await clock.advance(n * 37);
+      const startedAt = clock.monotonic();
+      keys.add((await begin()).key.key);
+      expect(clock.monotonic() - startedAt).to.equal(0);
+    }
+    expect(keys.size).to.equal(51);
+    die();
+    await clock.advance(2_000);
+    expect((await begin()).key).to.deep.equal(first.key);
+  });
 });

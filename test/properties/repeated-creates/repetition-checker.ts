@@ -13,10 +13,14 @@ const WINDOW_MS = 600_000;
 /** Within this time the end of a connection is stored, in spite of the few faults of a history. */
 const STORED_WITHIN_MS = 15_000;
 
+/** For so long a process may count as alive that does not renew its lease. Written down again on purpose. */
+const SILENT_MS = 2_000;
+
 /** The process that serves a request. */
 export interface Server {
   readonly boot: Boot;
   readonly isDead: boolean;
+  readonly diedAt: number | undefined;
 }
 
 /** One request of a client, and what became of it. */
@@ -263,7 +267,8 @@ export class RepetitionChecker {
       this.known.get(g.generationId)?.deliveredAt === undefined &&
       this.openFor(g.generationId).length === 0 &&
       this.isWithinWindow(g) &&
-      this.hasNoWaitOfLiving(g.generationId, record)
+      this.hasNoWaitOfLiving(g.generationId, record) &&
+      !this.requests.some((one) => one.generationId === g.generationId && this.mayCountAsAlive(one.server))
     );
   }
 
@@ -301,6 +306,11 @@ export class RepetitionChecker {
 
   private openFor(generationId: string): SentRequest[] {
     return this.requests.filter((one) => one.generationId === generationId && one.isOpen && !one.server.isDead);
+  }
+
+  /** A process that died may have been seen alive a moment ago, by others. */
+  private mayCountAsAlive({ diedAt, boot }: Server): boolean {
+    return diedAt !== undefined && !boot.isExclusive && this.harness.clock.now() - diedAt < SILENT_MS;
   }
 
   /** Whether no process that lives has its wait in the record: the end of a connection takes a while to arrive there. */

@@ -26,7 +26,7 @@ const REFUSALS: Readonly<Record<string, string>> = { 'unknown-model': 'FIELD_INV
 
 /** A process that serves requests, from its start to its death. */
 export class ServingProcess {
-  isDead = false;
+  diedAt: number | undefined;
   readonly context: Context;
   readonly boot: Boot;
   private calls = 0;
@@ -47,6 +47,10 @@ export class ServingProcess {
     );
   }
 
+  get isDead(): boolean {
+    return this.diedAt !== undefined;
+  }
+
   /** How many calls it has made on the stores. */
   get callCount(): number {
     return this.calls;
@@ -64,11 +68,11 @@ export class ServingProcess {
     const { clock } = this.harness;
     switch (kind) {
       case 'dies-before':
-        this.isDead = true;
+        this.diedAt = clock.now();
         return NEVER;
       case 'dies-after':
         await call.proceed();
-        this.isDead = true;
+        this.diedAt = clock.now();
         return NEVER;
       case 'lost-request':
         throw new StoreUnavailable('The request was lost.');
