@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import { assertObjectKey } from '../../core/object-keys.js';
 import type { ObjectFacts } from '../../core/ports/object-store.js';
+import { HeldBytes, HeldPiece } from '../held-bytes.js';
 import { type SmallFiles, SmallFilesThreads } from './small-files.js';
 
 /**
@@ -15,7 +16,7 @@ import { type SmallFiles, SmallFilesThreads } from './small-files.js';
 export class ObjectFolder {
   /** Shards that this process knows to exist durably: at most 256. */
   private readonly shards = new Set<string>();
-  private readonly heldBytes = new HeldBytes();
+  private readonly heldBytes = new HeldBytes(MAX_HELD_BYTES);
   private sweptAt = 0;
 
   private constructor(
@@ -257,43 +258,39 @@ export class IncomingBytes implements StagedObject {
   byteSize = 0;
   readonly #hash = createHash('sha256');
   #digest: Uint8Array = NOTHING;
-  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
-  #held = NOTHING;
-  /** The bytes of it that are counted, also while they are on another thread. */
-  #counted = 0;
+  readonly #held: HeldPiece;
   #handle: FileHandle | undefined;
 
   constructor(
     private readonly disk: Disk,
     private readonly path: string,
     private readonly placeFor: (key: string) => Promise<string>,
-    private readonly heldBytes: HeldBytes,
-  ) {}
+    heldBytes: HeldBytes,
+  ) {
+    this.#held = new HeldPiece(heldBytes, MOST_HELD);
+  }
 
   get sha256(): string {
     return Buffer.from(this.#digest).toString('hex');
   }
 
   async add(chunk: Uint8Array): Promise<void> {
-    const heldSize = this.byteSize;
     this.byteSize += chunk.byteLength;
     this.#hash.update(chunk);
-    if (this.#handle === undefined && this.disk.small !== undefined && this.#holds(chunk, heldSize)) return;
-    const handle = await this.#file(heldSize);
+    if (this.#handle === undefined && this.disk.small !== undefined && this.#held.add(chunk)) return;
+    const handle = await this.#file();
     await onDisk(async () => writeFully(handle, chunk));
   }
 
   /** No more bytes come. Few of them are held in one piece with their digest, as the file that they become with their key. */
   async staged(): Promise<StagedObject> {
     this.#digest = this.#hash.digest();
-    if (this.disk.small === undefined || this.#handle !== undefined) await this.#file(this.byteSize);
+    if (this.disk.small === undefined || this.#handle !== undefined) await this.#file();
     else {
       const file = new Uint8Array(this.byteSize + TRAILER_BYTES);
-      file.set(this.#held.subarray(0, this.byteSize));
+      file.set(this.#held.bytes);
       file.set(this.#digest, this.byteSize);
-      this.heldBytes.replace(this.#counted, file.byteLength);
-      this.#counted = file.byteLength;
-      this.#held = file;
+      this.#held.become(file);
     }
     return this;
   }
@@ -303,14 +300,14 @@ export class IncomingBytes implements StagedObject {
     try {
       const target = await this.placeFor(key);
       await onDisk(async () => {
-        if (this.#handle === undefined) return disk.small?.write(path, target, this.#held);
+        if (this.#handle === undefined) return disk.small?.write(path, target, this.#held.bytes);
         await writeFully(this.#handle, this.#digest);
         await this.#handle.sync();
         await this.#handle.close();
         await disk.rename(path, target);
         await syncPath(disk, dirname(target));
       });
-      this.#letGo();
+      this.#held.letGo();
     } catch (error) {
       await this.discard();
       throw error;
@@ -318,61 +315,20 @@ export class IncomingBytes implements StagedObject {
   }
 
   async discard(): Promise<void> {
-    this.#letGo();
+    this.#held.letGo();
     if (this.#handle === undefined) return;
     await this.#handle.close().catch(() => undefined);
     await this.disk.unlink(this.path).catch(() => undefined);
   }
 
-  /** Copies a chunk, as its source may use its memory again; false where there is no room. */
-  #holds(chunk: Uint8Array, before: number): boolean {
-    if (this.byteSize > MOST_HELD) return false;
-    if (this.byteSize > this.#held.byteLength) {
-      const capacity = Math.min(MOST_HELD, Math.max(this.byteSize, 2 * this.#held.byteLength));
-      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
-      this.#counted = capacity;
-      const larger = new Uint8Array(capacity);
-      larger.set(this.#held.subarray(0, before));
-      this.#held = larger;
-    }
-    this.#held.set(chunk, before);
-    return true;
-  }
-
   /** The temporary file, with all that was held. */
-  async #file(heldSize: number): Promise<FileHandle> {
+  async #file(): Promise<FileHandle> {
     if (this.#handle !== undefined) return this.#handle;
     const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
     this.#handle = handle;
-    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
-    this.#letGo();
+    await onDisk(async () => writeFully(handle, this.#held.bytes));
+    this.#held.letGo();
     return handle;
-  }
-
-  #letGo(): void {
-    this.heldBytes.giveBack(this.#counted);
-    this.#counted = 0;
-    this.#held = NOTHING;
-  }
-}
-
-/** Counts what all that arrives in a folder holds in memory. */
-export class HeldBytes {
-  #byteSize = 0;
-
-  take(byteSize: number): boolean {
-    if (this.#byteSize + byteSize > MAX_HELD_BYTES) return false;
-    this.#byteSize += byteSize;
-    return true;
-  }
-
-  giveBack(byteSize: number): void {
-    this.#byteSize -= byteSize;
-  }
-
-  /** Counts bytes that take the place of others that are given back. */
-  replace(before: number, after: number): void {
-    this.#byteSize += after - before;
   }
 }
 

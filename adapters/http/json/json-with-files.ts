@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { UnnamedFile } from '../../unnamed-file.js';
+import { SpooledBytes } from '../../spooled-bytes.js';
 import type { HttpAnswer } from '../http-answer.js';
 import { following } from '../decoded-body.js';
 import { decodedBase64, encodedText } from './base64.js';
@@ -156,29 +156,26 @@ export interface SpooledFile {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** A JSON document whose files are on disk. */
+/** A JSON document whose files are kept until it is closed. */
 export interface SpooledJson {
   /** With an empty string in the place of each file. */
   readonly json: unknown;
   /** The files by their JSON Pointers, in the order of the document. */
   readonly files: ReadonlyMap<string, SpooledFile>;
-  /** Frees the disk. */
+  /** Frees the memory and the disk. */
   close(): Promise<void>;
 }
 
 /**
- * Reads an answer like `jsonWithFiles`, and keeps its files in a temporary file of `folder`, the system's own by default:
- * for documents that say after their files what they are. The file has no name once it is open, so nothing is left behind
- * if the process ends. Throws `HttpError`, and errors of the disk.
+ * Reads an answer like `jsonWithFiles`, and keeps its files, for documents that say after their files what they are: in memory
+ * while they are small, and else in a temporary file of `folder`, the system's own by default. The file has no name once it is
+ * open, so nothing is left behind if the process ends. Throws `HttpError`, and errors of the disk.
  */
 export async function spooledJson(
   answer: HttpAnswer,
   { folder = tmpdir(), ...options }: JsonWithFilesOptions & { readonly folder?: string },
 ): Promise<SpooledJson> {
-  const spool = await UnnamedFile.open(folder).catch((error: unknown) => {
-    answer.discard();
-    throw error;
-  });
+  const spool = new SpooledBytes(folder);
   const files = new Map<string, SpooledFile>();
   try {
     const json = await jsonWithFiles(answer, options, async (file) => {

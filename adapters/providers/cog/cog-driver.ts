@@ -19,7 +19,8 @@ export const cogDriver: ProviderDriver = {
         minimum: 1,
         maximum: 4_294_967_296,
         default: 536_870_912,
-        description: 'The largest result, in bytes. Results wait in a temporary file until they are stored.',
+        description:
+          'The largest result, in bytes. Results of more than 1 MiB wait in a temporary file until they are stored.',
       },
     },
   },

@@ -21,7 +21,7 @@ const MAX_FILES = 100;
 
 /**
  * The outcome of a finished prediction. Its results, which are data URLs before the status that they belong to, wait
- * in a temporary file until they are stored. Throws `HttpError` for a response that is not a finished prediction.
+ * in memory or in a temporary file until they are stored. Throws `HttpError` for a response that is not a finished prediction.
  */
 export async function answerOf(
   answer: HttpAnswer,

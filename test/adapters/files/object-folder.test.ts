@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
+import { HeldBytes } from '../../../adapters/held-bytes.js';
 import {
   type Disk,
-  HeldBytes,
   IncomingBytes,
   MAX_SMALL_FILE_BYTES,
   REAL_DISK,
@@ -165,7 +165,7 @@ describe('IncomingBytes', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-incoming-'));
-    held = new RecordedBytes();
+    held = new RecordedBytes(16 * 1024 * 1024);
     const disk = { ...REAL_DISK, small: smallFilesOver({}) };
     incoming = new IncomingBytes(disk, join(folder, 'new'), async (key) => join(folder, key), held);
   });

@@ -71,7 +71,7 @@ describe('an answer in JSON with files', () => {
     expect(rest).to.have.property('usage', 7);
   });
 
-  it('is kept on disk without a name, and read in any order', async () => {
+  it('is kept without a name on disk, and read in any order', async () => {
     const { answer } = await answerFrom(json(documentOf(['data:image/webp;base64,QUJD', 'REVG'])));
     const spooled = await spooledJson(answer, { ...OPTIONS, folder });
     expect(readdirSync(folder), 'no name is left').to.deep.equal([]);

@@ -18,6 +18,7 @@ import { jsonFault } from '../../../providers/fakes/faults.js';
 import { closeAnswers, failureOf, outputsOf } from '../vendor-subject.js';
 import { IMAGES, openAiAt, task, video, VIDEOS } from './opened-openai.js';
 
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const PNG_START = '89504e47';
 
 describe('answers of servers with the API of OpenAI', () => {
@@ -205,7 +206,7 @@ describe('answers of servers with the API of OpenAI', () => {
     expect(await failureOf(collected(first!.bytes))).to.have.property('message', 'The outputs are no longer kept.');
 
     const [late] = await outputsOf(provider.submit(task({ timeLeftMs: 1_000 }), WANTED));
-    while (!((await failureOf(collected(late!.bytes))) instanceof Error)) continue;
+    while (!((await failureOf(collected(late!.bytes))) instanceof Error)) await nextTurn();
 
     const abort = new AbortController();
     const [left] = await outputsOf(provider.submit(task(), abort));
