@@ -1,4 +1,4 @@
-import type * as fs from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
@@ -20,9 +20,14 @@ export interface SmallFiles {
  * wakes a thread and then the event loop; here one message does all. Nor do files wait for pictures, which are decoded on the
  * threads that Node uses for files. Jobs of one turn of the event loop are sent together. A thread is started when it is needed,
  * and does not keep the process alive while it has nothing to do.
+ *
+ * What this process has just written is read on the calling thread: the system still has those bytes in memory, so that reading
+ * them takes less time than asking a thread.
  */
 export class SmallFilesThreads implements SmallFiles {
   readonly #threads: SmallFilesThread[] = [];
+  /** When files were written, oldest first, in milliseconds of a clock that is never set. */
+  readonly #writtenAt = new Map<string, number>();
 
   /** How many threads run. */
   get size(): number {
@@ -31,14 +36,33 @@ export class SmallFilesThreads implements SmallFiles {
 
   async write(incoming: string, target: string, bytes: Uint8Array): Promise<void> {
     await this.#thread().do({ kind: 'write', incoming, target, bytes });
+    this.#noteWritten(target);
   }
 
   async read(path: string, maxBytes: number): Promise<Uint8Array | 'missing' | 'larger'> {
-    return this.#thread().do({ kind: 'read', path, maxBytes }) as Promise<Uint8Array | 'missing' | 'larger'>;
+    const job = { kind: 'read', path, maxBytes } as const;
+    const result = this.#isJustWritten(path)
+      ? successOf(runSmallFileJobs(fs, [job])[0] as SmallFileResult)
+      : await this.#thread().do(job);
+    return result as Uint8Array | 'missing' | 'larger';
   }
 
   async remove(path: string): Promise<void> {
     await this.#thread().do({ kind: 'remove', path });
+  }
+
+  #noteWritten(path: string): void {
+    this.#writtenAt.delete(path);
+    this.#writtenAt.set(path, performance.now());
+    for (const oldest of this.#writtenAt.keys()) {
+      if (this.#writtenAt.size <= MAX_JUST_WRITTEN && this.#isJustWritten(oldest)) break;
+      this.#writtenAt.delete(oldest);
+    }
+  }
+
+  #isJustWritten(path: string): boolean {
+    const writtenAt = this.#writtenAt.get(path);
+    return writtenAt !== undefined && performance.now() - writtenAt < JUST_WRITTEN_MS;
   }
 
   /** The first that is not busy, so that few run while there is little to do; or else the one with the least to do. */
@@ -82,7 +106,7 @@ class SmallFilesThread {
   }
 
   /** Rejects with an error that has the system's code. */
-  do(job: SmallFileJob): Promise<Exclude<SmallFileResult, { readonly code: string }>> {
+  do(job: SmallFileJob): Promise<SmallFileSuccess> {
     return new Promise((resolve, reject) => {
       if (this.jobs === 0) this.#worker.ref();
       if (this.#unsent.length === 0) setImmediate(() => this.#send());
@@ -104,19 +128,30 @@ class SmallFilesThread {
     const answered = this.#sent.splice(0, results.length);
     if (this.jobs === 0) this.#worker.unref();
     for (const [index, { resolve, reject }] of answered.entries()) {
-      const result = results[index] as SmallFileResult;
-      if (typeof result === 'object' && 'code' in result)
-        reject(Object.assign(new Error(`A small file failed: ${result.code}.`), { code: result.code }));
-      else resolve(result);
+      try {
+        resolve(successOf(results[index] as SmallFileResult));
+      } catch (error) {
+        reject(error as Error);
+      }
     }
   }
 }
 
+/** Throws an error that has the system's code for a job that failed. */
+function successOf(result: SmallFileResult): SmallFileSuccess {
+  if (typeof result === 'object' && 'code' in result)
+    throw Object.assign(new Error(`A small file failed: ${result.code}.`), { code: result.code });
+  return result;
+}
+
 interface Waiting {
-  readonly resolve: (result: Exclude<SmallFileResult, { readonly code: string }>) => void;
+  readonly resolve: (result: SmallFileSuccess) => void;
   readonly reject: (error: Error) => void;
 }
 
+/** Much less than the time after which a system that needs the memory has forgotten what was written. */
+const JUST_WRITTEN_MS = 10_000;
+const MAX_JUST_WRITTEN = 1_000;
 /** The jobs that one thread has when another one is started. */
 const BUSY_JOBS = 16;
 /** The same number of threads that Node uses for file calls. */
@@ -134,7 +169,8 @@ export type SmallFileJob =
   | { readonly kind: 'remove'; readonly path: string };
 
 /** The result of a job: the bytes that were read, or how it ended. Errors cross threads as their code. */
-export type SmallFileResult = Uint8Array | 'done' | 'missing' | 'larger' | { readonly code: string };
+export type SmallFileResult = SmallFileSuccess | { readonly code: string };
+type SmallFileSuccess = Uint8Array | 'done' | 'missing' | 'larger';
 
 /**
  * Does all jobs on the calling thread and returns their results in order. Reads come first, as they need not wait for the disk's
