@@ -102,7 +102,15 @@ export async function streamBody(ctx: HttpContext, { status, headers, body }: St
     return;
   }
   try {
-    await pipeline(Readable.from(body, { objectMode: false }), res);
+    const length = headers['Content-Length'];
+    const { first, pieces } = length === undefined ? { first: undefined, pieces: body } : await firstOf(body);
+    // Many files are one piece, for which a stream would cost more than reading and sending it.
+    if (first instanceof Uint8Array && first.byteLength === Number(length)) {
+      await pieces[Symbol.asyncIterator]().return?.();
+      res.end(first);
+      return;
+    }
+    await pipeline(Readable.from(pieces, { objectMode: false }), res);
   } catch {
     res.destroy();
   }
@@ -124,18 +132,27 @@ export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, ling
 
 /** Resolves once the first piece is there, so that what fails before it can have a status. The rest is read as it is taken. */
 export async function begun<T>(pieces: AsyncIterable<T>): Promise<AsyncIterable<T>> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  let first: IteratorResult<T, unknown> | undefined = await iterator.next();
-  const next = (): Promise<IteratorResult<T, unknown>> => {
-    const given = first === undefined ? iterator.next() : Promise.resolve(first);
-    first = undefined;
-    return given;
+  return (await firstOf(pieces)).pieces;
+}
+
+/** The first piece, undefined where there is none, and all of them. */
+async function firstOf<T>(
+  all: AsyncIterable<T>,
+): Promise<{ readonly first: T | undefined; readonly pieces: AsyncIterable<T> }> {
+  const iterator = all[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  let isTaken = false;
+  const next = async (): Promise<IteratorResult<T, unknown>> => {
+    if (isTaken) return iterator.next();
+    isTaken = true;
+    return first;
   };
   const end = async (): Promise<IteratorResult<T, unknown>> => {
     await iterator.return?.();
     return { done: true, value: undefined };
   };
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  const pieces = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  return { first: first.done === true ? undefined : first.value, pieces };
 }
 
 function isLongBodyUnread(req: IncomingMessage): boolean {
