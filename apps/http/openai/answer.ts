@@ -57,7 +57,6 @@ export interface Answering {
 export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promise<void> {
   const { context, access, logger, waitTimes } = ctx.state.parts;
   const { created, delivery, until, success } = answering;
-  ctx.res.setHeader('Darkroom-Generation-Id', created.generationId);
   const ended = await waitForEnd(context, created, { waitMs: waitTimes.silentMs, until, isCounted: true });
   if (!isTerminal(ended.status) && !until.isOver)
     return answerInPieces(ctx, { ...answering, created: ended }, asWhiteSpace(ctx));
@@ -92,7 +91,6 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
 
 /** The same as server-sent events, which begin at once. A failure is an event. */
 export function answerAsEvents(ctx: ApiRequest, answering: Answering): Promise<void> {
-  ctx.res.setHeader('Darkroom-Generation-Id', answering.created.generationId);
   return answerInPieces(ctx, answering, asEvents(ctx, answering.delivery));
 }
 
@@ -148,7 +146,6 @@ async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pie
   let hasBegun = false;
   try {
     const ended = await waitForEnd(context, created, { waitMs, until, isCounted: true });
-    clearInterval(beats);
     const isStopping = until.isOver;
     until.end();
     if (res.destroyed) return;
@@ -156,6 +153,7 @@ async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pie
     if (!isTerminal(ended.status)) throw isStopping ? stopping() : tooLong();
     if (ended.status !== 'succeeded') return fail(failureOf(ended).error, ended);
     const { body } = await success(ended);
+    clearInterval(beats);
     delivery.answered = ended;
     hasBegun = true;
     await writeAll(ctx, body);

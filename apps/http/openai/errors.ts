@@ -164,7 +164,6 @@ export function failureOf({ error }: Generation): { readonly status: number; rea
 const FIELDS: Readonly<Record<string, string>> = {
   model_key: 'model',
   operation: 'model',
-  reference_upload_ids: 'image',
   client_trace_id: 'user',
 };
 

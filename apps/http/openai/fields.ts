@@ -27,7 +27,7 @@ type Catalog = Pick<Models, 'catalog'>;
 
 /** Fields that say how to answer, or that name files. They are read elsewhere. */
 const OWN_FIELDS = new Set(['model', 'prompt', 'negative_prompt', 'user', 'safety_identifier']);
-export const ANSWER_FIELDS = ['response_format', 'stream'] as const;
+const ANSWER_FIELDS = new Set(['response_format', 'stream']);
 
 /** Hints that are ignored where the model does not have them: nothing that is visible depends on them. */
 const HINTS = new Set([
@@ -48,18 +48,13 @@ const MEMBER = /^([^[\]]+)\[([^[\]]+)\]$/;
  * `model_not_found`, `invalid_value`, `missing_required_parameter` and `unknown_parameter`; the parameters themselves are
  * checked by the create, whose refusals `renamed` gives the names that the client used.
  */
-export function mapFields(
-  ports: Catalog,
-  fields: Fields,
-  modality: Modality,
-  answerFields: readonly string[] = ANSWER_FIELDS,
-): MappedRequest {
+export function mapFields(ports: Catalog, fields: Fields, modality: Modality): MappedRequest {
   const model = findModel(ports, fields, modality);
   const names = parameterNames(model);
   const properties = propertiesOf(model);
   const parameters: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (OWN_FIELDS.has(name) || answerFields.includes(name)) continue;
+    if (OWN_FIELDS.has(name) || (modality === 'image' && ANSWER_FIELDS.has(name))) continue;
     const [, object = name, member] = MEMBER.exec(name) ?? [];
     const schema = Object.hasOwn(properties, object) ? properties[object] : undefined;
     if (member !== undefined && schema?.['type'] === 'object' && !(object in fields)) {
@@ -211,7 +206,10 @@ function traceOf(fields: Fields): JsonObject {
 /** A refusal of the create with the names that the fields have in this API. */
 export function renamed(error: unknown, model: Model): unknown {
   const [, first, parameter] = error instanceof ServiceError ? (error.details.pointer?.split('/') ?? []) : [];
-  if (!(error instanceof ServiceError) || first !== 'parameters' || parameter === undefined) return error;
+  if (!(error instanceof ServiceError)) return error;
+  if (first === 'reference_upload_ids')
+    return new ApiRefusal(error.code, error.message, model.modality === 'video' ? 'input_reference' : 'image');
+  if (first !== 'parameters' || parameter === undefined) return error;
   const found = Object.entries(parameterNames(model)).find(([, name]) => name === parameter);
   const name = found?.[0] ?? parameter;
   return new ApiRefusal(error.code, error.message.replaceAll(`parameters.${parameter}`, name), name);

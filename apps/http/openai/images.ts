@@ -1,24 +1,14 @@
-import type { Caller } from '../../../core/access/credential.js';
 import type { ServiceError } from '../../../core/errors.js';
-import { createMatched, type Matched } from '../../../core/generation/create-matched.js';
 import type { Generation, Output } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { begun } from '../host/send.js';
-import { answerAsEvents, answerAtEnd, Delivery, type Success } from './answer.js';
+import { answerAsEvents, answerAtEnd, type Success } from './answer.js';
 import { contentUrl } from './content.js';
+import { createOrFind, type CreateRequest } from './create.js';
 import { ApiRefusal } from './errors.js';
-import { type Fields, mapFields, type MappedRequest, renamed, sizeOf } from './fields.js';
-import {
-  type ApiParts,
-  type ApiRequest,
-  answerLater,
-  type Endpoint,
-  isRetry,
-  readFields,
-  requireStillAllowed,
-  sentKey,
-} from './operation.js';
+import { sizeOf } from './fields.js';
+import { type ApiParts, type ApiRequest, answerLater, type Endpoint, readFields } from './operation.js';
 
 export const IMAGE_ENDPOINTS: readonly Endpoint[] = [
   {
@@ -36,13 +26,7 @@ export const IMAGE_ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** A request for pictures. */
-export interface ImageRequest {
-  readonly path: string;
-  readonly fields: Fields;
-  /** Where the request has files: what they are, for the comparison with other requests. */
-  readonly files?: Json;
-  /** Makes the body of the create of a new generation; the mapped fields alone when absent. May throw a refusal. */
-  readonly prepare?: (mapped: MappedRequest) => Promise<JsonObject>;
+export interface ImageRequest extends Omit<CreateRequest, 'modality'> {
   /** The type of the events of a stream, one for each picture. */
   readonly event: 'image_generation.completed' | 'image_edit.completed';
 }
@@ -59,14 +43,25 @@ interface Shape extends Pick<ImageRequest, 'event'> {
  */
 export async function createImages(ctx: ApiRequest, request: ImageRequest): Promise<void> {
   const { context } = ctx.state.parts;
-  const { caller } = ctx.state.admission;
   const shape = readShape(request);
-  const leave = context.lastingCalls.follow(caller);
-  const matched = await createOrFind(ctx, caller, request).catch((error: unknown) => {
+  const leave = context.lastingCalls.follow(ctx.state.admission.caller);
+  const created = await createOrFind(ctx, { ...request, modality: 'image' }).catch((error: unknown) => {
     leave();
     throw error;
   });
-  answerMatched(ctx, matched, leave, shape);
+  answerCreated(ctx, created, leave, shape);
+}
+
+/** Apart from the create, so that a request that waits holds none of its fields. */
+function answerCreated(
+  ctx: ApiRequest,
+  { generation: created, delivery }: Awaited<ReturnType<typeof createOrFind>>,
+  leave: () => void,
+  shape: Shape,
+): void {
+  const success = (ended: Generation) => successOf(ctx.state.parts, ended, shape);
+  const answer = shape.isStreamed ? answerAsEvents : answerAtEnd;
+  answerLater(ctx, leave, (until) => answer(ctx, { created, delivery, until, success }));
 }
 
 function readShape({ fields, event }: ImageRequest): Shape {
@@ -77,47 +72,6 @@ function readShape({ fields, event }: ImageRequest): Shape {
   if (typeof stream !== 'boolean' && stream !== 'true' && stream !== 'false')
     throw new ApiRefusal('FIELD_INVALID', 'stream must be true or false.', 'stream');
   return { format, event, isStreamed: stream === true || stream === 'true' };
-}
-
-async function createOrFind(
-  ctx: ApiRequest,
-  caller: Caller,
-  { path, fields, files, prepare }: ImageRequest,
-): Promise<Matched> {
-  const { context } = ctx.state.parts;
-  let mapped: MappedRequest | undefined;
-  try {
-    return await createMatched(context, caller, {
-      content: { path, fields, ...(files === undefined ? {} : { files }) },
-      idempotencyKey: sentKey(ctx),
-      isRetry: isRetry(ctx),
-      requireAllowed: () => requireStillAllowed(ctx),
-      prepare: async () => {
-        mapped = mapFields(context, fields, 'image');
-        return prepare === undefined ? mapped.body : prepare(mapped);
-      },
-    });
-  } catch (error) {
-    throw mapped === undefined ? error : renamed(error, mapped.model);
-  }
-}
-
-/** Apart from the create, so that a request that waits holds none of its fields. */
-function answerMatched(
-  ctx: ApiRequest,
-  { generation, replayed, place }: Matched,
-  leave: () => void,
-  shape: Shape,
-): void {
-  const { parts } = ctx.state;
-  const delivery = new Delivery(ctx, place);
-  ctx.state.hasCreated = !replayed;
-  ctx.state.ids = { generationId: generation.generationId };
-  answerLater(ctx, leave, (until) => {
-    const success = (ended: Generation) => successOf(parts, ended, shape);
-    const answer = shape.isStreamed ? answerAsEvents : answerAtEnd;
-    return answer(ctx, { created: generation, delivery, until, success });
-  });
 }
 
 /** Tokens are not a unit of this service; clients that read their number find none used. */

@@ -3,7 +3,6 @@ import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
-import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
 import {
   type Access,
   type Admission,
@@ -13,7 +12,7 @@ import {
   requireOwnApp,
 } from '../host/authenticate.js';
 import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
-import { headerText, headerValues, isForm, readBody } from '../host/request.js';
+import { isForm, readBody } from '../host/request.js';
 import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
 import { type Fields, withoutNulls } from './fields.js';
@@ -100,22 +99,6 @@ export async function readFields(ctx: ApiRequest): Promise<Fields> {
   if (body === null || typeof body !== 'object' || Array.isArray(body))
     throw new ServiceError('BODY_INVALID', 'The request body must be a JSON object.');
   return withoutNulls(body);
-}
-
-/** The idempotency key, if the client sent one. Throws IDEMPOTENCY_KEY_INVALID. */
-export function sentKey({ req }: ApiRequest): string | undefined {
-  const values = headerValues(req, 'idempotency-key');
-  return values.length === 0 ? undefined : readIdempotencyKey(values);
-}
-
-/** Throws the refusal of a request whose credential is no longer valid. */
-export async function requireStillAllowed(ctx: ApiRequest): Promise<void> {
-  await ctx.state.parts.access.authenticate(ctx);
-}
-
-/** Whether the client says that it has sent the request before. */
-export function isRetry({ req }: ApiRequest): boolean {
-  return /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? '');
 }
 
 /**

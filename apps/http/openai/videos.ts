@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { requireScope } from '../../../core/access/authenticate.js';
 import { ServiceError } from '../../../core/errors.js';
-import { createMatched } from '../../../core/generation/create-matched.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { retentionOf } from '../../../core/generation/decide.js';
 import { cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
@@ -9,26 +8,18 @@ import { type Generation, type GenerationStatus, isTerminal } from '../../../cor
 import { listByModality } from '../../../core/generation/list-by-modality.js';
 import { getGeneration, outputFilename } from '../../../core/generation/read-generations.js';
 import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
-import type { Json } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import type { SentFile } from '../../../core/uploads/take-file.js';
 import { isForm } from '../host/request.js';
 import { JSON_TYPE } from '../host/send.js';
 import { sendStoredFile } from '../host/stored-file.js';
-import { Delivery, sendJson } from './answer.js';
+import { sendJson } from './answer.js';
 import { noSuchRange } from './content.js';
+import { createOrFind } from './create.js';
 import { ApiRefusal, failureOf } from './errors.js';
-import { type Fields, mapFields, type MappedRequest, parameterNames, renamed } from './fields.js';
+import { type Fields, type MappedRequest, parameterNames } from './fields.js';
 import { type FileRules, readForm } from './form.js';
-import {
-  type ApiContext,
-  type ApiRequest,
-  answerLater,
-  type Endpoint,
-  isRetry,
-  readFields,
-  requireStillAllowed,
-  sentKey,
-} from './operation.js';
+import { type ApiContext, type ApiRequest, answerLater, type Endpoint, readFields } from './operation.js';
 import { longestAddress, orRemoveUploads, pictureIn, takePictures } from './references.js';
 
 /** Videos: created in the background, polled, downloaded and deleted. */
@@ -86,28 +77,16 @@ async function create(ctx: ApiRequest, fields: Fields, file?: SentFile): Promise
   const sent = file ?? inFields;
   if (sent !== undefined) requireScope(caller, 'uploads:write');
   const others = Object.fromEntries(Object.entries(fields).filter(([name]) => !REFERENCE_FIELDS.includes(name)));
-  let mapped: MappedRequest | undefined;
-  const { generation, replayed, place } = await orRemoveUploads(context, caller, (uploadIds) =>
-    createMatched(context, caller, {
-      content: { path: '/videos', fields: others, ...(sent === undefined ? {} : { files: [sent.sha256] }) },
-      idempotencyKey: sentKey(ctx),
-      isRetry: isRetry(ctx),
-      requireAllowed: () => requireStillAllowed(ctx),
-      prepare: async () => {
-        mapped = mapFields(context, others, 'video', []);
-        return sent === undefined ? mapped.body : withReference(ctx, mapped, sent, uploadIds);
-      },
+  const { generation, delivery } = await orRemoveUploads(context, caller, (uploadIds) =>
+    createOrFind(ctx, {
+      path: '/videos',
+      modality: 'video',
+      fields: others,
+      ...(sent === undefined
+        ? {}
+        : { files: [sent.sha256], prepare: (mapped) => withReference(ctx, mapped, sent, uploadIds) }),
     }),
-  ).catch((error: unknown) => {
-    const isOfReference = error instanceof ServiceError && error.details.pointer?.startsWith('/reference_upload_ids');
-    if (isOfReference === true) throw new ApiRefusal(error.code, error.message, REFERENCE);
-    throw mapped === undefined ? error : renamed(error, mapped.model);
-  });
-  const delivery = new Delivery(ctx, place);
-  const { generationId } = generation;
-  ctx.state.hasCreated = !replayed;
-  ctx.state.ids = { generationId };
-  ctx.res.setHeader('Darkroom-Generation-Id', generationId);
+  );
   await sendVideo(ctx, generation);
   delivery.answered = generation;
 }
@@ -141,7 +120,7 @@ async function withReference(
   { model, body }: MappedRequest,
   sent: SentFile,
   uploadIds: string[],
-): Promise<Json> {
+): Promise<JsonObject> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
   const { maxReferenceUploads, referenceRoles } = model.limits;
