@@ -133,8 +133,13 @@ export const renderApiError: ErrorRenderer = ({ refusal }) => {
 
 export const AGAIN = 'send the same request again, and it waits for the same generation.';
 
+/** Their readers know a library of OpenAI and its settings, and not the words of the first interface. */
 const MESSAGES: FrontMessages = {
   ...HTTP_MESSAGES,
+  DEVELOPER_TOKEN_INVALID: 'The API key is not valid: use a key of this service, svc_live_…, or an access token.',
+  ROUTE_NOT_FOUND:
+    'There is no such path: this API has /v1/images/generations, /v1/images/edits, /v1/videos and /v1/models.',
+  TASK_NOT_FOUND: 'There is no such video.',
   IDEMPOTENCY_IN_PROGRESS: `The create of the generation has not ended yet; ${AGAIN}`,
 };
 

@@ -118,7 +118,8 @@ function findModel({ catalog }: Catalog, { model: sent }: Fields, modality: Moda
 export function modelNamed({ catalog }: Catalog, name: string): Model {
   const model = catalog.find(name);
   if (model !== undefined) return model;
-  const message = `The model ${JSON.stringify(name.slice(0, 200))} does not exist${similarKeys(catalog, name)}.`;
+  const others = similarKeys(catalog, name) || '; GET /v1/models lists those that do';
+  const message = `The model ${JSON.stringify(name.slice(0, 200))} does not exist${others}.`;
   throw new ApiRefusal('NOT_FOUND', message, 'model', 'model_not_found');
 }
 
@@ -164,9 +165,13 @@ function parameterOf(model: Model, names: ParameterNames, name: string, value: J
     if (value === 'png') return undefined;
     throw new ApiRefusal('FIELD_INVALID', `output_format must be png for ${model.modelKey}.`, 'output_format');
   }
-  const message = `Unknown parameter: ${JSON.stringify(name.slice(0, 100))}. It is none of this API and none of ${model.modelKey}.`;
+  const known = Object.keys(propertiesOf(model)).slice(0, MAX_NAMES).join(', ');
+  const message = `Unknown parameter: ${JSON.stringify(name.slice(0, 100))}; ${model.modelKey} has ${known === '' ? 'none' : known}.`;
   throw new ApiRefusal('FIELD_INVALID', message, name, 'unknown_parameter');
 }
+
+/** How many parameters of a model a message names. */
+const MAX_NAMES = 20;
 
 function takesAuto(model: Model, parameter: string): boolean {
   const choices = propertiesOf(model)[parameter]?.['enum'];

@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { basePathOf } from '../host/pages.js';
-import { createRouter, type HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpRoute } from '../host/server.js';
 import { contentRoutes } from './content.js';
 import { EDIT_ENDPOINTS } from './edits.js';
-import { renderApiError } from './errors.js';
+import { ApiRefusal, renderApiError } from './errors.js';
 import { IMAGE_ENDPOINTS } from './images.js';
 import { MODEL_ENDPOINTS } from './models.js';
 import { documentRoute } from './openapi.js';
@@ -29,6 +29,16 @@ const OTHERS: Endpoint = {
   serve: () => Promise.reject(new ServiceError('ROUTE_NOT_FOUND')),
 };
 
+/** Where the requests of clients arrive whose base URL lacks `/v1`. */
+const OUTSIDE: readonly HttpRoute[] = ['/images', '/videos', '/models', '/chat'].map((path) => ({
+  method: 'any',
+  path: `${path}{/*path}`,
+  serve: () =>
+    Promise.reject(
+      new ApiRefusal('ROUTE_NOT_FOUND', 'There is no such path: the base URL of this API ends with /v1.', null),
+    ),
+}));
+
 /** The API that OpenAI's clients speak: images, videos and models. */
 export function openAiApi(options: OpenAiOptions): HttpFront {
   return (shared) => {
@@ -39,6 +49,9 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
     const endpoints = [...IMAGE_ENDPOINTS, ...EDIT_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
     const document = documentRoute(endpoints, basePathOf(options.publicUrl()));
     const served = endpoints.map((endpoint) => toRoute(endpoint, parts));
-    return [createRouter([document, ...contentRoutes(parts), ...served], API_BASE, renderApiError)];
+    return [
+      createRouter([document, ...contentRoutes(parts), ...served], API_BASE, renderApiError),
+      createRouter(OUTSIDE, '', renderApiError),
+    ];
   };
 }

@@ -45,6 +45,15 @@ describe('clients of OpenAI in Python against the program', () => {
       await service.expectPaid(tenant, 4);
     });
 
+  it(`edit a picture and make a video as the page shows, with ${OPENAI_NEWEST.language}`, async function () {
+    const interpreter = await orSkip(this, () => OPENAI_NEWEST.interpreter());
+    const example = new DocumentedExample(service, 'openai for Python', 'python', 2);
+    await example.run(interpreter, ['-'], tenant);
+    expect(await example.picture('winter.png')).to.equal('png 512x512');
+    expect(example.file('waves.mp4').toString('latin1', 4, 8)).to.equal('ftyp');
+    await service.expectPaid(tenant, 4 + 4 + 40);
+  });
+
   for (const client of [OPENAI_1, OPENAI_NEWEST])
     it(`get pictures, edits and refusals, and repeat by themselves, with ${client.language}`, async function () {
       const interpreter = await orSkip(this, () => client.interpreter());

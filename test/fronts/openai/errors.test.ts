@@ -138,6 +138,7 @@ describe('a request for pictures with a mistake', () => {
       headers: as('unknown'),
       expected: BAD_KEY,
       param: null,
+      says: /use a key of this service/,
       hasHeader: 'www-authenticate',
     }),
     'with a revoked key': () => ({ headers: as('revoked'), expected: BAD_KEY, param: null }),
@@ -164,6 +165,12 @@ describe('a request for pictures with a mistake', () => {
       expected: invalid(404, 'model_not_found'),
       param: 'model',
       says: /picture/,
+    }),
+    'for a model of another service': () => ({
+      body: { ...PICTURE, model: 'gpt-image-1' },
+      expected: invalid(404, 'model_not_found'),
+      param: 'model',
+      says: /GET \/v1\/models lists/,
     }),
     'for a model that is no text': () => ({
       body: { ...PICTURE, model: 1 },
@@ -208,7 +215,7 @@ describe('a request for pictures with a mistake', () => {
       body: { ...PICTURE, sead: 1 },
       expected: invalid(400, 'unknown_parameter'),
       param: 'sead',
-      says: /sead/,
+      says: /^Unknown parameter: "sead"; picture has size, n, seed, style, tuning\.$/,
     }),
     'with a transparent background': () => ({
       body: { ...PICTURE, background: 'transparent' },
@@ -288,11 +295,30 @@ describe('a request for pictures with a mistake', () => {
 
   it('to another path or with another method is refused, and only once the key is known', async () => {
     for (const path of ['/v1/chat/completions', '/v1/images/variations', '/v1', '/v1/images/generations/'])
-      expect((await api.send(path, { method: 'POST', body: '{}' })).error['code']).to.equal('not_found');
+      expect((await api.send(path, { method: 'POST', body: '{}' })).error).to.include({
+        code: 'not_found',
+        message:
+          'There is no such path: this API has /v1/images/generations, /v1/images/edits, /v1/videos and /v1/models.',
+      });
     const unauthenticated = await api.send('/v1/chat/completions', { headers: { Authorization: undefined } });
     expect([unauthenticated.status, unauthenticated.error['code']]).to.deep.equal([401, 'invalid_api_key']);
     const { status, headers } = await api.send(GENERATIONS, { method: 'PUT' });
     expect([status, headers.get('allow')]).to.deep.equal([405, 'POST']);
+  });
+
+  it('to a base URL without /v1 is told so', async () => {
+    for (const path of [
+      '/images/generations',
+      '/images/edits',
+      '/videos',
+      '/videos/video_1',
+      '/models',
+      '/chat/completions',
+    ])
+      expect((await api.send(path, { method: 'POST', body: '{}' })).error, path).to.include({
+        code: 'not_found',
+        message: 'There is no such path: the base URL of this API ends with /v1.',
+      });
   });
 
   it('has the code as reason phrase on the wire', async () => {
