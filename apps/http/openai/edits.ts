@@ -9,7 +9,7 @@ import type { MappedRequest } from './fields.js';
 import { type FileRules, type Form, type FormFile, readForm } from './form.js';
 import { createImages } from './images.js';
 import type { ApiRequest, Endpoint } from './operation.js';
-import { orRemoveUploads, pictureIn, takePictures } from './references.js';
+import { orRemoveUploads, pictureIn, takePicture } from './references.js';
 import { refuseFullDisk } from './spool.js';
 
 export const EDIT_ENDPOINTS: readonly Endpoint[] = [
@@ -60,10 +60,8 @@ async function withReferences(
 ): Promise<JsonObject> {
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
-  const [images, [mask]] = [IMAGE, MASK].map((name) => form.files.filter(({ param }) => param === name)) as [
-    FormFile[],
-    FormFile[],
-  ];
+  const images = form.files.filter(({ param }) => param === IMAGE);
+  const mask = form.files.find(({ param }) => param === MASK);
   const { maxReferenceUploads, referenceRoles } = model.limits;
   if (maxReferenceUploads === 0 || !referenceRoles.includes('reference_image'))
     throw new ApiRefusal(
@@ -82,9 +80,7 @@ async function withReferences(
   for (const image of images) pictures.push(await pictureIn(image, IMAGE));
   await estimateGeneration(context, caller, body);
   const take = async (picture: SentFile): Promise<void> => {
-    uploadIds.push(
-      ...(await takePictures(context, caller, model, [picture], { role: 'reference_image', param: IMAGE })),
-    );
+    uploadIds.push(await takePicture(context, caller, model, picture, { role: 'reference_image', param: IMAGE }));
   };
   const [first, ...others] = pictures as [SentFile, ...SentFile[]];
   await (mask === undefined ? take(first) : takeMasked(ctx, form, { first, mask, take }));

@@ -127,20 +127,16 @@ export async function orRemoveUploads<T>(
   }
 }
 
-/** Makes uploads of pictures that a model takes. Returns their ids; refusals name `param`. */
-export async function takePictures(
+/** Makes an upload of a picture that a model takes. Returns its id; refusals name `param`. */
+export async function takePicture(
   context: Work & Files & Models & Machine,
   caller: Caller,
   model: Model,
-  pictures: readonly SentFile[],
+  picture: SentFile,
   { role, param }: { readonly role: ReferenceRole; readonly param: string },
-): Promise<string[]> {
-  const ids: string[] = [];
-  for (const picture of pictures) {
-    requireTaken(model, picture, param);
-    ids.push(await takeFile(context, caller, picture, role).catch((error: unknown) => refuse(error, param)));
-  }
-  return ids;
+): Promise<string> {
+  requireTaken(model, picture, param);
+  return takeFile(context, caller, picture, role).catch((error: unknown) => refuse(error, param));
 }
 
 /** The catalog may have other models that take what this one does not. */

@@ -20,7 +20,7 @@ import { ApiRefusal, failureOf } from './errors.js';
 import { type Fields, type MappedRequest, parameterNames } from './fields.js';
 import { type FileRules, readForm } from './form.js';
 import { type ApiContext, type ApiRequest, answerLater, type Endpoint, readFields } from './operation.js';
-import { longestAddress, orRemoveUploads, pictureIn, takePictures } from './references.js';
+import { longestAddress, orRemoveUploads, pictureIn, takePicture } from './references.js';
 
 /** Videos: created in the background, polled, downloaded and deleted. */
 export const VIDEO_ENDPOINTS: readonly Endpoint[] = [
@@ -129,7 +129,7 @@ async function withReference(
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} takes no ${REFERENCE}.`, REFERENCE);
   // What would be refused anyway stores no file.
   await estimateGeneration(context, caller, body);
-  uploadIds.push(...(await takePictures(context, caller, model, [sent], { role, param: REFERENCE })));
+  uploadIds.push(await takePicture(context, caller, model, sent, { role, param: REFERENCE }));
   return { ...body, reference_upload_ids: uploadIds };
 }
 
