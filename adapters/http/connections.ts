@@ -24,8 +24,8 @@ export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Nothing more of the request is sent, also of what the operating system has taken and not sent yet, if it can be. */
   cut(): void;
-  /** The request and its answer are complete. */
-  end(): void;
+  /** The answer is complete. `isSent`: certainly the request as well. */
+  end(isSent: boolean): void;
 }
 
 /** The connections of one kind. */
@@ -69,21 +69,40 @@ export function pooledConnections({
   return { slots: new ConnectionSlots(perOrigin), open: () => connection, close: () => agent.destroy() };
 }
 
-/** A connection for each request, which ends with it. */
+/** A connection for each request, which ends with it. The library's client of one that ended well makes the next. */
 export function ownConnections(options: ConnectionsOptions): Connections {
+  const unused: OwnConnection[] = [];
+  let isClosed = false;
+  const keep = (ended: OwnConnection): void => {
+    unused.push(ended);
+    if (unused.length > MAX_UNUSED_CLIENTS || isClosed) unused.shift()?.discard();
+  };
   return {
     slots: new ConnectionSlots(options.perOrigin),
-    open: (origin) => new OwnConnection(origin, options),
-    close: () => Promise.resolve(),
+    open(origin) {
+      const index = unused.findLastIndex((one) => one.origin === origin);
+      return unused.splice(index, index < 0 ? 0 : 1)[0] ?? new OwnConnection(origin, options, keep);
+    },
+    async close() {
+      isClosed = true;
+      for (const one of unused.splice(0)) one.discard();
+    },
   };
 }
+
+/** They have no connections. */
+const MAX_UNUSED_CLIENTS = 64;
 
 class OwnConnection implements Connection {
   private readonly client: Client;
   private tcp: Socket | undefined;
   private isCut = false;
 
-  constructor(origin: string, { connect, maxHeaderBytes }: ConnectionsOptions) {
+  constructor(
+    readonly origin: string,
+    { connect, maxHeaderBytes }: ConnectionsOptions,
+    private readonly keep: (ended: OwnConnection) => void,
+  ) {
     this.client = new Client(origin, {
       connect: (options, callback) => connect(options, callback, (tcp) => this.has(tcp)),
       maxHeaderSize: maxHeaderBytes,
@@ -103,10 +122,19 @@ class OwnConnection implements Connection {
     this.isCut = true;
     if (this.tcp?.connecting === false && !this.tcp.destroyed) this.tcp.resetAndDestroy();
     else this.tcp?.destroy();
-    this.end();
+    this.discard();
   }
 
-  end(): void {
+  end(isSent: boolean): void {
+    if (!isSent) return this.discard();
+    // The library is calling this, and closes the connection after it.
+    setImmediate(() => {
+      this.tcp = undefined;
+      this.keep(this);
+    });
+  }
+
+  discard(): void {
     // The library may be calling this, and is not done with its connection.
     queueMicrotask(() => void this.client.destroy());
   }

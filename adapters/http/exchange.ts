@@ -4,7 +4,7 @@ import type { AbortSignalLike } from '../../core/cancellation.js';
 import { AddressRefused, readTarget, type Target } from './allow-list.js';
 import type { Connection, Connections } from './connections.js';
 import { HttpError, type HttpErrorDetails, type HttpErrorKind, type TimedOutPhase } from './http-error.js';
-import { BodyQueue, OutgoingBody } from './http-request.js';
+import { BodyQueue, OutgoingBody, SENT_PIECE_BYTES } from './http-request.js';
 import type { HttpLimits } from './limits.js';
 import { ProxyFailure } from './proxies.js';
 
@@ -38,7 +38,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private timer: NodeJS.Timeout | undefined;
   private leaveSlot: (() => void) | undefined;
   private connection: Connection | undefined;
+  /** A body that is sent piece by piece. */
   private readonly outgoing: OutgoingBody | undefined;
+  /** A body that is sent with the headers. */
+  private readonly short: Uint8Array | undefined;
   private readonly pieces: BodyQueue;
   private settle: { readonly resolve: () => void; readonly reject: (error: HttpError) => void } | undefined;
 
@@ -49,9 +52,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.pieces = new BodyQueue({ pause: () => this.controller?.pause(), resume: () => this.controller?.resume() });
     const { body } = hop;
+    this.short = body instanceof Uint8Array && body.byteLength <= SENT_PIECE_BYTES ? body : undefined;
     // An upload may take as long as it makes progress: the time for the answer restarts with each piece.
     this.outgoing =
-      body === undefined || (body instanceof Uint8Array && body.byteLength === 0)
+      body === undefined || this.short !== undefined
         ? undefined
         : new OutgoingBody(body, () => {
             if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
@@ -78,11 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       target: { origin, path },
     } = this.hop;
     this.connection = connections.open(origin);
+    const body = (this.outgoing ?? (this.short?.byteLength === 0 ? null : this.short) ?? null) as never;
     try {
-      this.connection.dispatch(
-        { origin, path, method, headers, body: (this.outgoing ?? null) as never, headersTimeout: 0, bodyTimeout: 0 },
-        this,
-      );
+      this.connection.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
     } catch (error) {
       this.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
     }
@@ -156,7 +158,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.hasEnded = true;
     this.endTime();
     this.outgoing?.stop(new Error('The answer is complete.'));
-    this.connection?.end();
+    this.connection?.end(this.outgoing === undefined);
     this.pieces.end();
   }
 

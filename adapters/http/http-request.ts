@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array | { readonly stream: AsyncIterable<Uint8Array>; readonly byteSize: number };
+  readonly body?: string | Uint8Array | SizedStream;
   /**
    * Whether the path of the address may be a secret, as in an address out of an answer that gives access to a file. Errors
    * then show its origin alone. They never show a query.
@@ -71,10 +71,12 @@ export function byteSizeOf(body: HttpRequest['body']): number | undefined {
 
 export function bodyOf({ body }: HttpRequest): Uint8Array | AsyncIterable<Uint8Array> | undefined {
   if (typeof body === 'string') return Buffer.from(body);
-  return body !== undefined && 'stream' in body ? body.stream : body;
+  if (body === undefined || body instanceof Uint8Array) return body;
+  return body.bytes ?? body.stream;
 }
 
-const SENT_PIECE_BYTES = 64 * 1024;
+/** A larger body is sent in pieces of this size. */
+export const SENT_PIECE_BYTES = 64 * 1024;
 
 /**
  * A body on its way out, in pieces, so that its progress is seen and it can be ended. `onProgress` is called when a piece has
@@ -217,6 +219,8 @@ export interface BodyFile {
 export interface SizedStream {
   readonly stream: AsyncIterable<Uint8Array>;
   readonly byteSize: number;
+  /** The same bytes, where all of them are in memory already. */
+  readonly bytes?: Uint8Array;
 }
 
 export interface SizedRequest {
@@ -250,7 +254,9 @@ export async function* bytesOfFile(file: BodyFile): AsyncGenerator<Uint8Array> {
 /** Texts and streams one after another. Each stream is opened when it is reached. */
 export function joined(parts: readonly (string | SizedStream)[]): SizedStream {
   const sized = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+  const [only] = sized;
   return {
+    ...(sized.length === 1 && only instanceof Uint8Array ? { bytes: only } : {}),
     byteSize: sized.reduce((sum, part) => sum + ('stream' in part ? part.byteSize : part.byteLength), 0),
     stream: inOrder(sized),
   };
