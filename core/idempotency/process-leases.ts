@@ -119,7 +119,7 @@ export class ProcessLeases {
     if (before !== undefined && before.lookedAt > lookedAt) return before;
     const { renewals } = lease;
     const { aliveAt = -Infinity, askedAt = lookedAt } = before ?? {};
-    const isRenewed = before !== undefined && before.renewals !== renewals;
+    const isRenewed = before !== undefined && before.renewals < renewals;
     // The renewal came after the look before.
     const seen = { renewals, lookedAt, aliveAt: isRenewed ? before.lookedAt : aliveAt, askedAt };
     this.seen.set(bootId, seen);

@@ -28,7 +28,7 @@ export const RUN_SIZES = {
   erasuresCut: { of: 'erasures whose process dies at a call of a store', byDefault: 12, inFull: 600 },
   repeatedCreates: { of: 'random histories of clients that repeat creates', byDefault: 60, inFull: 10_000 },
   createFaults: { of: 'kinds of faults at each store call of one create that is repeated', byDefault: 3, inFull: 7 },
-  repetitionMutants: { of: 'mutants of the rules of repeated creates', byDefault: 2, inFull: 20 },
+  repetitionMutants: { of: 'mutants of the rules of repeated creates', byDefault: 2, inFull: 21 },
   frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },

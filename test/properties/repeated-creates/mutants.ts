@@ -72,6 +72,11 @@ A process that died right after a renewal counts as alive.
 - if (this.wasAlive(seen)) return true;
 + return true;
 
+seen-once-counts-for-ever: 11, core/idempotency/process-leases.js, seed 2
+A process that was seen counts as alive long after its death.
+- return this.parts.clock.monotonic() - aliveAt < SILENT_MS;
++ return aliveAt > 0;
+
 skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 2
 A process whose clock is behind counts as dead.
 - if (ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS ||
