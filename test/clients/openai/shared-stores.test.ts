@@ -127,14 +127,20 @@ for (const lane of DISTRIBUTED)
       await service.expectPaid(tenant, 2);
     });
 
-    it('pay once for a request whose process is killed while it waits', async () => {
-      const cut = askSlowly(first).catch(() => undefined);
-      const ids = await made(second);
-      await first.end('SIGKILL');
-      await cut;
-      expect([await askSlowly(second)]).to.deep.equal(ids);
-      await first.start();
-      expect(await made(first)).to.deep.equal(ids);
-      await service.expectPaid(tenant, 1);
-    });
+    for (const [how, headers, pauseMs] of [
+      ['at once with the header', RETRY, 0],
+      // As the AI SDK does. The process counts as alive until then.
+      ['after 2 seconds without a header', {}, 2_000],
+    ] as const)
+      it(`pay once for a request whose process is killed while it waits, repeated ${how}`, async () => {
+        const cut = askSlowly(first).catch(() => undefined);
+        const ids = await made(second);
+        await first.end('SIGKILL');
+        await cut;
+        await sleep(pauseMs);
+        expect([await askSlowly(second, headers)]).to.deep.equal(ids);
+        await first.start();
+        expect(await made(first)).to.deep.equal(ids);
+        await service.expectPaid(tenant, 1);
+      });
   });
