@@ -48,6 +48,12 @@ export interface ProcessLease {
   readonly removeAt: number;
 }
 
+/**
+ * How long a record lives after its last write at least, in milliseconds: a write that was given up may still arrive, and must
+ * find a newer version then.
+ */
+const LATE_WRITE_MS = 300_000;
+
 /** How long after the end of a generation an equal request is matched with its create, in milliseconds. */
 export const MATCH_AFTER_END_MS = 600_000;
 
@@ -202,5 +208,5 @@ export function removeAtOf(creates: readonly SharedCreate[], now: number, settin
   const times = creates.map(({ deliveredAt, endsBy = deliveredAt, waits, createdAt }) =>
     endsBy !== undefined && waits.length === 0 ? endsBy + MATCH_AFTER_END_MS : createdAt + settings.replayWindowMs,
   );
-  return Math.max(now, ...times);
+  return Math.max(now + LATE_WRITE_MS, ...times);
 }

@@ -48,7 +48,9 @@ describe('a repeated create', () => {
       harness.clock.run(createMatched(harness.context, harness.caller, request));
     expect(await codeOf(create(refused))).to.equal('FIELD_REQUIRED');
     const { fingerprints } = harness.ports;
-    expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(1);
+    // A write that was given up may still arrive, and must find another version.
+    expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(0);
+    expect(await fingerprints.removeExpired(harness.clock.now() + 300_000, 10)).to.equal(1);
     expect((await create(requestOf(harness))).replayed).to.equal(false);
   });
 
