@@ -39,6 +39,7 @@ export interface Party {
 /** The request of a client or an operator to one process. */
 export type Request =
   | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
+  | CompatibleCreate
   | { readonly operation: 'estimate'; readonly body: JsonObject }
   | { readonly operation: 'get' | 'cancel' | 'delete'; readonly generationId: string }
   | { readonly operation: 'credits' }
@@ -58,6 +59,16 @@ export type Request =
   | { readonly operation: 'suspend'; readonly accountId: string; readonly cancels: boolean }
   | { readonly operation: 'resume'; readonly accountId: string }
   | { readonly operation: 'rename'; readonly accountId: string; readonly name: string };
+
+/** A create over `/v1`. `isRetry`: whether the client says that it repeats a request. `isVideo`: answered before its end. */
+export interface CompatibleCreate {
+  readonly operation: 'create-compatible';
+  /** The Idempotency-Key, where the client sends one. */
+  readonly key?: string;
+  readonly isRetry: boolean;
+  readonly isVideo: boolean;
+  readonly body: JsonObject;
+}
 
 export interface Asked {
   readonly number: number;

@@ -17,6 +17,7 @@ import { AfterFaults } from './workload/after-faults.js';
 import { type Clients, createClients, passHours } from './workload/clients.js';
 import { Consents } from './workload/consents.js';
 import { Readers } from './workload/operator.js';
+import { RepeatingClient } from './workload/repeating-client.js';
 
 interface Place {
   readonly roles: readonly Role[];
@@ -46,6 +47,7 @@ export interface Outcome {
 const FIRST_OF_PROGRAMS = 1_000_000_007;
 const FIRST_OF_WEBHOOKS = 2_000_000_011;
 const FIRST_OF_STORES = 3_000_000_019;
+const FIRST_OF_REPEATING = 5_000_547_916;
 const FIRST_OF_CONSENTS = 4_000_000_007;
 
 /** One seed's run: a service on shared stores under a fault profile, clients that use it, and a checker. */
@@ -128,6 +130,8 @@ export class SimulatedRun implements RunContext {
     const { developers, operators } = clients;
     const readers = new Readers(this.seed, this, this.service, this.network, clients.lasting);
 
+    const repeating = await this.repeatingClients(clients);
+
     this.profile = this.drawnProfile;
     new Disturbances(this, this.service).begin();
     const actions = life.pick([4, 8, 15, 25]);
@@ -135,6 +139,7 @@ export class SimulatedRun implements RunContext {
     await Promise.all([
       ...developers.map((one) => one.work(actions, thinkMs)),
       ...operators.map((one) => one.work(actions >> 1, thinkMs)),
+      ...repeating.map((one) => one.work(actions, thinkMs)),
       readers.work(actions >> 1, thinkMs),
     ]);
     // Retention periods end while everything else fails, too.
@@ -146,10 +151,29 @@ export class SimulatedRun implements RunContext {
     this.service.startAll();
     this.observer.quiet(scheduler.now);
     for (const operator of operators) await operator.resumeAll();
-    await new AfterFaults(this, this.service, this.network, { ...clients, readers }, life).pass();
+    await new AfterFaults(this, this.service, this.network, { ...clients, readers, repeating }, life).pass();
     const [lasting] = clients.lasting;
     if (lasting !== undefined)
       await new Consents(this, this.service, Chance.from(this.seed + FIRST_OF_CONSENTS), lasting.accountId).play();
+  }
+
+  /** In some runs clients use `/v1`; the others draw as they would without them. */
+  private async repeatingClients({ lasting, capped }: Clients): Promise<readonly RepeatingClient[]> {
+    const chance = Chance.from(this.seed + FIRST_OF_REPEATING);
+    const [payer] = lasting;
+    if (payer === undefined || !chance.happens(300)) return [];
+    const { accountId, appId } = payer;
+    await this.network.ask({
+      operation: 'grant',
+      accountId,
+      operationId: 'for /v1',
+      credits: chance.pick([20, 150, 400]),
+    });
+    const credentials = [payer, payer, ...capped.filter((one) => one.appId === appId)];
+    return Array.from({ length: chance.between(1, 2) }, (_, index) => {
+      const name = `v1-${index + 1}`;
+      return new RepeatingClient(name, credentials, this, this.service, this.network, chance.fork());
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import type { Caps } from './caps.js';
 import type { Claims } from './claims.js';
 import { demandNone, type EventOrder } from './event-order.js';
 import type { GenerationListener, Generations } from './generations.js';
-import { isKeyed, type KeyedRequest, keyFor, type Keys } from './keys.js';
+import { isCreate, isKeyed, isSilent, type KeyedRequest, keyFor, type Keys } from './keys.js';
 import type { Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
@@ -28,6 +28,9 @@ interface Knowledge {
   readonly prices: Prices;
   readonly generations: Generations;
 }
+
+/** So long a create over `/v1` waits for one in progress with its key. */
+const MAX_IN_PROGRESS_MS = 600_000;
 
 type Success = Extract<Answer, { outcome: 'success' }>;
 type Refused = Extract<Answer, { outcome: 'refused' }>;
@@ -45,7 +48,8 @@ export class Accepted implements GenerationListener {
 
   inserted(g: Generation): void {
     const { generationId } = g;
-    const key = this.requireClaimed('create', generationId, g, `generation ${generationId}`);
+    const claimed = this.known.claims.keyOfGeneration(generationId);
+    const key = this.requireClaimed(claimed, generationId, g, `generation ${generationId}`);
     const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
     if (fitting.length === 0)
       throw violation`11: generation ${generationId} is not what anybody asked for under key ${key.key}`;
@@ -54,7 +58,8 @@ export class Accepted implements GenerationListener {
   /** Called by the part that follows uploads. */
   prepared(upload: Upload): void {
     const { uploadId } = upload;
-    const key = this.requireClaimed('prepare', uploadId, upload, `upload ${uploadId}`);
+    const claimed = this.known.claims.keyOf('prepare', uploadId);
+    const key = this.requireClaimed(claimed, uploadId, upload, `upload ${uploadId}`);
     const fitting = this.known.keys.matching(key, ({ body }) => {
       const sha256 = body['sha256'];
       return (
@@ -71,12 +76,11 @@ export class Accepted implements GenerationListener {
 
   /** A new record is claimed for its own App, its claim names it, and a request under that key may have made it. */
   private requireClaimed(
-    operation: 'create' | 'prepare',
+    key: ClaimKey | undefined,
     id: string,
     { accountId, appId }: Pick<Party, 'accountId' | 'appId'>,
     what: string,
   ): ClaimKey {
-    const key = this.known.claims.keyOf(operation, id);
     if (key?.accountId !== accountId || key.appId !== appId)
       throw violation`11: ${what} of App ${appId} was inserted, and no claim of it ever named it`;
     const claim = this.known.claims.at(key);
@@ -86,30 +90,31 @@ export class Accepted implements GenerationListener {
     return key;
   }
 
-  async served(asked: Asked, answer: Answer): Promise<void> {
+  async served(asked: Asked, answer: Answer, at: number): Promise<void> {
     const { request, party } = asked;
     if (!party) return;
-    if (answer.outcome === 'refused') this.refused(asked, party, answer);
+    if (answer.outcome === 'refused') this.refused(asked, party, answer, at);
     if (answer.outcome !== 'success' || !isKeyed(request)) return;
-    const id = textOf(answer.data[request.operation === 'create' ? 'generation_id' : 'upload_id']);
+    const id = textOf(answer.data[isCreate(request) ? 'generation_id' : 'upload_id']);
     this.requireOneEffect(party, request, asked.number, answer);
-    if (answer.replayed) this.requireInWindow(asked, keyFor(party, request));
+    if (answer.replayed && !isSilent(request)) this.requireInWindow(asked, keyFor(party, request));
     if (request.operation !== 'complete') await this.requireDurable(asked, party, request, id);
   }
 
   answered({ request }: Asked, answer: Answer): void {
-    if (request.operation === 'create' && answer.outcome === 'success')
-      this.acknowledged.add(textOf(answer.data['generation_id']));
+    if (isCreate(request) && answer.outcome === 'success') this.acknowledged.add(textOf(answer.data['generation_id']));
   }
 
   private requireOneEffect(party: Party, request: KeyedRequest, number: number, { data, replayed }: Success): void {
     const claimed = keyFor(party, request);
     const use = this.known.keys.at(claimed);
     if (!use) return;
-    const { operation, key } = request;
+    const { key } = claimed;
+    const operation = request.operation === 'create-compatible' ? 'create' : request.operation;
     const effect = effectOf(operation, data);
     const success = { told: `request ${number}`, key, payload: payloadOf(request), effect };
-    if (use.shown && !this.known.claims.wasExpired(claimed)) demandNone(checkEffect(use.shown, success));
+    const isFirst = isSilent(request) || this.known.claims.wasExpired(claimed);
+    if (use.shown && !isFirst) demandNone(checkEffect(use.shown, success));
     use.shown = success;
     // Completing an upload twice has one effect, and two processes may both have contributed to it.
     if (replayed || operation === 'complete') return;
@@ -132,14 +137,15 @@ export class Accepted implements GenerationListener {
 
   private async requireDurable(asked: Asked, party: Party, request: KeyedRequest, id: string): Promise<void> {
     const { claims, books, durable } = this.known;
-    const key = keyFor(party, request);
+    const sentUnder = keyFor(party, request);
+    const key = isSilent(request) ? (claims.keyOfGeneration(id) ?? sentUnder) : sentUnder;
     const claim = claims.at(key);
     if (claim?.subjectId !== id && !claims.wasExpired(key))
       throw violation`12: ${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`;
     const made = claims.keyOf(request.operation, id);
     if (made === undefined || !same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]))
       throw violation`11: ${id} was given to key ${key.key}, and made under ${made?.key}`;
-    const record = request.operation === 'create' ? await durable.generations.read(id) : await durable.uploads.read(id);
+    const record = isCreate(request) ? await durable.generations.read(id) : await durable.uploads.read(id);
     if (record === null || record.kind === 'void')
       throw violation`12: ${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`;
     if (record.accountId !== party.accountId || record.appId !== party.appId)
@@ -166,7 +172,7 @@ export class Accepted implements GenerationListener {
       throw violation`11: request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`;
   }
 
-  private refused(asked: Asked, { accountId, keyId }: Party, { code, message }: Refused): void {
+  private refused(asked: Asked, { accountId, keyId }: Party, { code, message }: Refused, at: number): void {
     const { request } = asked;
     const { caps, claims, keys, books, prices, order, settings } = this.known;
     const since = order.arrivedOrder(asked);
@@ -174,7 +180,12 @@ export class Accepted implements GenerationListener {
       throw violation`12: request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`;
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
       const { payloads = new Set<string>() } = keys.at(keyFor(asked.party, request)) ?? {};
-      demandNone(checkMismatch(`request ${asked.number}`, request.key, payloads));
+      demandNone(checkMismatch(`request ${asked.number}`, keyFor(asked.party, request).key, payloads));
+    }
+    if (code === 'IDEMPOTENCY_IN_PROGRESS' && request.operation === 'create-compatible') {
+      const waitedMs = at - order.arrivedAt(asked);
+      if (waitedMs < MAX_IN_PROGRESS_MS)
+        throw violation`11: request ${asked.number} was refused for one in progress after ${waitedMs} ms`;
     }
     if (code === 'QUEUE_FULL') {
       const wasFull =
@@ -183,7 +194,7 @@ export class Accepted implements GenerationListener {
       if (!wasFull)
         throw violation`13: request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`;
     }
-    if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
+    if (code === 'CREDITS_INSUFFICIENT' && (isCreate(request) || request.operation === 'estimate')) {
       // The rest of the key's cap is as valid a reason as the account's balance.
       const available = [
         ...(books.availableOf(accountId)?.valuesSince(since) ?? []),
@@ -192,7 +203,7 @@ export class Accepted implements GenerationListener {
       const told = `request ${asked.number}`;
       demandNone(checkShortage({ told, accountId, available }, prices.ofBody(request.body)));
     }
-    if (request.operation === 'create' && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
+    if (isCreate(request) && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
       const key = keyFor(asked.party, request);
       if (claims.hasStoodSince(key, since))
         throw violation`11: request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`;

@@ -42,7 +42,7 @@ export class Charges implements GenerationListener, BooksListener {
     if (money === undefined || money.endedAt !== undefined)
       throw violation`4: generation ${generationId} was inserted after its hold had ended`;
     if (chargedCredits !== 0) throw violation`3: generation ${generationId} begins with ${chargedCredits} charged`;
-    const key = claims.keyOf('create', generationId);
+    const key = claims.keyOfGeneration(generationId);
     demandNone(checkAttribution(`generation ${generationId}`, namedBy(g), key ? keys.attributions(key) : []));
     const model = prices.model(g.modelKey);
     const isFrozen =
@@ -69,7 +69,7 @@ export class Charges implements GenerationListener, BooksListener {
     { generationId, attribution }: Parameters<NonNullable<BooksListener['held']>>[0],
     { accountId }: GenerationMoney,
   ): void {
-    const key = this.known.claims.keyOf('create', generationId);
+    const key = this.known.claims.keyOfGeneration(generationId);
     if (key?.accountId !== accountId)
       throw violation`4: account ${accountId} holds credits for ${generationId}, which no claim of it ever named`;
     demandNone(checkAttribution(`the hold for ${generationId}`, attribution, this.known.keys.attributions(key)));

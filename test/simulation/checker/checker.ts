@@ -16,6 +16,7 @@ import { Operations } from './operations.js';
 import { Prices } from './prices.js';
 import { ProcessClocks } from './process-clocks.js';
 import { ProviderCalls, SharesOfProviders } from './provider-calls.js';
+import { Repetitions } from './repetitions.js';
 import { Uploads } from './uploads.js';
 import { Usage } from './usage.js';
 import { EventStreams, Rest, Views } from './views.js';
@@ -49,6 +50,8 @@ export class SimulationChecker {
   private readonly secrets: Secrets;
   private readonly webhooks: Webhooks;
   private readonly eventStreams: EventStreams;
+  /** Is shown what becomes of creates over `/v1` as well. */
+  readonly repetitions: Repetitions;
   /** All parts that observe calls and requests, in the order in which they are shown each. */
   private readonly parts: readonly Part[];
 
@@ -82,6 +85,8 @@ export class SimulationChecker {
     const charges = new Charges({ settings, books, claims, keys, prices, provider, generations, clocks });
     const usage = new Usage(order);
     const outputs = new Outputs(settings, objects, prices, deletions);
+    const repetitions = new Repetitions(premises, claims, generations);
+    this.repetitions = repetitions;
     this.generations = generations;
     this.objects = objects;
     this.uploads = uploads;
@@ -111,10 +116,22 @@ export class SimulationChecker {
       deletions,
       this.webhooks,
       this.eventStreams,
+      repetitions,
     ];
     for (const { handlers = {} } of this.parts) this.calls.add(handlers);
     for (const listener of [operations, caps, usage, charges]) books.listen(listener);
-    const listeners = [leases, provider, shares, accepted, charges, uploads, deletions, this.webhooks, outputs];
+    const listeners = [
+      leases,
+      provider,
+      shares,
+      accepted,
+      charges,
+      uploads,
+      deletions,
+      this.webhooks,
+      outputs,
+      repetitions,
+    ];
     for (const listener of listeners) generations.listen(listener);
   }
 

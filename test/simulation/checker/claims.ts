@@ -62,6 +62,10 @@ export class Claims {
     return this.namedBy.get(`${operation} ${subjectId}`);
   }
 
+  keyOfGeneration(generationId: string): ClaimKey | undefined {
+    return this.keyOf('create', generationId) ?? this.keyOf('create-compatible', generationId);
+  }
+
   /** Whether the effect that a key was claimed for exists, and the key is not known to have been free since. */
   hasStoodSince(key: ClaimKey, order: number): boolean {
     const claim = this.at(key);

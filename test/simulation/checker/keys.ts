@@ -18,7 +18,10 @@ import { demandNone, type EventOrder, ValueHistory } from './event-order.js';
 import type { Generations } from './generations.js';
 import type { Uploads } from './uploads.js';
 
-export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
+export type KeyedRequest = Extract<Request, { operation: 'create' | 'create-compatible' | 'prepare' | 'complete' }>;
+
+/** Stands for the keys that the service makes for creates over `/v1` without one: it begins all of them with this word. */
+const SILENT = 'silent';
 
 /** Refusals after which the client cannot know that nothing was or will be done under its key. */
 const TELLS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -83,8 +86,9 @@ export class Keys {
     if (sent) sent.isRefused = true;
   }
 
+  /** Creates over `/v1` without a key count as sent under one key of their App. */
   at(key: ClaimKey): KeyUse | undefined {
-    return this.uses.get(keyName(key));
+    return this.uses.get(keyName(isOfService(key) ? { ...key, key: SILENT } : key));
   }
 
   /** Requests under a key whose body passes the given test. */
@@ -121,10 +125,24 @@ function isCertain(answer: Answer): boolean {
 }
 
 export function isKeyed(request: Request): request is KeyedRequest {
-  return request.operation === 'create' || request.operation === 'prepare' || request.operation === 'complete';
+  return 'key' in request || request.operation === 'create-compatible';
 }
 
-export function keyFor({ accountId, appId }: Party, { operation, key }: KeyedRequest): ClaimKey {
+export function isCreate(request: Request): request is Extract<KeyedRequest, { operation: `create${string}` }> {
+  return request.operation === 'create' || request.operation === 'create-compatible';
+}
+
+/** Whether a request could have had a key, and has none. */
+export function isSilent(request: KeyedRequest): boolean {
+  return request.key === undefined;
+}
+
+/** Whether the service has made this key, for a create over `/v1` without one. */
+export function isOfService({ operation, key }: ClaimKey): boolean {
+  return operation === 'create-compatible' && key.startsWith(`${SILENT} `);
+}
+
+export function keyFor({ accountId, appId }: Party, { operation, key = SILENT }: KeyedRequest): ClaimKey {
   return { accountId, appId, operation, key };
 }
 

@@ -22,7 +22,7 @@ import type { Claims } from './claims.js';
 import { demandNone, type EventOrder } from './event-order.js';
 import { type Generations, type Life, shownAs } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
-import type { Keys } from './keys.js';
+import { isCreate, type Keys } from './keys.js';
 import type { Prices } from './prices.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
@@ -122,8 +122,8 @@ export class Views {
   }
 }
 
-function isAboutTask({ operation }: Asked['request']): boolean {
-  return operation === 'create' || operation === 'get' || operation === 'cancel';
+function isAboutTask(request: Asked['request']): boolean {
+  return isCreate(request) || request.operation === 'get' || request.operation === 'cancel';
 }
 
 /** Outputs disappear with their retention. */
@@ -198,7 +198,7 @@ export class Rest {
   private requireRefusedLeftNothing(): void {
     const { keys, claims, generations } = this.known;
     for (const { generationId } of generations.lives.values()) {
-      const key = claims.keyOf('create', generationId);
+      const key = claims.keyOfGeneration(generationId);
       if (key) demandNone(checkOrigin(`generation ${generationId}`, key.key, keys.origins(key)));
     }
   }

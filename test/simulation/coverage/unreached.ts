@@ -64,6 +64,13 @@ core/generation/create-generation.ts
     const message = \`The content that the account
   no simulated client sends a bound of its own, or asks for outputs that cost nothing
     const message = \`This would reserve | ?? 0
+core/generation/create-matched.ts
+  needs three generations that are deleted while one request finds them
+    || tries >= MAX_DELETED
+  what was found has a claim, and whoever is in progress says when to look again
+    ?? 0 | ?? 200
+  no model of a run delays its creates
+    : { requireAllowed }
 core/generation/decide.ts
   what the caller has looked at before is looked at again (at most 13)
     ? begun | return { refused: 'FENCE_STALE' } | return { refused: 'NOTHING_TO_DO' } | ? { refused: 'NOTHING_TO_DO' }
@@ -152,6 +159,17 @@ core/generation/watch.ts
 core/idempotency/claims.ts
   needs four lost races in a row
     return inProgress(1_000)
+core/idempotency/fingerprint.ts
+  those that are compared were all delivered (at most 2)
+    ?? 0
+core/idempotency/process-leases.ts
+  whoever waits has a lease
+    return false;
+core/idempotency/silent-retries.ts
+  whoever begins has a key, and whatever has ended a time
+    ?? newKey | ?? record.updatedAt
+  needs twelve lost races in a row
+    throw busy('Equal requests change
 core/ids.ts
   asked for Apps that keys are made for; a digest is never empty
     ?? '0' | function isDerivedUuid(

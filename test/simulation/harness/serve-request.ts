@@ -6,7 +6,7 @@ import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
 import { disconnect } from '../../../core/people/grants.js';
-import type { Answer, Request } from '../observed.js';
+import type { Answer, CompatibleCreate, Request } from '../observed.js';
 import { callRest, routeOf } from './rest-call.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
@@ -14,7 +14,11 @@ import type { SimulatedProcess } from './simulated-process.js';
  * Handles a request that has arrived at a process: the route's own checks and the REST front's own operation, without a
  * socket. An operator's request is a command on the same stores.
  */
-export async function serve(process: SimulatedProcess, request: Request, secret: string | undefined): Promise<Answer> {
+export async function serve(
+  process: SimulatedProcess,
+  request: Exclude<Request, CompatibleCreate>,
+  secret: string | undefined,
+): Promise<Answer> {
   try {
     if (!isOperators(request)) return await answer(process, request, secret);
     await operate(process, request);
@@ -25,7 +29,8 @@ export async function serve(process: SimulatedProcess, request: Request, secret:
 }
 
 type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' | 'suspend' | 'resume' | 'rename' }>;
-export type ClientRequest = Exclude<Request, OperatorRequest>;
+/** Creates over `/v1` are served by themselves, since they wait for the end. */
+export type ClientRequest = Exclude<Request, OperatorRequest | CompatibleCreate>;
 
 const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['operation']>([
   'grant',
@@ -36,7 +41,7 @@ const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['op
   'rename',
 ]);
 
-function isOperators(request: Request): request is OperatorRequest {
+function isOperators(request: Exclude<Request, CompatibleCreate>): request is OperatorRequest {
   return OPERATORS.has(request.operation);
 }
 
@@ -105,7 +110,7 @@ function paramsOf(request: ClientRequest): Record<string, string> {
   return 'generationId' in request ? { generation_id: request.generationId } : {};
 }
 
-function refusal(error: unknown): Answer {
+export function refusal(error: unknown): Answer {
   if (error instanceof ServiceError) return { outcome: 'refused', code: error.code, message: error.message };
   if (error instanceof StoreUnavailable)
     return { outcome: 'refused', code: 'SERVICE_UNAVAILABLE', message: error.message };

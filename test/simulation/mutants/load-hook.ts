@@ -1,5 +1,4 @@
 import type { InitializeHook, LoadHook, ResolveHook } from 'node:module';
-import { REPETITION_MUTANTS } from '../../properties/repeated-creates/mutants.js';
 import { MUTANTS } from './list/all.js';
 import { mutated, type Mutant } from './mutant.js';
 import { CONTROL, MUTANT_PARAMETER } from './switch.js';
@@ -35,7 +34,7 @@ export const load: LoadHook = async (url, context, nextLoad) => {
 };
 
 function mutantNamed(name: string): Mutant | undefined {
-  const mutant = [...MUTANTS, ...REPETITION_MUTANTS].find((one) => one.name === name);
+  const mutant = MUTANTS.find((one) => one.name === name);
   if (!mutant && name !== CONTROL) throw new Error(`There is no mutant ${name}.`);
   return mutant;
 }

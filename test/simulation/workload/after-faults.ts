@@ -6,6 +6,7 @@ import { SIMULATED_SETTINGS } from '../harness/settings.js';
 import { type Answer, violation } from '../observed.js';
 import { type Clients, passHours } from './clients.js';
 import type { Readers } from './operator.js';
+import type { RepeatingClient } from './repeating-client.js';
 import { SCENARIOS } from './scenarios/all.js';
 import { ScenarioRun } from './scenarios/scenario-run.js';
 
@@ -26,7 +27,7 @@ export class AfterFaults {
     private readonly context: RunContext,
     private readonly service: Service,
     private readonly network: Network,
-    private readonly clients: Clients & { readonly readers: Readers },
+    private readonly clients: Clients & { readonly readers: Readers; readonly repeating: readonly RepeatingClient[] },
     private readonly chance: Chance,
   ) {
     this.run = new ScenarioRun(context, service, network, clients.lasting);
@@ -35,6 +36,9 @@ export class AfterFaults {
   async pass(): Promise<void> {
     const { scheduler, observer } = this.context;
     await Promise.all(this.clients.developers.map((developer) => developer.makeSure()));
+    const { repeating } = this.clients;
+    await Promise.all(repeating.map((client) => client.makeSure()));
+    for (const client of repeating.slice(0, 1)) await client.playExactly();
     await this.rest();
     await this.clients.readers.reconcile();
     await observer.atRest(scheduler.now);

@@ -1,7 +1,7 @@
 import type { Credential, Network } from '../harness/network.js';
 import type { Chance, Scheduler } from '../harness/scheduler.js';
 import type { Answer } from '../observed.js';
-import { altered, drawBody, type Intent, reordered } from './intents.js';
+import { altered, drawBody, type Intent, isPassing, reordered } from './intents.js';
 import { textField, UNKNOWN_ID } from './operator.js';
 import { Uploader } from './uploader.js';
 
@@ -248,14 +248,4 @@ export class Developer {
     const known = this.intents.flatMap(({ generationId }) => generationId ?? []);
     return known.length > 0 ? this.chance.pick(known) : undefined;
   }
-}
-
-/** An answer that leaves the request's outcome open, or asks for a retry. */
-function isPassing(code: string): boolean {
-  return (
-    code === 'SERVICE_UNAVAILABLE' ||
-    code === 'IDEMPOTENCY_IN_PROGRESS' ||
-    code === 'INTERNAL_ERROR' ||
-    code.startsWith('DEVELOPER_TOKEN')
-  );
 }

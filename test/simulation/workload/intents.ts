@@ -53,3 +53,13 @@ export function altered(chance: Chance, body: JsonObject): JsonObject {
 export function reordered(body: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(body).reverse());
 }
+
+/** An answer that leaves the request's outcome open, or asks for a retry. */
+export function isPassing(code: string): boolean {
+  return (
+    code === 'SERVICE_UNAVAILABLE' ||
+    code === 'IDEMPOTENCY_IN_PROGRESS' ||
+    code === 'INTERNAL_ERROR' ||
+    code.startsWith('DEVELOPER_TOKEN')
+  );
+}

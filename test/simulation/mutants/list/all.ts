@@ -9,6 +9,7 @@ import {
 } from './clients.js';
 import { CAP_MUTANTS, CREATE_MUTANTS, CREDIT_MUTANTS, KEY_MUTANTS } from './credits.js';
 import { FOUND_MUTANTS } from './found.js';
+import { REPETITION_MUTANTS } from './repetitions.js';
 import { BOOT_MUTANTS, RECOVERY_MUTANTS, RUN_MUTANTS, SHARE_MUTANTS, STATE_MUTANTS } from './runs.js';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -27,5 +28,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...READER_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PROGRAM_MUTANTS,
+  ...REPETITION_MUTANTS,
   ...FOUND_MUTANTS,
 ];
