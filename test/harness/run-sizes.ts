@@ -8,8 +8,8 @@ export interface RunSize {
 
 /** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` contains the same table. */
 export const RUN_SIZES = {
-  simulationSeeds: { of: 'seeds of the simulation', byDefault: 30, inFull: 20_000 },
-  playedMutants: { of: 'mutants played at their recorded seed', byDefault: 5, inFull: 188 },
+  simulationSeeds: { of: 'seeds of the simulation', byDefault: 15, inFull: 20_000 },
+  playedMutants: { of: 'mutants played at their recorded seed', byDefault: 3, inFull: 188 },
   mutantSearches: { of: 'mutants searched for from the first seed', byDefault: 0, inFull: 188 },
   exhaustiveSearches: { of: 'searches of the small case', byDefault: 6, inFull: 40 },
   sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 25, inFull: 1_500 },
@@ -28,7 +28,7 @@ export const RUN_SIZES = {
   erasuresCut: { of: 'erasures whose process dies at a call of a store', byDefault: 12, inFull: 600 },
   createFaults: { of: 'kinds of faults at each store call of one create that is repeated', byDefault: 3, inFull: 7 },
   frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
-  killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
+  killRounds: { of: 'kills of the embedded service under load', byDefault: 2, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },
   mixedFaultRounds: { of: 'rounds of faults on processes of two builds', byDefault: 0, inFull: 2 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
@@ -47,14 +47,14 @@ export const RUN_SIZES = {
   processEnds: { of: 'ways in which a process with test servers ends', byDefault: 2, inFull: 6 },
   absentServers: { of: 'test servers that are looked for and absent', byDefault: 2, inFull: 5 },
   firstFaultBodies: { of: 'bodies with faults, of which the first is told', byDefault: 2_000, inFull: 100_000 },
-  dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 20, inFull: 400 },
+  dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 10, inFull: 400 },
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
   countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 125, inFull: 1_000 },
-  damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 100, inFull: 1_000 },
+  damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 40, inFull: 1_000 },
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
-  measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
+  measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 10, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
 /** Checks that `npm test` does not run at all, by the script that does. CI runs these scripts after it. */
