@@ -16,8 +16,13 @@ export interface MatchedRequest extends Pick<CreateOptions, 'requireAllowed'> {
   readonly idempotencyKey?: string | undefined;
   /** Whether the client says that it repeats a request. */
   readonly isRetry: boolean;
-  /** Makes the body of the create, and the uploads it names. May throw a refusal. Called for a new generation alone. */
+  /** Makes the body of the create, and the uploads it names. May throw a refusal. Called once, for a new generation alone. */
   readonly prepare: () => Promise<Json>;
+  /**
+   * Throws a refusal where the client has disconnected. Its repetition does not find a create that has not begun, so that both
+   * would buy.
+   */
+  readonly requireConnected?: () => void;
 }
 
 export interface Matched extends Created {
@@ -40,15 +45,17 @@ export async function createMatched(
   const { accountId, appId, credentialId } = caller;
   const { content, idempotencyKey, isRetry } = request;
   const digest = context.digests.ofJson(content);
+  let prepared: Promise<Json> | undefined;
+  const once = { ...request, prepare: () => (prepared ??= request.prepare()) };
   if (idempotencyKey !== undefined) {
     const key: ClaimKey = { accountId, appId, operation: 'create-compatible', key: idempotencyKey };
-    return findOrCreate(context, caller, request, { key, digest });
+    return findOrCreate(context, caller, once, { key, digest });
   }
   const fingerprint = context.digests.ofJson({ credentialId, content });
   for (let tries = 1; ; tries += 1) {
     const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
     try {
-      return { ...(await findOrCreate(context, caller, request, { key: place.key, digest }, place.isNew)), place };
+      return { ...(await findOrCreate(context, caller, once, { key: place.key, digest }, place.isNew)), place };
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : 'INTERNAL_ERROR';
       // A refusal leaves nothing behind. After any other failure the next equal request finds out what was created.
@@ -76,12 +83,11 @@ const MAX_WAIT_MS = 600_000;
 async function findOrCreate(
   context: Money & Work & Files & Models & Webhooks & Machine & Call,
   caller: Caller,
-  { prepare, idempotencyKey, requireAllowed }: MatchedRequest,
+  { prepare, idempotencyKey, requireAllowed, requireConnected }: MatchedRequest,
   { key, digest }: ClaimRequest,
   isNew = false,
 ): Promise<Created> {
   const startedAt = context.clock.monotonic();
-  let prepared: Promise<Json> | undefined;
   for (let isFirst = true; ; isFirst = false) {
     const claim = isNew && isFirst ? null : await context.claims.read(key);
     if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
@@ -92,9 +98,9 @@ async function findOrCreate(
       return { generation: record, replayed: true };
     }
     try {
-      // Files are taken as uploads once.
-      prepared ??= prepare();
-      return await createGeneration(context, caller, key.key, await prepared, {
+      const body = await prepare();
+      requireConnected?.();
+      return await createGeneration(context, caller, key.key, body, {
         operation: 'create-compatible',
         digest,
         ...(requireAllowed === undefined ? {} : { requireAllowed }),

@@ -96,9 +96,9 @@ export interface Changed {
 
 /**
  * Applies the change of one request. One that begins is given, in this order: the oldest create whose answer has reached
- * nobody and that nobody waits for, if possible one that has a generation, or else one that was begun; if the request says that it is a retry, a create that
- * somebody waits for and that nobody has received as a failure, or else the one that was delivered last and has not
- * failed; a new create.
+ * nobody and that nobody waits for, preferably one with a generation, or else one that was begun; if the request says that
+ * it is a retry, a create that somebody waits for and that nobody has received as a failure, or else the one that was
+ * delivered last and has not failed; a new create.
  */
 export function change(creates: readonly SharedCreate[], made: Change, facts: Facts): Changed {
   switch (made.kind) {

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../core/errors.js';
 import { createMatched } from '../../../core/generation/create-matched.js';
 import type { Generation, Modality } from '../../../core/generation/generation.js';
 import { readIdempotencyKey } from '../../../core/idempotency/claims.js';
@@ -36,6 +37,9 @@ export async function createOrFind(
       idempotencyKey: keys.length === 0 ? undefined : readIdempotencyKey(keys),
       isRetry: /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? ''),
       requireAllowed: async () => void (await access.authenticate(ctx)),
+      requireConnected: () => {
+        if (res.closed) throw new ServiceError('BODY_INVALID', 'The client disconnected before the create.');
+      },
       prepare: async () => prepare((mapped = mapFields(context, fields, modality))),
     });
     const { generationId } = generation;

@@ -2,15 +2,17 @@
 // about the repetition is lost, and not if the process of the earlier one has just died.
 // Method: creates without a key over stores in memory, whose answers are lost or whose process stops at a chosen moment.
 import { expect } from 'chai';
-import { StoreUnavailable } from '../../../core/errors.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { createMatched, type Matched, type MatchedRequest } from '../../../core/generation/create-matched.js';
+import { cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { change, type CreateState, MATCH_AFTER_END_MS } from '../../../core/idempotency/fingerprint.js';
+import { pause } from '../../../core/waiting.js';
 import { SilentRetries } from '../../../core/idempotency/silent-retries.js';
 import type { FingerprintStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
 import { imageModel } from '../../fixtures/models.js';
-import { intercepted } from '../../fixtures/intercepted.js';
+import { Gate, intercepted } from '../../fixtures/intercepted.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const HOUR_MS = 3_600_000;
@@ -52,6 +54,61 @@ describe('a repeated create', () => {
     expect(await fingerprints.removeExpired(harness.clock.now(), 10)).to.equal(0);
     expect(await fingerprints.removeExpired(harness.clock.now() + 300_000, 10)).to.equal(1);
     expect((await create(requestOf(harness))).replayed).to.equal(false);
+  });
+
+  it('is bought once where the first client left while its files were taken', async () => {
+    const harness = await CoreHarness.open();
+    const { clock, context, caller } = harness;
+    const gate = new Gate();
+    let isGone = false;
+    const first = createMatched(context, caller, {
+      ...requestOf(harness),
+      prepare: async () => {
+        await gate.wait();
+        return harness.body();
+      },
+      requireConnected: () => {
+        if (isGone) throw new ServiceError('BODY_INVALID');
+      },
+    });
+    await clock.advance(10);
+    isGone = true;
+    const { generation } = await clock.run(createMatched(context, caller, requestOf(harness)));
+    gate.open();
+    expect(await codeOf(clock.run(first))).to.equal('BODY_INVALID');
+    expect((await harness.generations()).map(({ generationId }) => generationId)).to.deep.equal([
+      generation.generationId,
+    ]);
+  });
+
+  it('takes its files once, also where the generation that it was matched with is deleted meanwhile', async () => {
+    const harness = await CoreHarness.open();
+    const { clock, caller } = harness;
+    let deleted: string | undefined;
+    const context = harness.process(async (call) => {
+      const answer = await call.proceed();
+      const id = deleted;
+      if (id !== undefined && call.name === 'fingerprints.replace' && answer === 'applied') {
+        deleted = undefined;
+        await cancelGeneration(harness.context, caller, id);
+        await deleteGeneration(harness.context, caller, id);
+      }
+      return answer;
+    });
+    let taken = 0;
+    const request: MatchedRequest = {
+      ...requestOf(harness),
+      prepare: async () => {
+        taken += 1;
+        return harness.body();
+      },
+    };
+    const first = await clock.run(createMatched(context, caller, request));
+    first.place?.leave();
+    await clock.advance(10);
+    [taken, deleted] = [0, first.generation.generationId];
+    const second = await clock.run(createMatched(context, caller, request));
+    expect([second.replayed, taken]).to.deep.equal([false, 1]);
   });
 
   it('is given what is paid for before what may be, and that before what was never begun', () => {
@@ -128,7 +185,7 @@ describe('a repeated create', () => {
   });
 
   /** Two processes, of which one may die, and an equal request of each: that of the other one is still open. */
-  async function twoProcesses(behindMs = 0) {
+  async function twoProcesses(behindMs = 0, readMs = 0) {
     const harness = await CoreHarness.open();
     const { clock, ports } = harness;
     const { accountId, appId } = harness.caller;
@@ -151,7 +208,12 @@ describe('a repeated create', () => {
         state.isDead ? new Promise(() => undefined) : call.proceed(),
       ),
     );
-    const living = processOf(ports.fingerprints, -behindMs);
+    const slow = intercepted('fingerprints', ports.fingerprints, async (call) => {
+      const answer = await call.proceed();
+      if (call.name === 'fingerprints.readLease') await pause(clock, readMs);
+      return answer;
+    });
+    const living = processOf(slow, -behindMs);
     const first = await clock.run(dying.begin(request));
     await clock.advance(3_000);
     const begin = () => clock.run(living.begin(request));
@@ -160,6 +222,10 @@ describe('a repeated create', () => {
     expect(other.key.key).to.not.equal(first.key.key);
     return { clock, first, other, begin, die: () => void (state.isDead = true) };
   }
+
+  it('is another one where the process of the first lives, however slowly its lease is read', async () => {
+    await twoProcesses(0, 1_500);
+  });
 
   for (const [afterMs, behindMs] of [
     [0, 0],

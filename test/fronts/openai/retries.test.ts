@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
 import { ShiftedClock, until } from '../../fixtures/clocks.js';
+import { Gate } from '../../fixtures/intercepted.js';
 import { forAll } from '../../harness/for-all.js';
 import {
   type ApiAnswer,
@@ -174,6 +175,29 @@ describe('a request that is repeated silently', () => {
       }
     });
   }
+
+  it('buys nothing for a client that left before its create', async () => {
+    await open(60_000);
+    const gate = new Gate();
+    const { fingerprints } = api.context;
+    const replace = fingerprints.replace.bind(fingerprints);
+    fingerprints.replace = async (...of) => {
+      const outcome = await replace(...of);
+      if (!gate.reached) await gate.wait();
+      return outcome;
+    };
+    let isLeaving = false;
+    const left = sendAndLeave(() => (isLeaving = gate.reached));
+    await until(() => isLeaving);
+    // The server notices the end of one connection before it has answered later requests on another.
+    for (let times = 0; times < 3; times += 1) await api.send('/v1/models');
+    gate.open();
+    await left;
+    expect(await count()).to.equal(0);
+    await api.service.startWorker();
+    expect((await api.create()).status).to.equal(200);
+    await api.expectPaid(10);
+  });
 
   it('with the header joins one that waits, and both are answered', async () => {
     await open(60_000);
