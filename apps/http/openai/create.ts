@@ -33,7 +33,7 @@ export async function createOrFind(
   let mapped: MappedRequest | undefined;
   try {
     const { generation, replayed, place } = await createMatched(context, state.admission.caller, {
-      content: { path, fields, ...(files === undefined ? {} : { files }) },
+      content: { path, fields: comparable(fields), ...(files === undefined ? {} : { files }) },
       idempotencyKey: keys.length === 0 ? undefined : readIdempotencyKey(keys),
       isRetry: /^[1-9]\d{0,8}$/.test(headerText(req, 'x-stainless-retry-count')?.trim() ?? ''),
       requireAllowed: async () => void (await access.authenticate(ctx)),
@@ -50,4 +50,10 @@ export async function createOrFind(
   } catch (error) {
     throw mapped === undefined ? error : renamed(error, mapped.model);
   }
+}
+
+/** As a text where a lone surrogate may be in them, for which canonical JSON has no form. What refuses it comes later. */
+function comparable(fields: Fields): Json {
+  const text = JSON.stringify(fields);
+  return /\\ud[89a-f]/.test(text) ? text : fields;
 }

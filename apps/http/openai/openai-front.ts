@@ -24,7 +24,7 @@ export interface OpenAiOptions
 /** Every other path: without a valid key it is refused for that. */
 const OTHERS: Endpoint = {
   method: 'any',
-  path: '{/*path}',
+  path: '{/{*path}}',
   rate: 'reads',
   serve: () => Promise.reject(new ServiceError('ROUTE_NOT_FOUND')),
 };
@@ -32,7 +32,7 @@ const OTHERS: Endpoint = {
 /** Where the requests of clients arrive whose base URL lacks `/v1`. */
 const OUTSIDE: readonly HttpRoute[] = ['/images', '/videos', '/models', '/chat'].map((path) => ({
   method: 'any',
-  path: `${path}{/*path}`,
+  path: `${path}{/{*path}}`,
   serve: () =>
     Promise.reject(
       new ApiRefusal('ROUTE_NOT_FOUND', 'There is no such path: the base URL of this API ends with /v1.', null),

@@ -3,6 +3,7 @@ import { failureOf, renderApiError } from '../../../apps/http/openai/errors.js';
 import { type ErrorCode, ERRORS, ServiceError } from '../../../core/errors.js';
 import { type Generation, TASK_ERRORS, taskError, type TaskErrorCode } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import { issueToken, newPerson } from '../../fixtures/access-tokens.js';
 import { until } from '../../fixtures/clocks.js';
 import { exchange, parseAnswer } from '../http/host/raw-socket.js';
 import { type ApiAnswer, GENERATIONS, OpenAiHarness, PICTURE, type Sent } from './openai-harness.js';
@@ -198,6 +199,18 @@ describe('a request for pictures with a mistake', () => {
       expected: invalid(400, 'missing_required_parameter'),
       param: 'prompt',
     }),
+    // A client may cut a text in the middle of a character.
+    'with half a character in the prompt': () => ({
+      body: { ...PICTURE, prompt: 'a lighthouse \ud83c' },
+      expected: invalid(400, 'invalid_value'),
+      param: 'prompt',
+      says: /lone surrogates/,
+    }),
+    'with half a character in an unknown name': () => ({
+      body: { ...PICTURE, 'sea\ud83c': 1 },
+      expected: invalid(400, 'unknown_parameter'),
+      param: 'sea\ud83c',
+    }),
     'with a size that the model lacks': () => ({
       body: { ...PICTURE, size: '1024x1024' },
       expected: invalid(400, 'invalid_value'),
@@ -286,6 +299,24 @@ describe('a request for pictures with a mistake', () => {
       expectAnswer(await api.create({ ...mistake.body, stream: mistake.body['stream'] ?? true }), mistake);
     });
 
+  it('with an access token is allowed what the token is for, and nothing else', async () => {
+    const { context } = api;
+    const person = await newPerson(context, api.ownerOf('poor').accountId);
+    const codeWith = async (audience: 'rest' | 'mcp', path: string, method: string) => {
+      const { secret } = await issueToken(context, person, {
+        clientId: 'a client',
+        scopes: ['generations:write'],
+        audience,
+      });
+      const { status, error } = await api.send(path, { method, headers: { Authorization: `Bearer ${secret}` } });
+      return [status, error['code']];
+    };
+    expect(await codeWith('rest', '/v1/models', 'GET')).to.deep.equal([200, undefined]);
+    expect(await codeWith('rest', GENERATIONS, 'POST')).to.deep.equal([400, 'invalid_body']);
+    expect(await codeWith('rest', '/v1/videos', 'GET')).to.deep.equal([403, 'missing_scope']);
+    expect(await codeWith('mcp', '/v1/models', 'GET')).to.deep.equal([401, 'invalid_api_key']);
+  });
+
   it('that is not JSON is refused', async () => {
     for (const body of ['{', '', '\ufffe']) {
       const answer = await api.send(GENERATIONS, { method: 'POST', body });
@@ -294,7 +325,14 @@ describe('a request for pictures with a mistake', () => {
   });
 
   it('to another path or with another method is refused, and only once the key is known', async () => {
-    for (const path of ['/v1/chat/completions', '/v1/images/variations', '/v1', '/v1/images/generations/'])
+    for (const path of [
+      '/v1/chat/completions',
+      '/v1/images/variations',
+      '/v1',
+      '/v1/',
+      '/v1//models',
+      '/v1/images/generations/',
+    ])
       expect((await api.send(path, { method: 'POST', body: '{}' })).error).to.include({
         code: 'not_found',
         message:

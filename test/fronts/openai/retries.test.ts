@@ -222,6 +222,16 @@ describe('a request that is repeated silently', () => {
     await api.expectPaid(20);
   });
 
+  it('is matched where a text of it ends with half a character', async () => {
+    await open(60_000);
+    await api.service.startWorker();
+    const half = { ...PICTURE, user: 'anna \ud83c' };
+    const first = await api.create(half);
+    expect(idOf(await api.create(half, RETRY))).to.equal(idOf(first));
+    expect(idOf(await api.create({ ...half, user: 'anna \ud83d' }, RETRY))).not.to.equal(idOf(first));
+    await api.expectPaid(20);
+  });
+
   it('is two generations where two honest requests are equal, at once and in turn', async () => {
     await open(60_000);
     await api.service.startWorker();
