@@ -154,7 +154,7 @@ function parameterOf(model: Model, names: ParameterNames, name: string, value: J
   if (parameter !== undefined) return value === 'auto' && !takesAuto(model, parameter) ? undefined : parameter;
   if (name === 'size' || HINTS.has(name)) return undefined;
   if (name === 'n') {
-    if (value === 1 || value === '1') return undefined;
+    if (value === 1 || value === '1' || value === 'auto') return undefined;
     throw new ApiRefusal('FIELD_INVALID', `n must be 1 for ${model.modelKey}.`, 'n');
   }
   if (name === 'background') {
@@ -162,7 +162,7 @@ function parameterOf(model: Model, names: ParameterNames, name: string, value: J
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} makes opaque pictures only.`, 'background');
   }
   if (name === 'output_format' && model.modality === 'image') {
-    if (value === 'png') return undefined;
+    if (value === 'png' || value === 'auto') return undefined;
     throw new ApiRefusal('FIELD_INVALID', `output_format must be png for ${model.modelKey}.`, 'output_format');
   }
   const known = Object.keys(propertiesOf(model)).slice(0, MAX_NAMES).join(', ');

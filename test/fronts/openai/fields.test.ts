@@ -62,6 +62,7 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   // A model without the parameter.
   ['bare', { size: '1024x1024', n: 1 }, {}],
   ['bare', { n: '1', output_format: 'png' }, {}],
+  ['bare', { n: 'auto', output_format: 'auto' }, {}],
   ['bare', { quality: 'high', style: 'vivid', moderation: 'low', input_fidelity: 'high', output_compression: 90 }, {}],
   ['bare', { partial_images: 2, complexity: 'high', background: 'opaque' }, {}],
   ['bare', { background: 'auto', response_format: 'url', stream: true }, {}],
