@@ -3,7 +3,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { inlineDisposition } from '../../../core/object-keys.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import type { HttpContext } from './http-context.js';
-import { begun, type StreamedBody, streamBody } from './send.js';
+import { begun, sendText, type StreamedBody, streamBody } from './send.js';
 
 /** A file of the object store, as it is served. Its bytes never change under its key. */
 export interface StoredFile {
@@ -17,8 +17,8 @@ export interface StoredFileOptions {
   /** The name under which a browser stores it. */
   readonly filename: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body of an answer to a range behind the end of the file. */
-  readonly unsatisfiable: { readonly mediaType: string; readonly text: string };
+  /** The answer to a range behind the end of the file, with its reason phrase. */
+  readonly unsatisfiable: { readonly mediaType: string; readonly text: string; readonly reason: string };
 }
 
 /**
@@ -38,13 +38,10 @@ export async function sendStoredFile(
   const always = { ...headers, 'Accept-Ranges': 'bytes', 'ETag': etag };
   if (wanted.kind === 'unchanged') return streamBody(ctx, { status: 304, headers: always });
   if (wanted.kind === 'unsatisfiable') {
-    const body = Buffer.from(unsatisfiable.text);
-    const described = { 'Content-Type': unsatisfiable.mediaType, 'Content-Length': String(body.byteLength) };
-    return streamBody(ctx, {
-      status: 416,
-      headers: { ...always, ...described, 'Content-Range': `bytes */${byteSize}` },
-      body,
-    });
+    for (const [name, value] of Object.entries({ ...always, 'Content-Range': `bytes */${byteSize}` }))
+      ctx.res.setHeader(name, value);
+    ctx.res.statusMessage = unsatisfiable.reason;
+    return sendText(ctx, 416, unsatisfiable);
   }
   const range = wanted.kind === 'part' ? { from: wanted.from, to: wanted.to } : { from: 0, to: byteSize };
   const answer: StreamedBody = {

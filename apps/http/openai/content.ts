@@ -6,7 +6,7 @@ import { outputFilename } from '../../../core/generation/read-generations.js';
 import { preflightFromAnyOrigin } from '../host/cors.js';
 import { JSON_TYPE } from '../host/send.js';
 import type { HttpRoute } from '../host/server.js';
-import { sendStoredFile } from '../host/stored-file.js';
+import { sendStoredFile, type StoredFileOptions } from '../host/stored-file.js';
 import { ApiRefusal, errorText } from './errors.js';
 import { API_BASE, type ApiParts } from './operation.js';
 
@@ -53,7 +53,7 @@ export function contentRoutes({ context }: Pick<ApiParts, 'context'>): readonly 
         await sendStoredFile(ctx, context.objects, output, {
           filename,
           headers: FILE_HEADERS,
-          unsatisfiable: { mediaType: JSON_TYPE, text: noSuchRange(output.byteSize) },
+          unsatisfiable: noSuchRange(output.byteSize),
         });
       },
     },
@@ -84,8 +84,10 @@ const FILE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;
 
-/** The body of an answer to a range behind the end of a file. */
-export function noSuchRange(byteSize: number): string {
+/** The answer to a range behind the end of a file. */
+export function noSuchRange(byteSize: number): StoredFileOptions['unsatisfiable'] {
   const message = `The file has ${byteSize} bytes; ask for a range of them.`;
-  return errorText({ message, type: 'invalid_request_error', param: null, code: 'range_not_satisfiable' });
+  const code = 'range_not_satisfiable';
+  const text = errorText({ message, type: 'invalid_request_error', param: null, code });
+  return { mediaType: JSON_TYPE, text, reason: code };
 }

@@ -99,7 +99,7 @@ async function takeMasked(ctx: ApiRequest, form: Form, { first, mask, take }: Ma
   const { masks, settings, digests } = ctx.state.parts.context;
   const { maxUploadBytes, maxUploadPixels: maxPixels, maxUploadDecodeBytes: maxDecodeBytes } = settings;
   form.reserve(await pixelBytesOf(first, maxPixels));
-  const sent = await pictureIn(mask, MASK);
+  const sent = await pictureIn(mask, MASK, 'PNG');
   const made = await masks.apply(first, sent, { maxPixels, maxDecodeBytes }).catch(refuseFullDisk);
   if ('of' in made) {
     const param = made.of === 'mask' ? MASK : IMAGE;

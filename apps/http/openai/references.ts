@@ -23,12 +23,12 @@ const TYPES: Readonly<Record<ImageForm, ImageType>> = {
  * The type of a picture by its first bytes, of which `MAX_HEADER_BYTES` are enough: clients declare any type. Throws
  * `invalid_image_format`.
  */
-export function typeOfPicture(head: Uint8Array, param: string): ImageType {
+export function typeOfPicture(head: Uint8Array, param: string, kinds = 'PNG, JPEG or WebP'): ImageType {
   const header = readImageHeader(head.subarray(0, MAX_HEADER_BYTES));
   if (typeof header === 'object') return TYPES[header.form];
   // A colour profile may make the header of a JPEG longer. What is not one after all is found when it is stored.
   if (header === 'more' && head[0] === 0xff) return 'image/jpeg';
-  throw new ApiRefusal('UPLOAD_TYPE_NOT_ALLOWED', `${param} must be a PNG, JPEG or WebP picture.`, param);
+  throw new ApiRefusal('UPLOAD_TYPE_NOT_ALLOWED', `${param} must be a ${kinds} picture.`, param);
 }
 
 /** How long the beginning of a `data:` address may be, up to its comma. */
@@ -42,17 +42,17 @@ export function longestAddress(byteSize: number): number {
  * The picture that a file has, or a text that is a `data:` address. Throws `invalid_value` for any other
  * address, none of which is fetched, and `invalid_image_format`.
  */
-export async function pictureIn(sent: ProbedFile, param: string): Promise<SentFile> {
+export async function pictureIn(sent: ProbedFile, param: string, kinds?: string): Promise<SentFile> {
   const head = Buffer.concat(await all(sent, { from: 0, to: Math.min(sent.byteSize, MAX_HEADER_BYTES) }));
   const start = head.toString('latin1', 0, MAX_ADDRESS_HEAD);
   if (!/^[a-z][a-z\d+.-]+:/i.test(start)) {
     const bytes = () => bytesOf(sent);
-    return described({ bytes, head, param });
+    return described({ bytes, head, param, kinds });
   }
   const from = /^data:[^,]*;base64,/i.exec(start)?.[0].length;
   if (from === undefined) throw otherAddress(param);
   const bytes = () => decoded(bytesOf(sent, { from, to: sent.byteSize }), param);
-  for await (const first of bytes()) return described({ bytes, head: first, param });
+  for await (const first of bytes()) return described({ bytes, head: first, param, kinds });
   throw otherAddress(param);
 }
 
@@ -64,10 +64,11 @@ function otherAddress(param: string): ApiRefusal {
 interface Found extends Pick<SentFile, 'bytes'> {
   readonly head: Uint8Array;
   readonly param: string;
+  readonly kinds: string | undefined;
 }
 
-async function described({ bytes, head, param }: Found): Promise<SentFile> {
-  const mediaType = typeOfPicture(head, param);
+async function described({ bytes, head, param, kinds }: Found): Promise<SentFile> {
+  const mediaType = typeOfPicture(head, param, kinds);
   const hash = createHash('sha256');
   let byteSize = 0;
   for await (const piece of bytes()) {

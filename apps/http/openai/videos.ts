@@ -11,7 +11,6 @@ import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { SentFile } from '../../../core/uploads/take-file.js';
 import { isForm } from '../host/request.js';
-import { JSON_TYPE } from '../host/send.js';
 import { sendStoredFile } from '../host/stored-file.js';
 import { sendJson } from './answer.js';
 import { noSuchRange } from './content.js';
@@ -185,7 +184,7 @@ async function sendContent(ctx: ApiRequest): Promise<void> {
   await sendStoredFile(ctx, ctx.state.parts.context.objects, output, {
     filename: outputFilename(generation, 0),
     headers: { 'Cache-Control': 'private, no-cache' },
-    unsatisfiable: { mediaType: JSON_TYPE, text: noSuchRange(output.byteSize) },
+    unsatisfiable: noSuchRange(output.byteSize),
   });
 }
 

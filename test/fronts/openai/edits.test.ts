@@ -289,6 +289,11 @@ describe('a request that edits pictures', () => {
       [400, 'invalid_value', 'mask'],
     ],
     [
+      'a mask that is not a picture',
+      () => [...texts(painted), file('image'), file('mask', GIF)],
+      [400, 'invalid_image_format', 'mask'],
+    ],
+    [
       'a mask that is cut',
       async () => [...texts(painted), file('image'), file('mask', (await maskOf((x) => x * 4)).subarray(0, 150))],
       [400, 'invalid_value', 'mask'],
@@ -307,6 +312,8 @@ describe('a request that edits pictures', () => {
     it(`refuses ${what}, and keeps no file`, async () => {
       const { status, error } = await edit(await parts());
       expect([status, error['code'], error['param']], JSON.stringify(error)).to.deep.equal(refusal);
+      // A mask that follows the message must not be refused for the same reason.
+      if (refusal[2] === 'mask') expect(error['message']).not.to.match(/JPEG/);
       expect([...objectKeys]).to.deep.equal([]);
       expect((await uploads()).unfinished).to.equal(0);
       expect(await api.generations()).to.deep.equal([]);
