@@ -11,17 +11,17 @@ export class HeldBytes {
     return true;
   }
 
-  giveBack(byteSize: number): void {
+  release(byteSize: number): void {
     this.#byteSize -= byteSize;
   }
 
-  /** Counts bytes that take the place of others that are given back. */
+  /** Counts bytes that take the place of others. */
   replace(before: number, after: number): void {
     this.#byteSize += after - before;
   }
 }
 
-/** Bytes that are held in one piece of memory while they arrive, as each small piece of its own would take many times its length. */
+/** Bytes that are held in one buffer while they arrive: many small buffers would take several times their length. */
 export class HeldPiece {
   #memory: Uint8Array = NOTHING;
   /** The bytes of it that are counted, also while they are on another thread. */
@@ -57,16 +57,16 @@ export class HeldPiece {
   }
 
   /** Replaces all that was added by these bytes, whatever room there is. */
-  become(bytes: Uint8Array): void {
+  replaceWith(bytes: Uint8Array): void {
     this.room.replace(this.#counted, bytes.byteLength);
     this.#counted = bytes.byteLength;
     this.#memory = bytes;
     this.#byteSize = bytes.byteLength;
   }
 
-  /** Forgets the bytes. */
-  letGo(): void {
-    this.room.giveBack(this.#counted);
+  /** Frees the memory. */
+  release(): void {
+    this.room.release(this.#counted);
     this.#counted = 0;
     this.#memory = NOTHING;
     this.#byteSize = 0;

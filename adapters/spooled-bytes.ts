@@ -30,7 +30,7 @@ export class SpooledBytes {
     if (this.#file === undefined) {
       this.#file = await UnnamedFile.open(this.folder);
       await this.#file.append(this.#held.bytes);
-      this.#held.letGo();
+      this.#held.release();
     }
     await this.#file.append(piece);
   }
@@ -47,7 +47,7 @@ export class SpooledBytes {
   /** Frees the memory and the disk. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#held.letGo();
+    this.#held.release();
     await this.#file?.close();
   }
 }

@@ -290,7 +290,7 @@ export class IncomingBytes implements StagedObject {
       const file = new Uint8Array(this.byteSize + TRAILER_BYTES);
       file.set(this.#held.bytes);
       file.set(this.#digest, this.byteSize);
-      this.#held.become(file);
+      this.#held.replaceWith(file);
     }
     return this;
   }
@@ -307,7 +307,7 @@ export class IncomingBytes implements StagedObject {
         await disk.rename(path, target);
         await syncPath(disk, dirname(target));
       });
-      this.#held.letGo();
+      this.#held.release();
     } catch (error) {
       await this.discard();
       throw error;
@@ -315,7 +315,7 @@ export class IncomingBytes implements StagedObject {
   }
 
   async discard(): Promise<void> {
-    this.#held.letGo();
+    this.#held.release();
     if (this.#handle === undefined) return;
     await this.#handle.close().catch(() => undefined);
     await this.disk.unlink(this.path).catch(() => undefined);
@@ -327,7 +327,7 @@ export class IncomingBytes implements StagedObject {
     const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
     this.#handle = handle;
     await onDisk(async () => writeFully(handle, this.#held.bytes));
-    this.#held.letGo();
+    this.#held.release();
     return handle;
   }
 }

@@ -307,7 +307,7 @@ export function runEndsAt({ runDeadlineAt = Infinity, lastPollBy = runDeadlineAt
  */
 export const BEYOND_RUN_MS = 3_600_000;
 
-/** By when a generation has ended, unless the stores or all workers are down for longer. */
+/** When a generation ends at the latest, unless the stores or all workers are down for longer. */
 export function endsBy({ terms, runDeadlineAt = terms.queueDeadlineAt + terms.runTimeoutMs }: Generation): number {
   return runDeadlineAt + BEYOND_RUN_MS;
 }

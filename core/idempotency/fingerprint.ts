@@ -19,7 +19,7 @@ export interface SharedCreate {
   readonly deliveredAt?: number;
   /** Whether that answer was an error. */
   readonly isFailure?: true;
-  /** By when the generation ends; absent where it had ended when that answer was written. */
+  /** When the generation ends at the latest; absent where it had ended when that answer was written. */
   readonly endsBy?: number;
 }
 
@@ -58,8 +58,8 @@ const LATE_WRITE_MS = 300_000;
 export const MATCH_AFTER_END_MS = 600_000;
 
 /**
- * What is known of a create: `none` has no generation, and nobody has begun one; `begun` has none yet; `over` is deleted, or
- * its time to be matched is over.
+ * The state of a create. `none`: there is no generation, and nobody has begun one; `begun`: somebody has, and there is none
+ * yet; `over`: it was deleted, or ended too long ago to be matched.
  */
 export type CreateState = 'none' | 'begun' | 'open' | 'succeeded' | 'failed' | 'over';
 
@@ -71,7 +71,7 @@ export interface Facts {
   readonly stateOf: (create: SharedCreate) => CreateState;
 }
 
-/** What an answer says of its generation: that it has failed, or by when it ends, if it has not ended. */
+/** The generation of an answer: whether it has failed, and when it ends at the latest, if it has not ended. */
 export interface Answered {
   readonly isFailure: boolean;
   readonly endsBy?: number;

@@ -8,7 +8,7 @@ const RENEW_MS = 1_000;
 /** How long a lease lasts without being renewed. */
 const LEASE_MS = 5_000;
 const LOOK_AGAIN_MS = 250;
-/** How long a process that does not renew its lease counts as alive: clients that do not say so repeat after 2 seconds. */
+/** How long a process counts as alive without renewing its lease: clients without the header repeat after 2 seconds. */
 const SILENT_MS = 2_000;
 /** How long a process is watched after it was asked about. */
 const WATCH_MS = 60_000;
@@ -97,7 +97,7 @@ export class ProcessLeases {
       if (waitedMs > 0) await pause(clock, LOOK_AGAIN_MS);
       const seen = await this.look(bootId);
       if (seen === undefined) return false;
-      // Of the time of the question, since a slow store takes long to show a renewal.
+      // Compared with the time of the question, because a slow store shows a renewal late.
       if (askedAt - seen.aliveAt < SILENT_MS) return true;
     }
     return false;
@@ -133,12 +133,12 @@ export class ProcessLeases {
   }
 }
 
-/** What was seen of the lease of another process, at times of the monotonic clock of this one. */
+/** The lease of another process as this one has seen it. Times are those of the monotonic clock of this process. */
 interface Seen {
   readonly renewals: number;
   /** When the last look began. */
   readonly lookedAt: number;
-  /** When it was alive at the latest that is known. */
+  /** The latest time at which it is known to have been alive. */
   readonly aliveAt: number;
   /** When it was asked about. */
   askedAt: number;

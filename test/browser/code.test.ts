@@ -152,7 +152,7 @@ describe('the code of the playground', () => {
     }
   });
 
-  it('says what the API of OpenAI cannot express', async () => {
+  it('explains why the API of OpenAI cannot send a request', async () => {
     await codeIn('OpenAI', ['a cat.png'], fillClip);
     const code = page.getByRole('region', { name: 'The same request in code' });
     await page.getByLabel('What a cat.png is').selectOption('end_frame');

@@ -24,7 +24,7 @@ const DELAY_MS = 1_000;
 const TASK_MS = 1_000;
 const LOOK_MS = 250;
 const RECOVERY_MS = 10_000;
-/** Of the first, second and third process, so that leases are read by clocks that differ. */
+/** How far the clocks of the three processes are ahead, so that leases are read by clocks that differ. */
 const AHEAD_MS = [0, 20_000, -20_000] as const;
 /** How long each client waits before it repeats. The SDK of OpenAI says with a header that it does; the AI SDK does not. */
 const PAUSES_MS = { 'openai': [500, 500], 'ai-sdk': [2_000, 4_000] } as const;

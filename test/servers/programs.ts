@@ -9,7 +9,7 @@ export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-se
 export interface Program {
   readonly name: string;
   readonly title: string;
-  /** Its URLs in the environment; with all of them set, no program is needed. None where each test configures its own. */
+  /** Its URLs in the environment; with all of them set, no program is needed. Empty if each test configures its own. */
   readonly variables: readonly string[];
   /** Commands on the PATH that are it, the best one first. */
   readonly commands: readonly string[];

@@ -13,7 +13,7 @@ export interface CreateRequest {
   readonly path: string;
   readonly modality: Modality;
   readonly fields: Fields;
-  /** Where the request has files: what they are, for the comparison with other requests. */
+  /** Identifies the files of the request, for the comparison with other requests; absent where it has none. */
   readonly files?: Json;
   /** Makes the body of the create of a new generation; the mapped fields alone when absent. May throw a refusal. */
   readonly prepare?: (mapped: MappedRequest) => Promise<JsonObject>;

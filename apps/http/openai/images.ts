@@ -115,7 +115,7 @@ async function successOf(parts: ApiParts, generation: Generation, shape: Shape):
   };
 }
 
-/** The text before a picture comes with its first bytes, so that an answer has begun once its first picture has. */
+/** The text before a picture is yielded with its first bytes, so that nothing is sent if the first picture cannot be read. */
 async function* textOf(objects: ObjectStore, pieces: readonly Piece[]): AsyncGenerator<string> {
   let text = '';
   for (const piece of pieces) {

@@ -147,9 +147,9 @@ class RecordedBytes extends HeldBytes {
     return isTaken;
   }
 
-  override giveBack(byteSize: number): void {
+  override release(byteSize: number): void {
     this.held -= byteSize;
-    super.giveBack(byteSize);
+    super.release(byteSize);
   }
 
   override replace(before: number, after: number): void {

@@ -1,4 +1,4 @@
-// Goal: behind nginx as docs/openai.md configures it, clients get their pictures and are told what is wrong as without it; a
+// Goal: behind nginx as docs/openai.md configures it, clients get the same pictures and errors as without it; a
 // wait that is longer than nginx's time limit survives, a failure never looks like a success, and no repetition is paid twice.
 // Method: nginx speaks HTTP/1.0 or HTTP/1.1 to the started program, for the suite of the library, and to a service in this
 // process with short waits. After each test the books are verified. Without nginx it is skipped with a message, in CI it fails.

@@ -129,7 +129,7 @@ for (const lane of DISTRIBUTED)
 
     for (const [how, headers, pauseMs] of [
       ['at once with the header', RETRY, 0],
-      // As the AI SDK does. The process counts as alive until then.
+      // The AI SDK does so. The process counts as alive until then.
       ['after 2 seconds without a header', {}, 2_000],
     ] as const)
       it(`pay once for a request whose process is killed while it waits, repeated ${how}`, async () => {

@@ -111,7 +111,7 @@ describe('a repeated create', () => {
     expect([second.replayed, taken]).to.deep.equal([false, 1]);
   });
 
-  it('is given what is paid for before what may be, and that before what was never begun', () => {
+  it('takes a create with a generation first, then a begun one, then one that was never begun', () => {
     const creates = ['none', 'begun', 'succeeded'].map((key) => ({ key, createdAt: 1, waits: [] }));
     const facts = {
       now: 2,
@@ -237,7 +237,7 @@ describe('a repeated create', () => {
     it(`takes the place of one whose process died ${afterMs} ms ago, at a process ${behindMs} ms behind`, async () => {
       const { clock, first, other, begin, die } = await twoProcesses(behindMs);
       other.deliver({ status: 'succeeded' } as Generation);
-      // What was seen until then is too old.
+      // By then, what the process has seen is too old.
       await clock.advance(5_000);
       die();
       await clock.advance(afterMs);

@@ -344,7 +344,7 @@ describe('a request for pictures with a mistake', () => {
     expect([status, headers.get('allow')]).to.deep.equal([405, 'POST']);
   });
 
-  it('to a base URL without /v1 is told so', async () => {
+  it('to a base URL without /v1 is refused with the right base URL', async () => {
     for (const path of [
       '/images/generations',
       '/images/edits',

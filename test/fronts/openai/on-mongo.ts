@@ -1,4 +1,4 @@
-// What mocha requires to run the suites of this folder on MongoDB, an S3 store and Agenda; CONTRIBUTING.md has the command.
+// Makes mocha run the suites of this folder on MongoDB, an S3 store and Agenda; CONTRIBUTING.md has the command.
 // A suite that brings an object store of its own keeps it.
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 /** A request that a client has sent, with KEY in place of its key. */
 export interface RecordedRequest {
-  /** What the client was doing. */
+  /** The action of the client's user. */
   readonly during: string;
   readonly method: string;
   /** Path and query; that of a signed address without what is signed. */
@@ -19,7 +19,7 @@ export interface Recording {
   readonly requests: readonly RecordedRequest[];
 }
 
-/** What `node dist/test/clients/openai/open-webui.js` has recorded. */
+/** The file that `node dist/test/clients/openai/open-webui.js` writes. */
 export const OPEN_WEBUI = fileURLToPath(
   new URL('../../../../test/fronts/openai/open-webui-requests.json', import.meta.url),
 );

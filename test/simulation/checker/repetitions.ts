@@ -300,7 +300,7 @@ export class Repetitions implements GenerationListener {
     );
   }
 
-  /** Of a video that is answered before its end, the failure is known later. */
+  /** A video is answered before its end, so that its failure is known later. */
   private isRepeatable(one: Bought, at: number): boolean {
     const { status } = this.generations.lives.get(one.generationId)?.newest ?? {};
     return !one.isFailure && status !== 'failed' && status !== 'cancelled' && this.isMatched(one, at);

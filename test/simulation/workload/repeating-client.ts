@@ -148,7 +148,7 @@ export class RepeatingClient {
     }
   }
 
-  /** Of few contents, so that equal ones meet. */
+  /** There are few contents, so that equal requests meet. */
   private wish(): Wish {
     const { chance } = this;
     const content = chance.pick(['the sea', 'the sea', 'the sea', 'hills', FILM, 'too much'] as const);

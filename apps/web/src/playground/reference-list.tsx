@@ -149,7 +149,7 @@ function earlier({ upload_id: uploadId, role }: GenerationInput['references'][nu
   return { key: newKey(), name: `Reference ${index + 1} of the earlier generation`, role, state: 'ready', uploadId };
 }
 
-/** What each role is called on this page. */
+/** The names of the roles on this page. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   reference_image: 'Reference image',
   start_frame: 'Start frame',

@@ -135,29 +135,19 @@ const PYTHON: Literals = {
 };
 const TYPESCRIPT: Literals = { indent: '  ', name: nameText, plain: (value) => JSON.stringify(value) };
 
+const OF_PICTURES = [
+  'n',
+  'size',
+  'quality',
+  'output_format',
+  'output_compression',
+  'background',
+  'partial_images',
+] as const;
 /** The parameters that every release of the library `openai` takes by name; others go into its `extra_body`. */
 const OPENAI_ARGUMENTS = {
-  generate: [
-    'n',
-    'size',
-    'quality',
-    'output_format',
-    'output_compression',
-    'background',
-    'style',
-    'moderation',
-    'partial_images',
-  ],
-  edit: [
-    'n',
-    'size',
-    'quality',
-    'output_format',
-    'output_compression',
-    'background',
-    'input_fidelity',
-    'partial_images',
-  ],
+  generate: [...OF_PICTURES, 'style', 'moderation'],
+  edit: [...OF_PICTURES, 'input_fidelity'],
   video: ['size', 'seconds'],
 } as const;
 /** The names that the API of OpenAI has for parameters that models usually call otherwise. */
