@@ -208,14 +208,14 @@ function traceOf(fields: Fields): JsonObject {
   return { client_trace_id: `user-${createHash('sha256').update(text).digest('hex').slice(0, 32)}` };
 }
 
-/** A refusal of the create with the names that the fields have in this API. */
-export function renamed(error: unknown, model: Model): unknown {
+/** A refusal of the create with the names that the client used for its fields, or else those of this API. */
+export function renamed(error: unknown, model: Model, fields: Fields): unknown {
   const [, first, parameter] = error instanceof ServiceError ? (error.details.pointer?.split('/') ?? []) : [];
   if (!(error instanceof ServiceError)) return error;
   if (first === 'reference_upload_ids')
     return new ApiRefusal(error.code, error.message, model.modality === 'video' ? 'input_reference' : 'image');
   if (first !== 'parameters' || parameter === undefined) return error;
   const found = Object.entries(parameterNames(model)).find(([, name]) => name === parameter);
-  const name = found?.[0] ?? parameter;
+  const name = Object.hasOwn(fields, parameter) ? parameter : (found?.[0] ?? parameter);
   return new ApiRefusal(error.code, error.message.replaceAll(`parameters.${parameter}`, name), name);
 }

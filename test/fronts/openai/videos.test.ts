@@ -601,6 +601,7 @@ describe('videos for clients of OpenAI', () => {
       [{ size: '1280x720' }, 400, 'invalid_value', 'size'],
       [{ seconds: '12' }, 400, 'invalid_value', 'seconds'],
       [{ seconds: 'four' }, 400, 'invalid_value', 'seconds'],
+      [{ seconds: null, duration_seconds: 12 }, 400, 'invalid_value', 'duration_seconds'],
       [{ n: 2 }, 400, 'invalid_value', 'n'],
       [{ seeed: 5 }, 400, 'unknown_parameter', 'seeed'],
       [{ response_format: 'url' }, 400, 'unknown_parameter', 'response_format'],
