@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -463,6 +463,19 @@ describe('small files', () => {
     for (let index = 0; index < 40; index += 1) await threads.write(at('new'), at('file'), bytesOf(`${index}`));
     expect(text(await threads.read(at('file'), 100))).to.equal('39');
     expect(threads.size).to.equal(1);
+  });
+
+  it('that were just written are read as they are now, whoever has replaced or removed them', async () => {
+    const threads = new SmallFilesThreads();
+    await threads.write(at('new'), at('file'), bytesOf('written'));
+    const reading = threads.read(at('file'), 100);
+    await writeFile(at('other'), 'replaced');
+    await rename(at('other'), at('file'));
+    expect(text(await reading), 'read at once').to.equal('written');
+    expect(text(await threads.read(at('file'), 100))).to.equal('replaced');
+    expect(await threads.read(at('file'), 3)).to.equal('larger');
+    await rm(at('file'));
+    expect(await threads.read(at('file'), 100)).to.equal('missing');
   });
 
   it('are missing, too large or at fault, each said apart', async () => {

@@ -5,7 +5,7 @@ import { AllowList, readTarget, specialAddress } from '../../../adapters/http/al
 import { HttpClient } from '../../../adapters/http/http-client.js';
 import { closedAfterEach } from '../../fixtures/opened.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
-import { answering, type Connection, onceReceived, RawServer } from './raw-server.js';
+import { answering, type Connection, onceReceived, RawServer, turns } from './raw-server.js';
 
 /*
  * Goal: a request reaches only the public internet over TLS and what the operator listed, whatever an address looks like, whatever a
@@ -104,6 +104,18 @@ describe('allowed targets', () => {
     const error = await errorOf(post(client, `http://rebound.example:${inside.port}/`));
     expect(error).to.include(REFUSED);
     expect([asked, inside.connections.length], 'asked once for each connection').to.deep.equal([2, 0]);
+  });
+
+  it('are checked for each request that has a connection of its own, wherever the name led for the one before', async () => {
+    const server = kept(await RawServer.open(answering(OK)));
+    const resolve = async () => [{ address: server.connections.length === 0 ? '127.0.0.1' : '127.0.0.9', family: 4 }];
+    const client = kept(new HttpClient({ allow: ['127.0.0.1/32'], resolve }));
+    const send = () => post(client, `http://some.name:${server.port}/`);
+    await (await send()).bytes();
+    // The library's client of the first connection is free for the next one after a turn.
+    await turns(2);
+    expect(await errorOf(send())).to.include(REFUSED);
+    expect(server.connections).to.have.length(1);
   });
 
   it('allow plain HTTP only for listed hosts', async () => {
