@@ -91,14 +91,14 @@ export class ProcessLeases {
     const known = this.seen.get(bootId);
     if (known !== undefined) {
       known.askedAt = askedAt;
-      if (askedAt - known.aliveAt < SILENT_MS) return true;
+      if (wasAlive(known, askedAt)) return true;
     }
     for (let waitedMs = 0; waitedMs <= LEASE_MS; waitedMs += LOOK_AGAIN_MS) {
       if (waitedMs > 0) await pause(clock, LOOK_AGAIN_MS);
       const seen = await this.look(bootId);
       if (seen === undefined) return false;
       // Compared with the time of the question, because a slow store shows a renewal late.
-      if (askedAt - seen.aliveAt < SILENT_MS) return true;
+      if (wasAlive(seen, askedAt)) return true;
     }
     return false;
   }
@@ -131,6 +131,10 @@ export class ProcessLeases {
       if (askedAt < from) this.seen.delete(bootId);
       else await this.look(bootId).catch(() => undefined);
   }
+}
+
+function wasAlive({ aliveAt }: Seen, at: number): boolean {
+  return at - aliveAt < SILENT_MS;
 }
 
 /** The lease of another process as this one has seen it. Times are those of the monotonic clock of this process. */

@@ -69,13 +69,13 @@ An earlier boot of an exclusive store counts as alive.
 
 recent-lease-counts: 11, core/idempotency/process-leases.js, seed 24
 A process that died right after a renewal counts as alive.
-- if (askedAt - seen.aliveAt < SILENT_MS) return true;
+- if (wasAlive(seen, askedAt)) return true;
 + return true;
 
 seen-once-counts-for-ever: 11, core/idempotency/process-leases.js, seed 116
 A process that was seen counts as alive long after its death.
-- if (askedAt - known.aliveAt < SILENT_MS) return true;
-+ if (known.aliveAt > 0) return true;
+- return at - aliveAt < SILENT_MS;
++ return aliveAt > 0;
 
 skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 68
 A process whose clock is behind counts as dead.
