@@ -19,8 +19,8 @@ export interface MatchedRequest extends Pick<CreateOptions, 'requireAllowed'> {
   /** Makes the body of the create, and the uploads it names. May throw a refusal. Called once, for a new generation alone. */
   readonly prepare: () => Promise<Json>;
   /**
-   * Throws a refusal where the client has disconnected. If its create went on, an equal request that has arrived in the
-   * meantime would buy as well.
+   * Throws a refusal where the client has disconnected. If its create continued, an equal request that has arrived in
+   * the meantime would buy as well.
    */
   readonly requireConnected?: () => void;
 }

@@ -53,8 +53,8 @@ export function limitsOfAnswer(
 }
 
 /**
- * The outputs that `read` finds in an answer, as many as were paid for. They wait in memory or in a temporary file, as `heldOutputs` says;
- * so the answer was whole when this resolves. Throws `HttpError`, and what `read` throws.
+ * The outputs that `read` finds in an answer, as many as were paid for. They wait in memory or in a temporary file, as
+ * `heldOutputs` says; so the answer was whole when this resolves. Throws `HttpError`, and what `read` throws.
  */
 export async function spooledOutputs(
   answer: HttpAnswer,

@@ -29,7 +29,7 @@ const OTHERS: Endpoint = {
   serve: () => Promise.reject(new ServiceError('ROUTE_NOT_FOUND')),
 };
 
-/** Where the requests of clients arrive whose base URL lacks `/v1`. */
+/** The paths that clients request whose base URL lacks `/v1`. */
 const OUTSIDE: readonly HttpRoute[] = ['/images', '/videos', '/models', '/chat'].map((path) => ({
   method: 'any',
   path: `${path}{/{*path}}`,

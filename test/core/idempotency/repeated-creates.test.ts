@@ -237,7 +237,7 @@ describe('a repeated create', () => {
     it(`takes the place of one whose process died ${afterMs} ms ago, at a process ${behindMs} ms behind`, async () => {
       const { clock, first, other, begin, die } = await twoProcesses(behindMs);
       other.deliver({ status: 'succeeded' } as Generation);
-      // By then, what the process has seen is too old.
+      // Then the last renewal that the process has seen is too old.
       await clock.advance(5_000);
       die();
       await clock.advance(afterMs);

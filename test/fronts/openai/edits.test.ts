@@ -420,7 +420,7 @@ describe('a request that edits pictures', () => {
   });
 });
 
-/** What the library of the masks does where the disk is full. */
+/** The library of the masks fails like this where the disk is full. */
 async function onFullDisk(): Promise<never> {
   await sharp({ create: { width: 8, height: 8, channels: 4, background: 'red' } })
     .png()
