@@ -50,7 +50,7 @@ async function placeOf(
   const record = isUuid(after) ? await generations.read(after.toLowerCase(), call) : null;
   const isOwn = record !== null && record.accountId === accountId && record.appId === appId;
   if (isOwn && record.kind !== 'void') return record;
-  throw fieldInvalid('/after', 'after must be the id of one of the last page; begin again without it.');
+  throw fieldInvalid('/after', 'after must be the id of an entry of the last page; begin again without it.');
 }
 
 /** Merges the lists of the models, each of which is in the order of its index. */
