@@ -57,7 +57,7 @@ export function mapFields(ports: Catalog, fields: Fields, modality: Modality): M
     if (OWN_FIELDS.has(name) || (modality === 'image' && ANSWER_FIELDS.has(name))) continue;
     const [, object = name, member] = MEMBER.exec(name) ?? [];
     const schema = Object.hasOwn(properties, object) ? properties[object] : undefined;
-    if (member !== undefined && schema?.['type'] === 'object' && !(object in fields)) {
+    if (member !== undefined && schema !== undefined && typesOf(schema).includes('object') && !(object in fields)) {
       const members = parameters[object] as JsonObject | undefined;
       parameters[object] = { ...members, [member]: typed(propertiesOf({ inputSchema: schema })[member], value) };
       continue;
@@ -181,11 +181,19 @@ function takesAuto(model: Model, parameter: string): boolean {
 /** The value of a text that the schema wants as something else, which a form cannot send; any other value stays as it is. */
 function typed(schema: JsonObject | undefined, value: Json): Json {
   if (typeof value !== 'string') return value;
-  const type = schema?.['type'];
-  if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value);
-  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-  if (type === 'object' || type === 'array') return jsonIn(value);
-  return value;
+  const types = typesOf(schema);
+  const isOneOf = (...names: readonly string[]): boolean => names.some((name) => types.includes(name));
+  if (isOneOf('string')) return value;
+  if (isOneOf('integer', 'number') && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value);
+  if (isOneOf('boolean') && (value === 'true' || value === 'false')) return value === 'true';
+  return isOneOf('object', 'array') ? jsonIn(value) : value;
+}
+
+/** The types that a schema names, by the values of an enum or in its alternatives too; none where it names none. */
+function typesOf({ type, enum: values, anyOf, oneOf }: JsonObject = {}): readonly Json[] {
+  if (type !== undefined) return [type].flat();
+  if (Array.isArray(values)) return values.map((value) => typeof value);
+  return [anyOf, oneOf].flat().flatMap((one) => (one === undefined ? [] : typesOf(one as JsonObject)));
 }
 
 /** The value of a text that is JSON; any other text stays as it is. */
