@@ -12,8 +12,6 @@ export interface Waiting {
   readonly onLook?: (generation: Generation) => void;
   /** Ends the wait early; the call that the context is for when absent. */
   readonly until?: Waits | undefined;
-  /** The call has its place among the lasting calls already. */
-  readonly isCounted?: true;
 }
 
 /** Reads the generation, and waits for nothing. */
@@ -34,7 +32,7 @@ export async function waitForGeneration(
   const leave = context.lastingCalls.tryWait(caller);
   // If too many calls are waiting already, this one returns the current state.
   if (leave === undefined) return read();
-  return untilEnded(context, generationId.toLowerCase(), read, waiting).finally(leave);
+  return endOrNow(context, generationId.toLowerCase(), read, waiting).finally(leave);
 }
 
 /** The same of a generation whose caller may have no right to read others: the one that it has created. */
@@ -46,70 +44,111 @@ export async function waitForEnd(
   if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
   // It was created, whether it can be read again or not.
   const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
-  if (waiting.isCounted === true) return untilEnded(context, created.generationId, read, waiting);
   const { accountId, appId, credentialId = appId } = created;
   const leave = context.lastingCalls.tryWait({ accountId, appId, credentialId });
-  return leave === undefined ? created : untilEnded(context, created.generationId, read, waiting).finally(leave);
+  return leave === undefined ? created : endOrNow(context, created.generationId, read, waiting).finally(leave);
+}
+
+/**
+ * The same of one that has not ended yet, for calls that have their place among the lasting calls already. They hold no record
+ * of it while they wait. Undefined where it has not ended, as far as could be read, when the time or the wait is over. Anything
+ * else is for `requireKept`.
+ */
+export function waitForEndOf(
+  context: Work & Machine & Call,
+  generationId: string,
+  waiting: Waiting,
+): Promise<GenerationRecord | null | undefined> {
+  if (!isToWait(context, waiting)) return Promise.resolve(undefined);
+  const read = () => context.generations.read(generationId, context.call).catch(() => undefined);
+  return untilEnded(context, generationId, read, waiting);
 }
 
 function isToWait({ call }: Work & Machine & Call, { waitMs, until = call }: Waiting): boolean {
   return waitMs > 0 && until?.isOver !== true;
 }
 
-async function untilEnded(
-  { generationWatch, clock, call }: Work & Machine & Call,
+/** Who waits in vain reads the generation again: thousands of calls would hold as many records meanwhile. */
+function endOrNow(
+  context: Work & Machine & Call,
   generationId: string,
   read: () => Promise<GenerationRecord | null>,
-  { waitMs, onLook = () => undefined, until = call }: Waiting,
+  waiting: Waiting,
 ): Promise<Generation> {
-  const seen = new Seen(onLook);
-  // Followed before it is read, so that nothing is missed in between.
-  const followNoMore = generationWatch.follow(generationId, (record) => seen.note(record));
-  try {
-    seen.note(await read());
-    await seen.untilEnded(clock, waitMs, until);
-  } finally {
-    followNoMore();
-  }
-  // Whoever waits in vain reads it again: thousands of them would hold as many records meanwhile.
-  const last = seen.hasEnded ? seen.end : await read();
+  return untilEnded(context, generationId, read, waiting).then((last) =>
+    last === undefined ? read().then(requireKept) : requireKept(last),
+  );
+}
+
+/** Throws GENERATION_JOB_NOT_FOUND for one that is gone. */
+export function requireKept(last: GenerationRecord | null): Generation {
   if (last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
   return last;
 }
 
-/** The newest version seen of a generation, and its final record once it has ended or is gone. */
-class Seen {
-  hasEnded = false;
-  end: GenerationRecord | null = null;
-  private version = -Infinity;
-  private endWait: (() => void) | undefined;
+/** The record of a generation that has ended or is gone; undefined where that has not happened in time. */
+function untilEnded(
+  { generationWatch, clock, call }: Work & Machine & Call,
+  generationId: string,
+  read: () => Promise<GenerationRecord | null | undefined>,
+  { waitMs, onLook, until = call }: Waiting,
+): Promise<GenerationRecord | null | undefined> {
+  return new Promise((resolve, reject) => {
+    const wait = new EndWait(resolve, onLook);
+    // Followed before it is read, so that nothing is missed in between.
+    wait.followNoMore = generationWatch.follow(generationId, wait.note);
+    read().then(
+      (record) => {
+        if (record !== undefined) wait.note(record);
+        wait.begin(clock, waitMs, until);
+      },
+      (error: unknown) => {
+        reject(error as Error);
+        wait.end();
+      },
+    );
+  });
+}
 
-  constructor(private readonly onLook: (generation: Generation) => void) {}
+/** A call that waits. It consists of few objects, since thousands of calls wait. */
+class EndWait {
+  followNoMore: (() => void) | undefined;
+  private cancelTimer: (() => void) | undefined;
+  private listenNoMore: (() => void) | undefined;
+  private hasBegun = false;
+  private hasEnded = false;
+  /** The newest version that was seen. */
+  private version = -Infinity;
+
+  constructor(
+    private readonly resolve: (end: GenerationRecord | null | undefined) => void,
+    private readonly onLook: Waiting['onLook'],
+  ) {}
 
   /** The record may be older than one that was written in the meantime. */
-  note(record: GenerationRecord | null): void {
+  readonly note = (record: GenerationRecord | null): void => {
     if (this.hasEnded || (record !== null && record.version < this.version)) return;
-    if (record?.kind === 'generation' && !isTerminal(record.status)) {
-      this.version = record.version;
-      if (this.endWait !== undefined) this.onLook(record);
-      return;
-    }
-    this.hasEnded = true;
-    this.end = record;
-    this.endWait?.();
+    if (record?.kind !== 'generation' || isTerminal(record.status)) return this.end(record);
+    this.version = record.version;
+    if (this.hasBegun) this.onLook?.(record);
+  };
+
+  /** The generation was read. The time begins. */
+  begin(clock: Machine['clock'], waitMs: number, until: Waits | undefined): void {
+    if (this.hasEnded) return;
+    if (until?.isOver === true) return this.end();
+    this.hasBegun = true;
+    const inVain = (): void => this.end();
+    this.cancelTimer = clock.after(waitMs, inVain);
+    this.listenNoMore = until?.onOver(inVain);
   }
 
-  untilEnded(clock: Machine['clock'], waitMs: number, until: Waits | undefined): Promise<void> {
-    if (this.hasEnded || until?.isOver === true) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancelTimer = clock.after(waitMs, () => this.endWait?.());
-      const listenNoMore = until?.onOver(() => this.endWait?.());
-      this.endWait = () => {
-        this.endWait = undefined;
-        cancelTimer();
-        listenNoMore?.();
-        resolve();
-      };
-    });
+  end(last?: GenerationRecord | null): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.followNoMore?.();
+    this.cancelTimer?.();
+    this.listenNoMore?.();
+    this.resolve(last);
   }
 }

@@ -10,6 +10,7 @@ const LEASE_MS = 5_000;
 const LOOK_AGAIN_MS = 250;
 /** How long a process counts as alive without renewing its lease: clients without the header repeat after 2 seconds. */
 const SILENT_MS = 2_000;
+const NO_LEASE = (): void => undefined;
 /** How long a process is watched after it was asked about. */
 const WATCH_MS = 60_000;
 
@@ -30,7 +31,7 @@ export class ProcessLeases {
 
   /** Returns once the lease of this process stands. It is renewed until the returned function is called. */
   async hold(): Promise<() => void> {
-    if (this.parts.boot.isExclusive) return () => undefined;
+    if (this.parts.boot.isExclusive) return NO_LEASE;
     this.held += 1;
     this.beginning ??= this.begin();
     try {

@@ -10,11 +10,38 @@ type Follow = (onRefused: () => void) => () => void;
 /** How long a stream that is over may take to end: its client may not read it. */
 const END_MS = 500;
 
+/**
+ * Listeners of a wait, in an array of their exact number: thousands of requests wait, most with one listener, for which a
+ * Set or an array that grows takes 150 bytes. A listener may be added several times, and each is called once.
+ */
+class Listeners {
+  private listeners: readonly (() => void)[] = NONE;
+
+  get isEmpty(): boolean {
+    return this.listeners.length === 0;
+  }
+
+  add(tell: () => void): void {
+    this.listeners = this.listeners.concat(tell);
+  }
+
+  remove(tell: () => void): void {
+    const at = this.listeners.indexOf(tell);
+    if (at >= 0) this.listeners = this.listeners.toSpliced(at, 1);
+  }
+
+  tell(): void {
+    for (const tell of this.listeners) tell();
+  }
+}
+
+const NONE: readonly (() => void)[] = [];
+
 /** Over when the client has gone, when its credential is no longer valid, and when this process is to stop. */
 export class ServedWait implements Cancellation {
   readonly deadline = Infinity;
-  private readonly listeners = new Set<() => void>();
-  private stopFollowing: (() => void) | undefined;
+  private readonly listeners = new Listeners();
+  private forget: readonly (() => void)[] = NONE;
   private isRefused = false;
 
   constructor(
@@ -29,28 +56,30 @@ export class ServedWait implements Cancellation {
 
   /** The credential is checked only while there is a listener. */
   onOver(tell: () => void): () => void {
+    if (this.listeners.isEmpty) this.listen();
     this.listeners.add(tell);
-    this.stopFollowing ??= this.follow(() => this.refuse());
-    const forget = [this.call.onOver(tell), this.host.onStopping(tell)];
     return () => {
-      this.listeners.delete(tell);
-      for (const one of forget) one();
-      if (this.listeners.size > 0) return;
-      this.stopFollowing?.();
-      this.stopFollowing = undefined;
+      this.listeners.remove(tell);
+      if (!this.listeners.isEmpty) return;
+      for (const one of this.forget) one();
+      this.forget = NONE;
     };
   }
 
-  private refuse(): void {
-    this.isRefused = true;
-    for (const tell of this.listeners) tell();
+  private listen(): void {
+    const tell = (): void => this.listeners.tell();
+    const refuse = (): void => {
+      this.isRefused = true;
+      tell();
+    };
+    this.forget = [this.call.onOver(tell), this.host.onStopping(tell), this.follow(refuse)];
   }
 }
 
 /** A request for use cases: over when its client has gone, or has all of the response. */
 export class Disconnect implements Cancellation {
   readonly deadline = Infinity;
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Listeners();
 
   constructor(private readonly res: ServerResponse) {}
 
@@ -61,18 +90,15 @@ export class Disconnect implements Cancellation {
 
   onOver(tell: () => void): () => void {
     // One listener for all: a response with many would be reported as one that leaks them.
-    if (this.listeners.size === 0) this.res.once('close', this.tellAll);
-    const one = (): void => tell();
-    this.listeners.add(one);
+    if (this.listeners.isEmpty) this.res.on('close', this.tellAll);
+    this.listeners.add(tell);
     return () => {
-      this.listeners.delete(one);
-      if (this.listeners.size === 0) this.res.off('close', this.tellAll);
+      this.listeners.remove(tell);
+      if (this.listeners.isEmpty) this.res.off('close', this.tellAll);
     };
   }
 
-  private readonly tellAll = (): void => {
-    for (const tell of Array.from(this.listeners)) tell();
-  };
+  private readonly tellAll = (): void => this.listeners.tell();
 }
 
 /** The wait of a request for its response, or for the end of its stream. */

@@ -1,6 +1,11 @@
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
-import { type Generation, isTerminal, type TaskErrorCode } from '../../../core/generation/generation.js';
-import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
+import {
+  type Generation,
+  type GenerationRecord,
+  isTerminal,
+  type TaskErrorCode,
+} from '../../../core/generation/generation.js';
+import { requireKept, waitForEndOf, type Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Place } from '../../../core/idempotency/silent-retries.js';
 import { notedRefusal } from '../host/errors.js';
 import { JSON_TYPE, sendText } from '../host/send.js';
@@ -17,8 +22,11 @@ export class Delivery {
   /** Set before the last byte is written, to what is answered; a response without it has not answered the request. */
   answered: Generation | undefined;
 
-  constructor({ req, res }: ApiRequest, place: Place | undefined) {
-    if (place === undefined) return;
+  constructor(ctx: ApiRequest, place: Place | undefined) {
+    if (place !== undefined) this.report(ctx, place);
+  }
+
+  private report({ req, res }: ApiRequest, place: Place): void {
     let isOver = false;
     const end = (isWritten: boolean): void => {
       if (isOver) return;
@@ -26,9 +34,9 @@ export class Delivery {
       if (isWritten && this.answered !== undefined) place.deliver(this.answered);
       else place.leave();
     };
-    if (res.closed || res.destroyed) end(false);
+    if (res.closed || res.destroyed) return end(false);
     // A response also finishes whose last bytes a broken connection has not taken.
-    else res.once('finish', () => end(!req.socket.destroyed && !req.socket.errored)).once('close', () => end(false));
+    res.on('finish', () => end(!req.socket.destroyed && !req.socket.errored)).on('close', () => end(false));
   }
 }
 
@@ -40,13 +48,12 @@ export interface Success {
   readonly body: AsyncIterable<string>;
 }
 
-/** A request that waits for the end of its generation. */
+/** A request that waits for the end of its generation. Thousands do: it holds nothing that can be read again. */
 export interface Answering {
-  readonly created: Generation;
   readonly delivery: Delivery;
   readonly until: RequestWait;
   /** Throws where the result cannot be given any more. */
-  readonly success: (ended: Generation) => Promise<Success>;
+  readonly success: (ctx: ApiRequest, ended: Generation) => Promise<Success>;
 }
 
 /**
@@ -54,12 +61,34 @@ export interface Answering {
  * JSON allows before a value. A failure after that cannot have a status any more: the response is cut in the middle of an
  * error, which clients take for a broken connection, and the repeated request gets the reason.
  */
-export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promise<void> {
-  const { context, access, logger, waitTimes } = ctx.state.parts;
-  const { created, delivery, until, success } = answering;
-  const ended = await waitForEnd(context, created, { waitMs: waitTimes.silentMs, until, isCounted: true });
-  if (!isTerminal(ended.status) && !until.isOver)
-    return answerInPieces(ctx, { ...answering, created: ended }, asWhiteSpace(ctx));
+export function answerAtEnd(ctx: ApiRequest, created: Generation, answering: Answering): Promise<void> {
+  const { generationId } = created;
+  const { context, waitTimes } = ctx.state.parts;
+  const { silentMs, mostMs } = waitTimes;
+  const { until } = answering;
+  return endOf(ctx, created, { waitMs: silentMs, until }).then((last) => {
+    if (last !== undefined || until.isOver) return answerWhole(ctx, last, answering);
+    const end = waitForEndOf(context, generationId, { waitMs: mostMs - silentMs, until });
+    return answerInPieces(ctx, end, answering, WHITE_SPACE);
+  });
+}
+
+/** The same as server-sent events, which begin at once. A failure is an event. */
+export function answerAsEvents(ctx: ApiRequest, created: Generation, answering: Answering): Promise<void> {
+  const { mostMs } = ctx.state.parts.waitTimes;
+  return answerInPieces(ctx, endOf(ctx, created, { waitMs: mostMs, until: answering.until }), answering, EVENTS);
+}
+
+/** As `waitForEndOf` has it. */
+type Last = GenerationRecord | null | undefined;
+
+function endOf(ctx: ApiRequest, created: Generation, waiting: Waiting): Promise<Last> {
+  if (isTerminal(created.status)) return Promise.resolve(created);
+  return waitForEndOf(ctx.state.parts.context, created.generationId, waiting);
+}
+
+async function answerWhole(ctx: ApiRequest, last: Last, { delivery, until, success }: Answering): Promise<void> {
+  const { access, logger } = ctx.state.parts;
   until.end();
   if (ctx.res.closed) {
     ctx.respond = false;
@@ -67,9 +96,10 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   }
   // The credential may have been revoked in the meantime.
   await access.authenticate(ctx);
-  if (!isTerminal(ended.status)) throw stopping();
+  if (last === undefined) throw stopping();
+  const ended = requireKept(last);
   if (ended.status !== 'succeeded') return sendFailure(ctx, ended, delivery);
-  const { byteSize, headers, body } = await success(ended);
+  const { byteSize, headers, body } = await success(ctx, ended);
   delivery.answered = ended;
   ctx.respond = false;
   ctx.status = 200;
@@ -89,71 +119,64 @@ export async function answerAtEnd(ctx: ApiRequest, answering: Answering): Promis
   }
 }
 
-/** The same as server-sent events, which begin at once. A failure is an event. */
-export function answerAsEvents(ctx: ApiRequest, answering: Answering): Promise<void> {
-  return answerInPieces(ctx, answering, asEvents(ctx, answering.delivery));
-}
-
 /** A response whose head is sent before its generation has ended. */
 interface Pieces {
   readonly mediaType: string;
-  /** How long the request waits from the head on, in milliseconds. */
-  readonly waitMs: number;
   /** Sent with the head, and again and again until the body begins. */
   readonly beat: string;
   /** Ends the response with an error; of the generation itself, or why there is none yet. */
-  readonly fail: (error: ApiError, failed?: Generation) => void;
+  readonly fail: (ctx: ApiRequest, delivery: Delivery, error: ApiError, failed?: Generation) => void;
 }
 
 /** A reset that comes with the text before it is not seen by some clients, and makes others lose the text. */
 const RESET_AFTER_MS = 50;
 
-function asWhiteSpace({ req, res, state }: ApiRequest): Pieces {
-  const { mostMs, silentMs } = state.parts.waitTimes;
-  return {
-    mediaType: JSON_TYPE,
-    waitMs: mostMs - silentMs,
-    beat: ' ',
-    // Without the last brace, and with a reset: a proxy makes a whole response of anything else.
-    fail: (error) => {
-      res.write(errorText(error).slice(0, -1));
-      setTimeout(() => req.socket.resetAndDestroy(), RESET_AFTER_MS).unref();
-    },
-  };
+const WHITE_SPACE: Pieces = {
+  mediaType: JSON_TYPE,
+  beat: ' ',
+  // Without the last brace, and with a reset: a proxy makes a whole response of anything else.
+  fail: ({ req, res }, _, error) => {
+    res.write(errorText(error).slice(0, -1));
+    setTimeout(() => req.socket.resetAndDestroy(), RESET_AFTER_MS).unref();
+  },
+};
+
+const EVENTS: Pieces = {
+  mediaType: 'text/event-stream; charset=utf-8',
+  beat: ': \n\n',
+  fail: ({ res }, delivery, error, failed) => {
+    delivery.answered = failed;
+    res.end(`event: error\ndata: ${errorText(error)}\n\n`);
+  },
+};
+
+function answerInPieces(ctx: ApiRequest, end: Promise<Last>, answering: Answering, pieces: Pieces): Promise<void> {
+  const { beats, waitTimes } = ctx.state.parts;
+  answering.until.streams(waitTimes.beatMs);
+  sendHead(ctx, pieces.mediaType);
+  beats.begin(ctx.res, pieces.beat);
+  return end.then((last) => endInPieces(ctx, last, answering, pieces));
 }
 
-function asEvents({ res, state }: ApiRequest, delivery: Delivery): Pieces {
-  return {
-    mediaType: 'text/event-stream; charset=utf-8',
-    waitMs: state.parts.waitTimes.mostMs,
-    beat: ': \n\n',
-    fail: (error, failed) => {
-      delivery.answered = failed;
-      res.end(`event: error\ndata: ${errorText(error)}\n\n`);
-    },
-  };
-}
-
-async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pieces): Promise<void> {
+async function endInPieces(
+  ctx: ApiRequest,
+  last: Last,
+  { delivery, until, success }: Answering,
+  { fail }: Pieces,
+): Promise<void> {
   const { req, res } = ctx;
-  const { context, access, logger, waitTimes } = ctx.state.parts;
-  const { created, delivery, until, success } = answering;
-  const { mediaType, waitMs, beat, fail } = pieces;
-  until.streams(waitTimes.beatMs);
-  sendHead(ctx, mediaType);
-  res.write(beat);
-  const beats = setInterval(() => res.destroyed || res.write(beat), waitTimes.beatMs);
+  const { access, beats, logger } = ctx.state.parts;
+  const isStopping = until.isOver;
+  until.end();
   let hasBegun = false;
   try {
-    const ended = await waitForEnd(context, created, { waitMs, until, isCounted: true });
-    const isStopping = until.isOver;
-    until.end();
     if (res.destroyed) return;
     await access.authenticate(ctx);
-    if (!isTerminal(ended.status)) throw isStopping ? stopping() : tooLong();
-    if (ended.status !== 'succeeded') return fail(failureOf(ended).error, ended);
-    const { body } = await success(ended);
-    clearInterval(beats);
+    if (last === undefined) throw isStopping ? stopping() : tooLong();
+    const ended = requireKept(last);
+    if (ended.status !== 'succeeded') return fail(ctx, delivery, failureOf(ended).error, ended);
+    const { body } = await success(ctx, ended);
+    beats.end(res);
     delivery.answered = ended;
     hasBegun = true;
     await writeAll(ctx, body);
@@ -161,9 +184,9 @@ async function answerInPieces(ctx: ApiRequest, answering: Answering, pieces: Pie
   } catch (error) {
     const refusal = notedRefusal(error, ctx.state, logger);
     if (hasBegun) req.socket.resetAndDestroy();
-    else fail(apiErrorOf(refusal));
+    else fail(ctx, delivery, apiErrorOf(refusal));
   } finally {
-    clearInterval(beats);
+    beats.end(res);
   }
 }
 
@@ -175,6 +198,8 @@ function sendHead(ctx: ApiRequest, mediaType: string): void {
   res.setHeader('Cache-Control', 'no-store');
   // nginx must not hold the pieces back.
   res.setHeader('X-Accel-Buffering', 'no');
+  // The library keeps the head. Sent by itself it becomes one text; with the next piece, it stays one of forty parts.
+  res.flushHeaders();
 }
 
 /** Writes a body as fast as the client takes it, until the client has gone. */

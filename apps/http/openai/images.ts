@@ -3,7 +3,7 @@ import type { Generation, Output } from '../../../core/generation/generation.js'
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { begun } from '../host/send.js';
-import { answerAsEvents, answerAtEnd, type Success } from './answer.js';
+import { answerAsEvents, answerAtEnd, type Answering, type Success } from './answer.js';
 import { contentUrl } from './content.js';
 import { createOrFind, type CreateRequest } from './create.js';
 import { ApiRefusal } from './errors.js';
@@ -59,9 +59,14 @@ function answerCreated(
   leave: () => void,
   shape: Shape,
 ): void {
-  const success = (ended: Generation) => successOf(ctx.state.parts, ended, shape);
   const answer = shape.isStreamed ? answerAsEvents : answerAtEnd;
-  answerLater(ctx, leave, (until) => answer(ctx, { created, delivery, until, success }));
+  const success = successIn(shape);
+  answerLater(ctx, leave, (until) => answer(ctx, created, { delivery, until, success }));
+}
+
+/** Apart from the record that was created, which a request that waits does not hold either. */
+function successIn(shape: Shape): Answering['success'] {
+  return (ctx, ended) => successOf(ctx.state.parts, ended, shape);
 }
 
 function readShape({ fields, event }: ImageRequest): Shape {

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { CredentialAccess, type CredentialAccessParts } from '../host/authenticate.js';
 import { basePathOf } from '../host/pages.js';
 import { createRouter, type HttpFront, type HttpRoute } from '../host/server.js';
+import { Beats } from './beats.js';
 import { contentRoutes } from './content.js';
 import { EDIT_ENDPOINTS } from './edits.js';
 import { ApiRefusal, renderApiError } from './errors.js';
@@ -45,7 +46,8 @@ export function openAiApi(options: OpenAiOptions): HttpFront {
     const access = new CredentialAccess({ ...options, ...shared, audience: 'rest' });
     const waitTimes = { ...WAIT_TIMES, ...options.waitTimes };
     const spool = new Spool(options.spool);
-    const parts: ApiParts = { ...options, ...shared, access, waitTimes, spool };
+    const beats = new Beats(waitTimes.beatMs);
+    const parts: ApiParts = { ...options, ...shared, access, waitTimes, beats, spool };
     const endpoints = [...IMAGE_ENDPOINTS, ...EDIT_ENDPOINTS, ...VIDEO_ENDPOINTS, ...MODEL_ENDPOINTS, OTHERS];
     const document = documentRoute(endpoints, basePathOf(options.publicUrl()));
     const served = endpoints.map((endpoint) => toRoute(endpoint, parts));

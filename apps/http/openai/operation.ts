@@ -15,6 +15,7 @@ import { type HttpState, MAX_BODY_BYTES } from '../host/http-context.js';
 import { isForm, readBody } from '../host/request.js';
 import type { HttpRoute, HttpShared, RoutedContext } from '../host/server.js';
 import { RequestWait } from '../host/wait.js';
+import type { Beats } from './beats.js';
 import { type Fields, withoutNulls } from './fields.js';
 import type { Spool } from './spool.js';
 
@@ -42,6 +43,7 @@ export interface ApiParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> 
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly waitTimes: WaitTimes;
+  readonly beats: Beats;
   readonly logger: Logger;
   /** The address of this service for clients, without a slash at the end. */
   readonly publicUrl: () => string;
@@ -73,16 +75,17 @@ export function toRoute({ method, path, scope, rate, serve }: Endpoint, parts: A
     access: parts.access,
     clock: parts.context.clock,
     rateLimit: parts.rates[rate],
+    maxBodyBytes: MAX_BODY_BYTES,
   };
+  // The files of a form are not counted by their size.
+  const rulesOfForms = { ...rules, maxBodyBytes: 0 };
   return {
     method,
     path,
     async serve(routed) {
       const ctx = routed as ApiRequest;
       const { state } = ctx;
-      // The files of a form are not counted by their size.
-      const maxBodyBytes = isForm(ctx.req) ? 0 : MAX_BODY_BYTES;
-      const admission = await admitRequest(routed, { ...rules, maxBodyBytes });
+      const admission = await admitRequest(routed, isForm(ctx.req) ? rulesOfForms : rules);
       if (scope !== undefined) requireScope(admission.caller, scope);
       requireOwnApp(ctx.req, admission.caller);
       Object.assign(state, { parts, admission });

@@ -7,7 +7,7 @@ import { cancelGeneration, deleteGeneration } from '../../../core/generation/end
 import { type Generation, type GenerationStatus, isTerminal } from '../../../core/generation/generation.js';
 import { listByModality } from '../../../core/generation/list-by-modality.js';
 import { getGeneration, outputFilename } from '../../../core/generation/read-generations.js';
-import { waitForEnd } from '../../../core/generation/wait-for-generation.js';
+import { waitForEndOf } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { SentFile } from '../../../core/uploads/take-file.js';
 import { isForm } from '../host/request.js';
@@ -208,10 +208,12 @@ async function remove(ctx: ApiRequest): Promise<void> {
     throw error;
   });
   answerLater(ctx, leave, async (until) => {
-    const last = await waitForEnd(context, stopped, { waitMs: STOP_MS, until, isCounted: true });
+    const hasStopped =
+      isTerminal(stopped.status) ||
+      (await waitForEndOf(context, generationId, { waitMs: STOP_MS, until })) !== undefined;
     // The credential may have been revoked in the meantime.
     await access.authenticate(ctx);
-    if (!isTerminal(last.status))
+    if (!hasStopped)
       throw new ServiceError('CONFLICT', 'The video was asked to stop, and has not stopped yet; delete it again.');
     await done();
   });
