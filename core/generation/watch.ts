@@ -27,7 +27,8 @@ type OnRecord = (record: GenerationRecord | null) => void;
  * many calls wait for it. Nothing is read while no call waits.
  */
 export class GenerationWatch {
-  private readonly followers = new Map<string, Set<OnRecord>>();
+  /** In arrays of their exact number: most generations have one follower, for which a Set takes 150 bytes. */
+  private readonly followers = new Map<string, readonly OnRecord[]>();
   private readonly elsewhere: ChangeFeed;
   /** The feed's `told` when the last look started; undefined unless that look found everything. */
   private lookedIn: number | undefined;
@@ -60,14 +61,13 @@ export class GenerationWatch {
    * `tell` must not throw.
    */
   follow(generationId: string, tell: OnRecord): () => void {
-    const told = this.followers.get(generationId) ?? new Set();
-    this.followers.set(generationId, told.add(tell));
+    this.followers.set(generationId, (this.followers.get(generationId) ?? []).concat(tell));
     this.elsewhere.begin();
     this.schedule();
     return () => {
-      told.delete(tell);
-      if (told.size > 0 || this.followers.get(generationId) !== told) return;
-      this.followers.delete(generationId);
+      const left = (this.followers.get(generationId) ?? []).filter((one) => one !== tell);
+      if (left.length > 0) return void this.followers.set(generationId, left);
+      if (!this.followers.delete(generationId)) return;
       if (this.followers.size > 0) return;
       this.elsewhere.end();
       this.cancelTimer?.();

@@ -80,25 +80,22 @@ export class SilentRetries {
     const newKey = KEY_PREFIX + ids.uuid();
     const endLease = await this.leases.hold();
     const owner = { accountId, appId, fingerprint };
-    const finish = (made: Change, isForced?: boolean): void => {
-      void this.finish(owner, made, isForced).finally(endLease);
-    };
     try {
       const key = (await this.give(owner, { kind: 'begin', wait, isRetry, key: newKey })) ?? newKey;
-      return new HeldPlace(owner, wait, key, key === newKey, finish);
+      return new HeldPlace(this, owner, wait, key, key === newKey, endLease);
     } catch (error) {
       // It may be stored all the same, now or later: another version of the record precludes that.
-      finish({ kind: 'withdraw', wait }, true);
+      void this.finish(owner, { kind: 'withdraw', wait }, endLease, true);
       throw error;
     }
   }
 
   /** Stores the end of a wait, now or when the store is available again. */
-  private async finish(owner: Owner, made: Change, isForced = false): Promise<void> {
+  async finish(owner: Owner, made: Change, endLease: () => void, isForced = false): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         await this.give(owner, made, isForced);
-        return;
+        return endLease();
       } catch {
         await pause(this.parts.clock, backoffMs(this.parts.settings, tries));
       }
@@ -117,7 +114,9 @@ export class SilentRetries {
   private async drain(owner: Owner, queue: Queue): Promise<void> {
     queue.isBusy = true;
     while (queue.waiting.length > 0) {
-      const batch = queue.waiting.splice(0);
+      const batch = queue.waiting;
+      // A new array: one that was emptied keeps its room.
+      queue.waiting = [];
       try {
         const keys = await this.commit(owner, queue, batch);
         batch.forEach((pending, index) => pending.resolve(keys[index]));
@@ -220,11 +219,12 @@ export class SilentRetries {
 /** Its methods are not closures, which take three times the memory: a request holds its place while it waits. */
 class HeldPlace implements Place {
   constructor(
+    private readonly retries: Pick<SilentRetries, 'finish'>,
     private readonly owner: Owner,
     private readonly wait: Wait,
     private readonly createKey: string,
     readonly isNew: boolean,
-    private readonly finish: (made: Change) => void,
+    private readonly endLease: () => void,
   ) {}
 
   get key(): ClaimKey {
@@ -242,6 +242,10 @@ class HeldPlace implements Place {
   withdraw(): void {
     this.finish({ kind: 'withdraw', wait: this.wait });
   }
+
+  private finish(made: Change): void {
+    void this.retries.finish(this.owner, made, this.endLease);
+  }
 }
 
 type Owner = Omit<RepeatableRequest, 'isRetry'>;
@@ -255,7 +259,7 @@ interface Pending {
 }
 
 interface Queue {
-  readonly waiting: Pending[];
+  waiting: Pending[];
   isBusy: boolean;
   /** The record as this process has written it last. */
   known: Fingerprint | undefined;

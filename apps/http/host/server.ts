@@ -107,6 +107,7 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
 function createApp(options: HttpHostOptions, shared: HttpShared, fronts: readonly HttpFront[]): Koa<HttpState> {
   const app = new Koa<HttpState>();
   routeByTarget(app);
+  answerWhatIsLeft(app);
   app.on('error', (error: unknown) => options.logger.debug({ err: error }, 'answer not delivered'));
   app.use(handleRequest({ ...options, ...shared }));
   for (const router of fronts.flatMap((front) => front(shared))) app.use(router.routes());
@@ -191,9 +192,9 @@ function handleRequest(parts: HandlingParts): HttpMiddleware {
     if (state.later === undefined) return finish(ctx, startedAt, parts);
     // The framework must not answer now.
     ctx.respond = false;
+    const end = (): void => finish(ctx, startedAt, parts);
     void state.later
-      .catch((error: unknown) => answerError(ctx, error, logger))
-      .then(() => finish(ctx, startedAt, parts))
+      .then(end, (error: unknown) => answerError(ctx, error, logger).then(end))
       .catch((error: unknown) => ctx.app.emit('error', error));
   };
 }
@@ -299,6 +300,33 @@ function routeByTarget(app: Koa<HttpState>): void {
       },
     },
   });
+}
+
+interface Framework {
+  handleRequest(ctx: HttpContext, run: (ctx: HttpContext) => Promise<void>): Promise<void>;
+}
+
+/**
+ * Has the framework answer the requests that are left to it, and no other: of each that it answers it holds 2 kB until the
+ * end, to report broken connections, and thousands of requests wait.
+ */
+function answerWhatIsLeft(app: Koa<HttpState>): void {
+  const { handleRequest: answer } = app as unknown as Framework;
+  const framework: Framework = {
+    handleRequest(ctx, run) {
+      const { res } = ctx;
+      res.statusCode = 404;
+      const answerLeft = (): Promise<void> | undefined => {
+        const { statusCode } = res;
+        if (ctx.respond === false) return undefined;
+        return answer.call(app, ctx, async () => void (res.statusCode = statusCode));
+      };
+      return run(ctx)
+        .then(answerLeft)
+        .catch((error: Error) => ctx.onerror(error));
+    },
+  };
+  Object.assign(app, framework);
 }
 
 /** The port of one HTTP server, and its connections from the first to the last. */
