@@ -138,10 +138,11 @@ class EndWait {
     if (this.hasEnded) return;
     if (until?.isOver === true) return this.end();
     this.hasBegun = true;
-    const inVain = (): void => this.end();
-    this.cancelTimer = clock.after(waitMs, inVain);
-    this.listenNoMore = until?.onOver(inVain);
+    this.cancelTimer = clock.after(waitMs, this.inVain);
+    this.listenNoMore = until?.onOver(this.inVain);
   }
+
+  private readonly inVain = (): void => this.end();
 
   end(last?: GenerationRecord | null): void {
     if (this.hasEnded) return;

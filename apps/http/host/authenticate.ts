@@ -153,11 +153,18 @@ export function createCredentialRates({ readsPerMinute, writesPerMinute }: Crede
 /** With the time that a credential is cached, a revocation ends a wait within five seconds. */
 const CHECK_EVERY_MS = 1_000;
 
+/** The long requests of one credential: they do not hold a copy of it each. */
+class Followers extends Set<() => void> {
+  constructor(readonly credential: string) {
+    super();
+  }
+}
+
 /**
  * Checks whether the credentials of long requests are still valid: each once per second, however many requests it has.
  */
 export class CredentialWatch {
-  private readonly followed = new Map<string, Set<() => void>>();
+  private readonly followed = new Map<string, Followers>();
   private cancelTimer: (() => void) | undefined;
   private isChecking = false;
 
@@ -173,13 +180,14 @@ export class CredentialWatch {
 
   /** Calls `onRefused`, until the returned function is called, when the credential is no longer valid. */
   follow(credential: string, onRefused: () => void): () => void {
-    const followers = this.followed.get(credential) ?? new Set();
-    this.followed.set(credential, followers.add(onRefused));
+    const followers = this.followed.get(credential) ?? new Followers(credential);
+    followers.add(onRefused);
+    this.followed.set(credential, followers);
     this.schedule();
     return () => {
       followers.delete(onRefused);
-      if (followers.size > 0 || this.followed.get(credential) !== followers) return;
-      this.followed.delete(credential);
+      if (followers.size > 0 || this.followed.get(followers.credential) !== followers) return;
+      this.followed.delete(followers.credential);
       if (this.followed.size > 0) return;
       this.cancelTimer?.();
       this.cancelTimer = undefined;

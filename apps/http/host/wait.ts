@@ -76,12 +76,11 @@ export class ServedWait implements Cancellation {
   }
 }
 
-/** A request for use cases: over when its client has gone, or has all of the response. */
-export class Disconnect implements Cancellation {
+/** A request for one who waits: over when its client has gone, or has all of the response. */
+class Closing implements Cancellation {
   readonly deadline = Infinity;
-  private readonly listeners = new Listeners();
 
-  constructor(private readonly res: ServerResponse) {}
+  constructor(protected readonly res: ServerResponse) {}
 
   get isOver(): boolean {
     // The library ends the response to a client that has gone, so that it may also be called finished.
@@ -89,6 +88,16 @@ export class Disconnect implements Cancellation {
   }
 
   onOver(tell: () => void): () => void {
+    this.res.on('close', tell);
+    return () => this.res.off('close', tell);
+  }
+}
+
+/** The same for use cases. */
+export class Disconnect extends Closing {
+  private readonly listeners = new Listeners();
+
+  override onOver(tell: () => void): () => void {
     // One listener for all: a response with many would be reported as one that leaks them.
     if (this.listeners.isEmpty) this.res.on('close', this.tellAll);
     this.listeners.add(tell);
@@ -112,7 +121,7 @@ export class RequestWait extends ServedWait {
     host: StopHooks,
     follow: Follow,
   ) {
-    super(new Disconnect(ctx.res), host, follow);
+    super(new Closing(ctx.res), host, follow);
     const { socket } = ctx.req;
     // A client that waits sends nothing, and is not idle.
     this.idleMs = socket.timeout ?? 0;

@@ -22,21 +22,22 @@ export class Delivery {
   /** Set before the last byte is written, to what is answered; a response without it has not answered the request. */
   answered: Generation | undefined;
 
-  constructor(ctx: ApiRequest, place: Place | undefined) {
-    if (place !== undefined) this.report(ctx, place);
+  constructor(
+    { req, res }: ApiRequest,
+    private place: Place | undefined,
+  ) {
+    if (place === undefined) return;
+    if (res.closed || res.destroyed) this.end(false);
+    // A response also finishes whose last bytes a broken connection has not taken.
+    else
+      res.on('finish', () => this.end(!req.socket.destroyed && !req.socket.errored)).on('close', () => this.end(false));
   }
 
-  private report({ req, res }: ApiRequest, place: Place): void {
-    let isOver = false;
-    const end = (isWritten: boolean): void => {
-      if (isOver) return;
-      isOver = true;
-      if (isWritten && this.answered !== undefined) place.deliver(this.answered);
-      else place.leave();
-    };
-    if (res.closed || res.destroyed) return end(false);
-    // A response also finishes whose last bytes a broken connection has not taken.
-    res.on('finish', () => end(!req.socket.destroyed && !req.socket.errored)).on('close', () => end(false));
+  private end(isWritten: boolean): void {
+    const { place, answered } = this;
+    this.place = undefined;
+    if (isWritten && answered !== undefined) place?.deliver(answered);
+    else place?.leave();
   }
 }
 
