@@ -93,7 +93,7 @@ class Line {
 
   private begin(exchange: Exchange): void {
     this.isServing = true;
-    exchange[1].once('close', () => {
+    exchange[1].on('close', () => {
       if (this.waiting.length > 0) setImmediate(() => this.next());
       else this.isServing = false;
     });
@@ -195,7 +195,7 @@ export class OpenConnections {
     });
     server.prependListener('request', ({ socket }, res) => {
       this.count(socket, 1);
-      res.once('close', () => this.count(socket, -1));
+      res.on('close', () => this.count(socket, -1));
     });
   }
 
