@@ -192,11 +192,19 @@ function handleRequest(parts: HandlingParts): HttpMiddleware {
     if (state.later === undefined) return finish(ctx, startedAt, parts);
     // The framework must not answer now.
     ctx.respond = false;
-    const end = (): void => finish(ctx, startedAt, parts);
-    void state.later
-      .then(end, (error: unknown) => answerError(ctx, error, logger).then(end))
-      .catch((error: unknown) => ctx.app.emit('error', error));
+    const end = (): void => finishLater(ctx, startedAt, parts);
+    void state.later.then(end, (error: unknown) => {
+      answerError(ctx, error, logger).then(end, (failed: unknown) => ctx.app.emit('error', failed));
+    });
   };
+}
+
+function finishLater(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
+  try {
+    finish(ctx, startedAt, parts);
+  } catch (error) {
+    ctx.app.emit('error', error);
+  }
 }
 
 /** Counts and logs a request once its response is ready, and sends the response. */
@@ -270,6 +278,8 @@ export function createRouter(routes: readonly HttpRoute[], prefix = '', renderEr
       const serve = handlers.get(method === 'HEAD' ? 'GET' : method) ?? handlers.get('any');
       if (serve === undefined) return refuseMethod(res, allowed);
       state.route = pattern;
+      // Nobody asks for it, and a request that waits would hold it.
+      ctx.matched = [];
       return serve(ctx);
     });
   }

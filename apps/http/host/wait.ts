@@ -39,7 +39,10 @@ const NONE: readonly (() => void)[] = [];
 
 /** Over when the client has gone, when its credential is no longer valid, and when this process is to stop. */
 export class ServedWait implements Cancellation {
-  readonly deadline = Infinity;
+  get deadline(): number {
+    return Infinity;
+  }
+
   private readonly listeners = new Listeners();
   private forget: readonly (() => void)[] = NONE;
   private isRefused = false;
@@ -78,7 +81,9 @@ export class ServedWait implements Cancellation {
 
 /** A request for one who waits: over when its client has gone, or has all of the response. */
 class Closing implements Cancellation {
-  readonly deadline = Infinity;
+  get deadline(): number {
+    return Infinity;
+  }
 
   constructor(protected readonly res: ServerResponse) {}
 

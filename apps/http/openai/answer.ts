@@ -5,7 +5,7 @@ import {
   isTerminal,
   type TaskErrorCode,
 } from '../../../core/generation/generation.js';
-import { requireKept, waitForEndOf, type Waiting } from '../../../core/generation/wait-for-generation.js';
+import { requireKept, waitForEndOf } from '../../../core/generation/wait-for-generation.js';
 import type { Place } from '../../../core/idempotency/silent-retries.js';
 import { notedRefusal } from '../host/errors.js';
 import { JSON_TYPE, sendText } from '../host/send.js';
@@ -63,29 +63,34 @@ export interface Answering {
  * error, which clients take for a broken connection, and the repeated request gets the reason.
  */
 export function answerAtEnd(ctx: ApiRequest, created: Generation, answering: Answering): Promise<void> {
-  const { generationId } = created;
   const { context, waitTimes } = ctx.state.parts;
-  const { silentMs, mostMs } = waitTimes;
   const { until } = answering;
-  return endOf(ctx, created, { waitMs: silentMs, until }).then((last) => {
-    if (last !== undefined || until.isOver) return answerWhole(ctx, last, answering);
-    const end = waitForEndOf(context, generationId, { waitMs: mostMs - silentMs, until });
-    return answerInPieces(ctx, end, answering, WHITE_SPACE);
+  let hasBegun = false;
+  let cancelTimer: (() => void) | undefined = context.clock.after(waitTimes.silentMs, () => {
+    cancelTimer = undefined;
+    if (until.isOver) return;
+    hasBegun = true;
+    beginPieces(ctx, answering, WHITE_SPACE);
+  });
+  return endOf(ctx, created, until).then((last) => {
+    cancelTimer?.();
+    return hasBegun ? endInPieces(ctx, last, answering, WHITE_SPACE) : answerWhole(ctx, last, answering);
   });
 }
 
 /** The same as server-sent events, which begin at once. A failure is an event. */
 export function answerAsEvents(ctx: ApiRequest, created: Generation, answering: Answering): Promise<void> {
-  const { mostMs } = ctx.state.parts.waitTimes;
-  return answerInPieces(ctx, endOf(ctx, created, { waitMs: mostMs, until: answering.until }), answering, EVENTS);
+  beginPieces(ctx, answering, EVENTS);
+  return endOf(ctx, created, answering.until).then((last) => endInPieces(ctx, last, answering, EVENTS));
 }
 
 /** As `waitForEndOf` has it. */
 type Last = GenerationRecord | null | undefined;
 
-function endOf(ctx: ApiRequest, created: Generation, waiting: Waiting): Promise<Last> {
+function endOf({ state }: ApiRequest, created: Generation, until: RequestWait): Promise<Last> {
+  const { context, waitTimes } = state.parts;
   if (isTerminal(created.status)) return Promise.resolve(created);
-  return waitForEndOf(ctx.state.parts.context, created.generationId, waiting);
+  return waitForEndOf(context, created.generationId, { waitMs: waitTimes.mostMs, until });
 }
 
 async function answerWhole(ctx: ApiRequest, last: Last, { delivery, until, success }: Answering): Promise<void> {
@@ -151,12 +156,11 @@ const EVENTS: Pieces = {
   },
 };
 
-function answerInPieces(ctx: ApiRequest, end: Promise<Last>, answering: Answering, pieces: Pieces): Promise<void> {
+function beginPieces(ctx: ApiRequest, { until }: Answering, { mediaType, beat }: Pieces): void {
   const { beats, waitTimes } = ctx.state.parts;
-  answering.until.streams(waitTimes.beatMs);
-  sendHead(ctx, pieces.mediaType);
-  beats.begin(ctx.res, pieces.beat);
-  return end.then((last) => endInPieces(ctx, last, answering, pieces));
+  until.streams(waitTimes.beatMs);
+  sendHead(ctx, mediaType);
+  beats.begin(ctx.res, beat);
 }
 
 async function endInPieces(
