@@ -54,7 +54,7 @@ export interface Answering {
   readonly delivery: Delivery;
   readonly until: RequestWait;
   /** Throws where the result cannot be given any more. */
-  readonly success: (ctx: ApiRequest, ended: Generation) => Promise<Success>;
+  success(ctx: ApiRequest, ended: Generation): Promise<Success>;
 }
 
 /**
@@ -93,8 +93,9 @@ function endOf({ state }: ApiRequest, created: Generation, until: RequestWait): 
   return waitForEndOf(context, created.generationId, { waitMs: waitTimes.mostMs, until });
 }
 
-async function answerWhole(ctx: ApiRequest, last: Last, { delivery, until, success }: Answering): Promise<void> {
+async function answerWhole(ctx: ApiRequest, last: Last, answering: Answering): Promise<void> {
   const { access, logger } = ctx.state.parts;
+  const { delivery, until } = answering;
   until.end();
   if (ctx.res.closed) {
     ctx.respond = false;
@@ -105,7 +106,7 @@ async function answerWhole(ctx: ApiRequest, last: Last, { delivery, until, succe
   if (last === undefined) throw stopping();
   const ended = requireKept(last);
   if (ended.status !== 'succeeded') return sendFailure(ctx, ended, delivery);
-  const { byteSize, headers, body } = await success(ctx, ended);
+  const { byteSize, headers, body } = await answering.success(ctx, ended);
   delivery.answered = ended;
   ctx.respond = false;
   ctx.status = 200;
@@ -163,14 +164,10 @@ function beginPieces(ctx: ApiRequest, { until }: Answering, { mediaType, beat }:
   beats.begin(ctx.res, beat);
 }
 
-async function endInPieces(
-  ctx: ApiRequest,
-  last: Last,
-  { delivery, until, success }: Answering,
-  { fail }: Pieces,
-): Promise<void> {
+async function endInPieces(ctx: ApiRequest, last: Last, answering: Answering, { fail }: Pieces): Promise<void> {
   const { req, res } = ctx;
   const { access, beats, logger } = ctx.state.parts;
+  const { delivery, until } = answering;
   const isStopping = until.isOver;
   until.end();
   let hasBegun = false;
@@ -180,7 +177,7 @@ async function endInPieces(
     if (last === undefined) throw isStopping ? stopping() : tooLong();
     const ended = requireKept(last);
     if (ended.status !== 'succeeded') return fail(ctx, delivery, failureOf(ended).error, ended);
-    const { body } = await success(ctx, ended);
+    const { body } = await answering.success(ctx, ended);
     beats.end(res);
     delivery.answered = ended;
     hasBegun = true;

@@ -3,7 +3,8 @@ import type { Generation, Output } from '../../../core/generation/generation.js'
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { begun } from '../host/send.js';
-import { answerAsEvents, answerAtEnd, type Answering, type Success } from './answer.js';
+import type { RequestWait } from '../host/wait.js';
+import { answerAsEvents, answerAtEnd, type Answering, type Delivery, type Success } from './answer.js';
 import { contentUrl } from './content.js';
 import { createOrFind, type CreateRequest } from './create.js';
 import { ApiRefusal } from './errors.js';
@@ -60,13 +61,19 @@ function answerCreated(
   shape: Shape,
 ): void {
   const answer = shape.isStreamed ? answerAsEvents : answerAtEnd;
-  const success = successIn(shape);
-  answerLater(ctx, leave, (until) => answer(ctx, created, { delivery, until, success }));
+  answerLater(ctx, leave, (until) => answer(ctx, created, new Pictures(delivery, until, shape)));
 }
 
-/** Apart from the record that was created, which a request that waits does not hold either. */
-function successIn(shape: Shape): Answering['success'] {
-  return (ctx, ended) => successOf(ctx.state.parts, ended, shape);
+class Pictures implements Answering {
+  constructor(
+    readonly delivery: Delivery,
+    readonly until: RequestWait,
+    private readonly shape: Shape,
+  ) {}
+
+  success(ctx: ApiRequest, ended: Generation): Promise<Success> {
+    return successOf(ctx.state.parts, ended, this.shape);
+  }
 }
 
 function readShape({ fields, event }: ImageRequest): Shape {

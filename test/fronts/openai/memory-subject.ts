@@ -1,20 +1,25 @@
 /**
  * The process that the memory tests measure: the OpenAI-compatible API over files on disk, with one generation of four
  * pictures of 10 MB each, and with credits for many more. It sends a head as soon as a request waits, and its worker has stopped.
- * It sends its parent its address and its key, and `collected` after each message, which has it collect its garbage.
+ * It sends its parent its address and its key, and for each number that it gets, once as many requests wait, the bytes that
+ * it holds without garbage.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { grantCredits } from '../../../core/credits/operate.js';
+import { until } from '../../fixtures/clocks.js';
 import { streamOf } from '../../fixtures/byte-streams.js';
 import { collectGarbage } from '../../fixtures/resident-memory.js';
 import { OpenAiHarness, PICTURE } from './openai-harness.js';
 
 const PICTURE_BYTES = 10 * 1024 * 1024;
+/** Less is not worth another collection. */
+const COUNTED_BYTES = 100_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-openai-'));
 process.on('disconnect', () => {
@@ -35,10 +40,7 @@ await api.expectPaid(40);
 await enlarge();
 await api.service.close();
 await grantCredits(api.context, { accountId: api.owner.accountId, operationId: 'many', credits: 100_000, reason: '' });
-process.on('message', () => {
-  collectGarbage();
-  process.send?.('collected');
-});
+process.on('message', (waits) => void held(Number(waits)).then((bytes) => process.send?.(bytes)));
 process.send?.({ origin: api.running.origin, secret: api.secret() });
 
 /** Puts large files in the place of those that the provider delivered. */
@@ -52,4 +54,17 @@ async function enlarge(): Promise<void> {
   const outputs = generation.outputs.map((output) => ({ ...output, byteSize: PICTURE_BYTES, sha256 }));
   const { version } = generation;
   await api.context.generations.replace({ ...generation, version: version + 1, outputs }, version);
+}
+
+/** The bytes of all objects and buffers, once garbage collections find nothing more. */
+async function held(waits: number): Promise<number> {
+  await until(async () => api.context.generationWatch.followed === waits);
+  for (let least = Infinity; ;) {
+    collectGarbage();
+    // What was collected may end other work, whose garbage is collected next.
+    await setImmediate();
+    const { heapUsed, external } = process.memoryUsage();
+    if (heapUsed + external > least - COUNTED_BYTES) return Math.min(heapUsed + external, least);
+    least = heapUsed + external;
+  }
 }
