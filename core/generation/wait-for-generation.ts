@@ -103,7 +103,7 @@ function untilEnded(
         wait.begin(clock, waitMs, until);
       },
       (error: unknown) => {
-        reject(error as Error);
+        reject(error);
         wait.end();
       },
     );

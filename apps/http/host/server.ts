@@ -321,22 +321,23 @@ interface Framework {
  * end, to report broken connections, and thousands of requests wait.
  */
 function answerWhatIsLeft(app: Koa<HttpState>): void {
-  const { handleRequest: answer } = app as unknown as Framework;
-  const framework: Framework = {
+  const framework = app as unknown as Framework;
+  const answer = framework.handleRequest.bind(app);
+  const replaced: Framework = {
     handleRequest(ctx, run) {
       const { res } = ctx;
       res.statusCode = 404;
       const answerLeft = (): Promise<void> | undefined => {
         const { statusCode } = res;
         if (ctx.respond === false) return undefined;
-        return answer.call(app, ctx, async () => void (res.statusCode = statusCode));
+        return answer(ctx, async () => void (res.statusCode = statusCode));
       };
       return run(ctx)
         .then(answerLeft)
         .catch((error: Error) => ctx.onerror(error));
     },
   };
-  Object.assign(app, framework);
+  Object.assign(app, replaced);
 }
 
 /** The port of one HTTP server, and its connections from the first to the last. */
