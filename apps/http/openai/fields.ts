@@ -40,8 +40,8 @@ const HINTS = new Set([
   'complexity',
 ]);
 
-/** How a form names the member of an object, which has no other form there. */
-const MEMBER = /^([^[\]]+)\[([^[\]]+)\]$/;
+/** How a form names the member of an object, or, without a name, the entries of a list. */
+const MEMBER = /^([^[\]]+)\[([^[\]]*)\]$/;
 
 /**
  * Maps the fields of a request to the body of a create. Texts of a form become what the schema of the model says. Throws
@@ -57,7 +57,12 @@ export function mapFields(ports: Catalog, fields: Fields, modality: Modality): M
     if (OWN_FIELDS.has(name) || (modality === 'image' && ANSWER_FIELDS.has(name))) continue;
     const [, object = name, member] = MEMBER.exec(name) ?? [];
     const schema = Object.hasOwn(properties, object) ? properties[object] : undefined;
-    if (member !== undefined && schema !== undefined && typesOf(schema).includes('object') && !(object in fields)) {
+    const types = typesOf(schema);
+    if (member === '' && Array.isArray(value) && types.includes('array') && !(object in fields)) {
+      parameters[object] = value.map((entry) => typed(schema?.['items'] as JsonObject | undefined, entry));
+      continue;
+    }
+    if (member && schema !== undefined && types.includes('object') && !(object in fields)) {
       const members = parameters[object] as JsonObject | undefined;
       parameters[object] = { ...members, [member]: typed(propertiesOf({ inputSchema: schema })[member], value) };
       continue;

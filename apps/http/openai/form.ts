@@ -34,7 +34,7 @@ export interface FormFile extends ProbedFile {
 }
 
 export interface Form {
-  /** Texts, each name once. */
+  /** Texts, each name once; those whose name ends with `[]` as a list. */
   readonly fields: Fields;
   /** In the order of the form. */
   readonly files: readonly FormFile[];
@@ -186,7 +186,7 @@ function notAForm(): ServiceError {
 type Part = Dicer.PartStream;
 
 class SpooledForm implements Form {
-  readonly fields: Record<string, string> = Object.create(null) as Record<string, string>;
+  readonly fields: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   files: FormFile[] = [];
   textBytes = 0;
   private readonly onDisk: UnnamedFile[] = [];
@@ -259,8 +259,10 @@ class SpooledForm implements Form {
   }
 
   private async readText(part: Part, name: string): Promise<void> {
-    if (this.counts.has(name)) throw new ApiRefusal('FIELD_INVALID', `${name} must be sent once.`, name);
-    this.counts.set(name, 1);
+    const isEntry = name.endsWith('[]');
+    const count = this.counts.get(name) ?? 0;
+    if (count > 0 && !isEntry) throw new ApiRefusal('FIELD_INVALID', `${name} must be sent once.`, name);
+    this.counts.set(name, count + 1);
     this.textBytes += name.length;
     const pieces: Buffer[] = [];
     for await (const piece of part as AsyncIterable<Buffer>) {
@@ -270,7 +272,9 @@ class SpooledForm implements Form {
       pieces.push(piece);
     }
     try {
-      this.fields[name] = UTF8.decode(Buffer.concat(pieces));
+      const text = UTF8.decode(Buffer.concat(pieces));
+      if (!isEntry) this.fields[name] = text;
+      else ((this.fields[name] ??= []) as string[])[count] = text;
     } catch {
       throw new ApiRefusal('FIELD_INVALID', `${name} must be UTF-8.`, name);
     }

@@ -30,6 +30,7 @@ const SHAPES: readonly Model[] = [
       seed: { type: 'integer', minimum: 0 },
       tile: { type: 'boolean' },
       steps: { type: ['integer', 'null'] },
+      weights: { type: 'array', items: { type: 'number' } },
       strength: { enum: [1, 2] },
       grid: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
       scheduler: { oneOf: [{ type: 'string', maxLength: 9 }, { type: 'integer' }] },
@@ -77,6 +78,8 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   ['renamed', { tile: 'false' }, { tile: false }],
   ['renamed', { steps: '9', strength: '2', grid: 'true' }, { steps: 9, strength: 2, grid: true }],
   ['renamed', { scheduler: '7' }, { scheduler: '7' }],
+  ['renamed', { 'weights[]': ['0.5', '1'] }, { weights: [0.5, 1] }],
+  ['renamed', { weights: '[0.5]' }, { weights: [0.5] }],
   ['picture', { style: '12' }, { style: '12' }],
   ['picture', { tuning: '{"strength":0.5}' }, { tuning: { strength: 0.5 } }],
   ['picture', { tuning: '{"strength":0.5,"strength":1}' }, { tuning: '{"strength":0.5,"strength":1}' }],
@@ -110,6 +113,9 @@ const REFUSED: readonly (readonly [model: string, fields: JsonObject, param: str
   ['picture', { 'tuning[strength]': '1', 'tuning': '{}' }, 'tuning[strength]', 'unknown_parameter'],
   ['picture', { 'constructor[name]': '1' }, 'constructor[name]', 'unknown_parameter'],
   // Two names of one parameter: one of them would be ignored, and the price hangs on it.
+  ['renamed', { 'seed[]': ['1'] }, 'seed[]', 'unknown_parameter'],
+  ['renamed', { 'weights[]': ['1'], 'weights': '[2]' }, 'weights[]', 'unknown_parameter'],
+  ['picture', { 'tuning[]': ['1'] }, 'tuning[]', 'unknown_parameter'],
   ['renamed', { n: 1, count: 4 }, 'count', 'FIELD_INVALID'],
   ['renamed', { resolution: '512x512', size: '1024x1024' }, 'size', 'FIELD_INVALID'],
 ];

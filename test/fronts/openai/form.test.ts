@@ -86,14 +86,16 @@ describe('the reader of forms', () => {
       formBytes([
         { name: 'model', content: 'picture' },
         { name: 'image[]', content: first, filename: 'upload', headers: ['Content-Type: application/octet-stream'] },
+        { name: 'tags[]', content: 'b' },
         { name: 'prompt', content: 'a sea, früh' },
+        { name: 'tags[]', content: 'a' },
         { name: 'image', content: second, filename: 'a "b\\".png' },
         { name: 'mask', content: 'not a picture', filename: '' },
       ]),
     );
     expect(answer.status).to.equal(200);
     expect(JSON.parse(answer.body)).to.deep.equal({
-      fields: { model: 'picture', prompt: 'a sea, früh' },
+      fields: { 'model': 'picture', 'tags[]': ['b', 'a'], 'prompt': 'a sea, früh' },
       files: [fileOf('image', first), fileOf('image', second), fileOf('mask', Buffer.from('not a picture'))],
     });
   });
@@ -102,6 +104,8 @@ describe('the reader of forms', () => {
     await open();
     const parts: SentPart[] = [
       { name: 'prompt', content: '--edge-of\r\n-part\r\n' },
+      { name: 'tags[]', content: '--edge-of' },
+      { name: 'tags[]', content: '' },
       { name: 'image', content: Buffer.concat([bytesOf(300), Buffer.from('\r\n--edge-of-par')]), filename: 'a.png' },
       { name: 'image[]', content: new Uint8Array(), filename: 'empty.png' },
       { name: 'quality', content: '' },
