@@ -68,7 +68,7 @@ function isToWait({ call }: Work & Machine & Call, { waitMs, until = call }: Wai
   return waitMs > 0 && until?.isOver !== true;
 }
 
-/** Who waits in vain reads the generation again: thousands of calls would hold as many records meanwhile. */
+/** A call whose time is over reads the generation again: thousands of waiting calls would hold as many records. */
 function endOrNow(
   context: Work & Machine & Call,
   generationId: string,

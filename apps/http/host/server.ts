@@ -278,7 +278,7 @@ export function createRouter(routes: readonly HttpRoute[], prefix = '', renderEr
       const serve = handlers.get(method === 'HEAD' ? 'GET' : method) ?? handlers.get('any');
       if (serve === undefined) return refuseMethod(res, allowed);
       state.route = pattern;
-      // Nobody asks for it, and a request that waits would hold it.
+      // It is not used, and a request that waits would hold it.
       ctx.matched = [];
       return serve(ctx);
     });

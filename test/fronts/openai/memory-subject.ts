@@ -61,7 +61,7 @@ async function held(waits: number): Promise<number> {
   await until(async () => api.context.generationWatch.followed === waits);
   for (let least = Infinity; ;) {
     collectGarbage();
-    // What was collected may end other work, whose garbage is collected next.
+    // A collection may end other work, whose garbage the next one collects.
     await setImmediate();
     const { heapUsed, external } = process.memoryUsage();
     if (heapUsed + external > least - COUNTED_BYTES) return Math.min(heapUsed + external, least);
