@@ -85,8 +85,8 @@ export type Change =
   | ({ readonly kind: 'deliver'; readonly wait: Wait; readonly key: string } & Answered)
   /** The client has disconnected before the whole answer was written, or the answer was cut. */
   | { readonly kind: 'leave'; readonly wait: Wait }
-  /** The request was refused before its create. */
-  | { readonly kind: 'withdraw'; readonly wait: Wait };
+  /** The request was refused before its create. `key` is that of the create, if it was a new one. */
+  | { readonly kind: 'withdraw'; readonly wait: Wait; readonly key?: string };
 
 /** The creates of a record after a change; for `begin` also the key of the create that the request waits for. */
 export interface Changed {
@@ -113,10 +113,9 @@ export function change(creates: readonly SharedCreate[], made: Change, facts: Fa
     case 'withdraw':
       return {
         creates: creates.flatMap((create) => {
-          if (!isWaitedForBy(create, made.wait)) return [create];
           const left = without(create, made.wait);
-          // A create that was found may be paid for, whatever became of this request.
-          const isUnused = isUnheard(left, facts) && facts.stateOf(create) === 'none';
+          // The request that brought it here may still create, even if its process was taken for dead.
+          const isUnused = create.key === made.key && isUnheard(left, facts) && facts.stateOf(create) === 'none';
           return isUnused ? [] : [left];
         }),
       };
@@ -176,7 +175,7 @@ function delivered(
   return { key, createdAt, waits, deliveredAt: now, ...answered };
 }
 
-export function isWaitedForBy({ waits }: SharedCreate, wait: Wait): boolean {
+function isWaitedForBy({ waits }: SharedCreate, wait: Wait): boolean {
   return waits.some((one) => isSame(one, wait));
 }
 

@@ -13,7 +13,6 @@ import {
   type Facts,
   type Fingerprint,
   isUnheard,
-  isWaitedForBy,
   lastDelivered,
   MATCH_AFTER_END_MS,
   pruned,
@@ -85,7 +84,7 @@ export class SilentRetries {
       return new HeldPlace(this, owner, wait, key, key === newKey, endLease);
     } catch (error) {
       // It may be stored all the same, now or later: another version of the record precludes that.
-      void this.finish(owner, { kind: 'withdraw', wait }, endLease, true);
+      void this.finish(owner, { kind: 'withdraw', wait, key: newKey }, endLease, true);
       throw error;
     }
   }
@@ -179,7 +178,7 @@ export class SilentRetries {
   ): Promise<Facts> {
     const { clock } = this.parts;
     const begins = batch.flatMap(({ made }) => (made.kind === 'begin' ? [made] : []));
-    const withdrawn = batch.flatMap(({ made }) => (made.kind === 'withdraw' ? [made.wait] : []));
+    const withdrawn = new Set(batch.flatMap(({ made }) => (made.kind === 'withdraw' ? [made.key] : [])));
     // Only a request that begins asks which processes are alive, since that may take a while.
     const boots = new Set(begins.length === 0 ? [] : creates.flatMap(({ waits }) => waits.map(({ bootId }) => bootId)));
     const alive = new Set<string>();
@@ -189,10 +188,7 @@ export class SilentRetries {
     const states = new Map<string, CreateState>();
     const last = begins.some(({ isRetry }) => isRetry) ? lastDelivered(creates) : undefined;
     const asked = creates.filter(
-      (create) =>
-        create === last ||
-        (begins.length > 0 && isUnheard(create, { isAlive })) ||
-        withdrawn.some((wait) => isWaitedForBy(create, wait)),
+      (create) => create === last || (begins.length > 0 && isUnheard(create, { isAlive })) || withdrawn.has(create.key),
     );
     await Promise.all(asked.map(async ({ key }) => states.set(key, await this.stateOf(keyOf(owner, key)))));
     return { now: clock.now(), isAlive, stateOf: ({ key }) => states.get(key) ?? 'open' };
@@ -240,7 +236,7 @@ class HeldPlace implements Place {
   }
 
   withdraw(): void {
-    this.finish({ kind: 'withdraw', wait: this.wait });
+    this.finish({ kind: 'withdraw', wait: this.wait, ...(this.isNew ? { key: this.createKey } : {}) });
   }
 
   private finish(made: Change): void {

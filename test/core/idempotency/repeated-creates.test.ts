@@ -244,6 +244,18 @@ describe('a repeated create', () => {
       expect((await begin()).key).to.deep.equal(first.key);
     });
 
+  it('finds the create of a process that was taken for dead, though the request that took it was refused', async () => {
+    const { clock, first, other, begin, die } = await twoProcesses();
+    other.deliver({ status: 'succeeded' } as Generation);
+    die();
+    await clock.advance(10_000);
+    const refused = await begin();
+    refused.withdraw();
+    await clock.advance(1_000);
+    // The process was asleep: it still creates under this key.
+    expect((await begin()).key).to.deep.equal(first.key);
+  });
+
   it('does not wait for the lease of a process that it has seen alive within 2 seconds', async () => {
     const { clock, first, begin, die } = await twoProcesses();
     const keys = new Set([first.key.key]);

@@ -216,8 +216,10 @@ export class Repetitions implements GenerationListener {
       for (const create of record?.creates ?? []) {
         const isWaitedFor = create.waits.some(({ bootId }) => this.isIdle(bootId, requests));
         if (isWaitedFor) throw violation`11: at rest a request for ${wanted} is on record as waiting, and none waits`;
+        // One that several requests had in common is kept for the next.
         const isOfRefused =
           unclear.length === 0 &&
+          requests.filter(({ bought }) => bought === undefined).length === 1 &&
           !all.some(({ key }) => key === create.key) &&
           requests.every(({ server }) => server.isAlive);
         if (isOfRefused) throw violation`11: at rest a create for ${wanted} is on record, and was refused`;
