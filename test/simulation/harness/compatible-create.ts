@@ -2,6 +2,7 @@ import { renderTask } from '../../../apps/http/render/generation.js';
 import { requireScope } from '../../../core/access/authenticate.js';
 import type { Waits } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
 import { createMatched, type Matched } from '../../../core/generation/create-matched.js';
 import { type Generation, isTerminal } from '../../../core/generation/generation.js';
 import { viewGeneration } from '../../../core/generation/read-generations.js';
@@ -75,6 +76,9 @@ export async function serveCompatible(
       idempotencyKey: key,
       isRetry,
       prepare: async () => body,
+      requireConnected: () => {
+        if (connection.isOver) throw new ServiceError('BODY_INVALID');
+      },
     });
   } catch (error) {
     if (!process.isAlive) return never();

@@ -37,7 +37,7 @@ A refused request leaves its create.
 - return isUnused ? [] : [left];
 + return [left];
 
-unheard-pruned: 11, core/idempotency/fingerprint.js, seed 11
+unheard-pruned: 11, core/idempotency/fingerprint.js, seed 18
 A create that nobody waits for is forgotten.
 - return facts.stateOf(create) === 'over' ? [] : [{ ...create, waits }];
 + return facts.stateOf(create) !== 'open' ? [] : [{ ...create, waits }];
@@ -57,7 +57,7 @@ A decision counts although another process has changed the record.
 - === 'applied') {
 + !== 'x') {
 
-void-counts-as-open: 11, core/idempotency/silent-retries.js, seed 27
+void-counts-as-open: 11, core/idempotency/silent-retries.js, seed 68
 A deleted generation counts as one that may still come.
 - record.kind !== 'generation' || record.deletedAt !== undefined
 + record.kind !== 'generation'
@@ -77,7 +77,7 @@ A process that was seen counts as alive long after its death.
 - return at - aliveAt < SILENT_MS;
 + return aliveAt > 0;
 
-skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 68
+skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 11
 A process whose clock is behind counts as dead.
 - ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS ||
 + ageMs > LEASE_MS ||
@@ -97,7 +97,7 @@ A refusal leaves its place as if it had been cut.
 - else place.withdraw();
 + else place.leave();
 
-key-of-another-body: 11, core/generation/create-matched.js, seed 24
+key-of-another-body: 11, core/generation/create-matched.js, seed 37
 A key answers another request too.
 - if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
 + if (false) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');

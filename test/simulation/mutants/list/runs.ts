@@ -191,7 +191,7 @@ A result that could not be fetched four times is thrown away, and another one is
 + const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure:
 + failure('OUTPUT_INVALID', true) };
 
-unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 69
+unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 31
 A complete file that cannot be used is bought again, though the model forbids it.
 - failure('OUTPUT_INVALID', rules.mayReplaceOutputs)
 + failure('OUTPUT_INVALID', true)
