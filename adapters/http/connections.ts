@@ -194,12 +194,15 @@ interface Parser {
   shouldKeepAlive: boolean;
   resume(): void;
   onHeadersComplete(status: number, ...more: readonly unknown[]): unknown;
+  onMessageComplete(): unknown;
   readonly ptr: unknown;
   readonly llhttp: { llhttp_resume(ptr: unknown): void };
 }
 
 /** The name of undici's own property. A test fails where a version has another one. */
 const PARSER = 'parser';
+/** That property, once a socket with it was seen. */
+let parserSymbol: symbol | undefined;
 
 /**
  * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody
@@ -239,6 +242,25 @@ export function acceptContinue(socket: Socket): void {
 
 const [CONTINUE, PROCESSING] = [100, 102];
 
+/**
+ * undici closes a connection that is not kept with an error that nobody reads. Node asks for the error's stack, and to
+ * record and format it takes longer than to parse the answer. To be called when undici has the socket.
+ */
+export function closeWithoutStack(socket: Socket): void {
+  const parser = parserAt(socket);
+  if (parser === undefined) return;
+  const complete = parser.onMessageComplete.bind(parser);
+  parser.onMessageComplete = () => {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      return complete();
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  };
+}
+
 function resume(parser: Parser): void {
   parser.resume();
   // An answer that ends with its connection waits for the end itself, with nothing left to parse.
@@ -259,8 +281,9 @@ function wasReset(tcp: Socket): boolean {
 }
 
 function parserAt(socket: Socket): Parser | undefined {
-  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === PARSER);
-  const parser: unknown = symbol === undefined ? undefined : Object.getOwnPropertyDescriptor(socket, symbol)?.value;
+  parserSymbol ??= Object.getOwnPropertySymbols(socket).find(({ description }) => description === PARSER);
+  const parser: unknown =
+    parserSymbol === undefined ? undefined : Object.getOwnPropertyDescriptor(socket, parserSymbol)?.value;
   return isParser(parser) ? parser : undefined;
 }
 
@@ -271,6 +294,7 @@ function isParser(value: unknown): value is Parser {
     'paused' in value &&
     'resume' in value &&
     'onHeadersComplete' in value &&
+    'onMessageComplete' in value &&
     'llhttp' in value &&
     'statusCode' in value &&
     'shouldKeepAlive' in value
@@ -321,6 +345,7 @@ export function guardedConnector(options: ConnectorOptions): Connect {
       resumeAtEnd(socket, tcp ?? socket);
       callback(null, socket);
       acceptContinue(socket);
+      closeWithoutStack(socket);
     });
   };
 }
@@ -344,7 +369,8 @@ class ConnectionSteps {
     const closed = new AbortController();
     const lookup = guardedLookup(allow, target, (hostname) => resolve(hostname, closed.signal));
     const socket = await this.tcp(target, lookup, (tcp) => {
-      tcp.once('close', () => closed.abort());
+      // Without a reason, an error with its stack would be made.
+      tcp.once('close', () => closed.abort('closed'));
       onTcp(tcp);
     });
     const address = requireConnected(socket);

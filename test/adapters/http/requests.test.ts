@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { type SubmissionContract, submit } from '../../../adapters/http/submission-outcome.js';
@@ -63,6 +64,24 @@ describe('an outgoing request', () => {
   async function* textStream(...texts: string[]) {
     for (const text of texts) yield Buffer.from(text);
   }
+
+  it('closes the connection of a POST without recording a stack', async () => {
+    const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace') ?? { value: undefined };
+    const { stackTraceLimit } = Error;
+    const depths: number[] = [];
+    Error.prepareStackTrace = (error, sites) => {
+      if ('code' in error && error.code === 'UND_ERR_INFO') depths.push(sites.length);
+      return String(error);
+    };
+    try {
+      await sent({ method: 'POST', body: 'text' });
+      while (live.size > 0) await nextTurn();
+    } finally {
+      Object.defineProperty(Error, 'prepareStackTrace', before);
+    }
+    expect(depths).to.deep.equal([0]);
+    expect(Error.stackTraceLimit).to.equal(stackTraceLimit);
+  });
 
   it('arrives as it was made', async () => {
     expect(await sent({ url: `${url}/a/b?c=d%20e#f`, headers: { 'X-Key': 'value' } })).to.deep.include({
