@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { HeldBytes, HeldPiece } from './held-bytes.js';
 import { UnnamedFile } from './unnamed-file.js';
 
@@ -16,8 +17,8 @@ export class SpooledBytes {
   #byteSize = 0;
   #isClosed = false;
 
-  /** `folder`: where the file is made. */
-  constructor(private readonly folder: string) {}
+  /** `folder`: where the file is made, the system's own for temporary files if absent. */
+  constructor(private readonly folder?: string) {}
 
   get byteSize(): number {
     return this.#byteSize;
@@ -28,7 +29,7 @@ export class SpooledBytes {
     this.#byteSize += piece.byteLength;
     if (this.#file === undefined && this.#held.add(piece)) return;
     if (this.#file === undefined) {
-      this.#file = await UnnamedFile.open(this.folder);
+      this.#file = await UnnamedFile.open(this.folder ?? tmpdir());
       await this.#file.append(this.#held.bytes);
       this.#held.release();
     }

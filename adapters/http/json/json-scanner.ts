@@ -292,11 +292,17 @@ export type JsonPath = readonly (string | number)[];
  * `/images/*`.
  */
 export class PointerPatterns {
+  /** The parts of every pattern so far: those of our drivers and of the settings, asked for again with each answer. */
+  private static readonly known = new Map<string, readonly string[]>();
   private readonly patterns: readonly (readonly string[])[];
 
   /** Throws a `RangeError` for a pattern that is not a pointer. */
   constructor(patterns: readonly string[]) {
-    this.patterns = patterns.map(partsOf);
+    this.patterns = patterns.map((pattern) => {
+      const parts = PointerPatterns.known.get(pattern) ?? partsOf(pattern);
+      PointerPatterns.known.set(pattern, parts);
+      return parts;
+    });
   }
 
   matches(path: JsonPath): boolean {

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { SpooledBytes } from '../../spooled-bytes.js';
 import type { HttpAnswer } from '../http-answer.js';
 import { following } from '../decoded-body.js';
@@ -173,7 +172,7 @@ export interface SpooledJson {
  */
 export async function spooledJson(
   answer: HttpAnswer,
-  { folder = tmpdir(), ...options }: JsonWithFilesOptions & { readonly folder?: string },
+  { folder, ...options }: JsonWithFilesOptions & { readonly folder?: string },
 ): Promise<SpooledJson> {
   const spool = new SpooledBytes(folder);
   const files = new Map<string, SpooledFile>();

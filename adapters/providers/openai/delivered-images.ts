@@ -38,6 +38,8 @@ const ENTRIES: readonly string[] = ['/data/*', '/data', '/images/*'];
 const ENCODED: readonly string[] = ['b64_json', 'b64'];
 const ADDRESSES: readonly string[] = ['url', 'url/url', 'image_url', 'image_url/url'];
 
+const PLACES = { at: placesOf(ENCODED), addressesAt: placesOf(ADDRESSES) };
+
 /** Words such as None and null are base64 as well. A member with more than that goes before them. */
 const LONGEST_WORD_BYTES = 3;
 
@@ -56,9 +58,8 @@ interface ImagesAnswer {
  */
 export async function deliveredImages(answer: HttpAnswer, context: ImagesContext): Promise<SubmitAnswer> {
   const { submission, instance } = context;
-  const places = { at: placesOf(ENCODED), addressesAt: placesOf(ADDRESSES) };
   const found: { refused?: SubmissionRefusal | 'withheld' | undefined } = {};
-  const { cost, ...delivered } = await spooledOutputs(answer, { ...places, ...context }, (spooled) => {
+  const { cost, ...delivered } = await spooledOutputs(answer, { ...PLACES, ...context }, (spooled) => {
     const json = (spooled.json ?? {}) as ImagesAnswer;
     const entries = entriesIn(json);
     const outputs = outputsIn(json, entries, spooled, context);
