@@ -51,7 +51,7 @@ export async function createMatched(
     const key: ClaimKey = { accountId, appId, operation: 'create-compatible', key: idempotencyKey };
     return findOrCreate(context, caller, once, { key, digest });
   }
-  const fingerprint = context.digests.ofJson({ credentialId, content });
+  const fingerprint = context.digests.ofJson({ credentialId, digest });
   for (let tries = 1; ; tries += 1) {
     const place = await context.silentRetries.begin({ accountId, appId, fingerprint, isRetry });
     try {

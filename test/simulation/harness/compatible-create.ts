@@ -62,7 +62,8 @@ export async function serveCompatible(
   const { context, authenticator } = process;
   const { repetitions } = run.observer;
   const { body, key, isRetry } = request;
-  const fingerprint = context.digests.ofJson({ credentialId: asked.party?.keyId ?? '', content: body });
+  const digest = context.digests.ofJson(body);
+  const fingerprint = context.digests.ofJson({ credentialId: asked.party?.keyId ?? '', digest });
   const sent =
     key === undefined
       ? await repetitions.begin(asked, request, { process, fingerprint, at: run.scheduler.now })
