@@ -334,13 +334,16 @@ export type Connect = (
  */
 export function guardedConnector(options: ConnectorOptions): Connect {
   const steps = new ConnectionSteps(options);
+  const connect = callbackify(async (wanted: buildConnector.Options, onTcp: (tcp: Socket) => void) =>
+    steps.connect(wanted, onTcp),
+  );
   return (wanted, callback, onTcp = () => undefined) => {
     let tcp: Socket | undefined;
     const onMade = (made: Socket) => {
       tcp = made;
       onTcp(made);
     };
-    callbackify(() => steps.connect(wanted, onMade))((error, socket) => {
+    connect(wanted, onMade, (error, socket) => {
       if (error) return callback(error, null);
       resumeAtEnd(socket, tcp ?? socket);
       callback(null, socket);
@@ -351,7 +354,14 @@ export function guardedConnector(options: ConnectorOptions): Connect {
 }
 
 class ConnectionSteps {
-  constructor(private readonly options: ConnectorOptions) {}
+  private readonly options: ConnectorOptions;
+  /** Makes connections that need no lookup of ours. */
+  private readonly connectTcp: buildConnector.connector;
+
+  constructor(options: ConnectorOptions) {
+    this.options = options;
+    this.connectTcp = this.tcpConnector();
+  }
 
   async connect(wanted: buildConnector.Options, onTcp: (tcp: Socket) => void): Promise<Socket> {
     const target = targetOf(wanted);
@@ -366,11 +376,15 @@ class ConnectionSteps {
 
   private async direct(target: Endpoint, onTcp: (tcp: Socket) => void): Promise<Socket> {
     const { allow, resolve = resolveBySystem } = this.options;
-    const closed = new AbortController();
-    const lookup = guardedLookup(allow, target, (hostname) => resolve(hostname, closed.signal));
+    let closed: AbortController | undefined;
+    // Node looks no address up.
+    const isAddress = isIP(target.hostname) !== 0;
+    const lookup = isAddress
+      ? undefined
+      : guardedLookup(allow, target, (hostname) => resolve(hostname, (closed ??= new AbortController()).signal));
     const socket = await this.tcp(target, lookup, (tcp) => {
       // Without a reason, an error with its stack would be made.
-      tcp.once('close', () => closed.abort('closed'));
+      tcp.once('close', () => closed?.abort('closed'));
       onTcp(tcp);
     });
     const address = requireConnected(socket);
@@ -407,17 +421,19 @@ class ConnectionSteps {
     lookup: LookupFunction | undefined,
     onTcp: (tcp: Socket) => void,
   ): Promise<Socket> {
-    const connect = buildConnector({
-      timeout: this.options.connectTimeoutMs,
-      autoSelectFamily: true,
-      ...(lookup === undefined ? {} : { lookup }),
-    });
+    const connect = lookup === undefined ? this.connectTcp : this.tcpConnector(lookup);
     return new Promise((resolve, reject) => {
       const begun: unknown = connect({ protocol: 'http:', hostname, port }, (error, socket) =>
         error === null ? resolve(socket) : reject(error),
       );
       if (begun instanceof Socket) onTcp(begun);
     });
+  }
+
+  private tcpConnector(lookup?: LookupFunction): buildConnector.connector {
+    const { connectTimeoutMs } = this.options;
+    const looking = lookup === undefined ? {} : { lookup };
+    return buildConnector({ timeout: connectTimeoutMs, autoSelectFamily: true, ...looking });
   }
 
   private tls({ hostname, port }: Endpoint, servername: string | undefined, httpSocket: Socket): Promise<Socket> {
