@@ -5,20 +5,28 @@ import { UnnamedFile } from './unnamed-file.js';
 /** The most that one document holds in memory: most pictures of a million pixels. */
 export const MAX_HELD_BYTES = 1024 * 1024;
 /** The same for all documents of the process together. */
-const MAX_HELD_BY_ALL = 16 * 1024 * 1024;
+export const MAX_HELD_BY_ALL = 16 * 1024 * 1024;
 const READ_BYTES = 64 * 1024;
 
-const room = new HeldBytes(MAX_HELD_BY_ALL);
+const heldByAll = new HeldBytes(MAX_HELD_BY_ALL);
 
 /** Bytes that wait to be read, several times if need be: in memory while they are few, then in an unnamed file. */
 export class SpooledBytes {
-  readonly #held = new HeldPiece(room, MAX_HELD_BYTES);
+  readonly #held: HeldPiece;
   #file: UnnamedFile | undefined;
   #byteSize = 0;
   #isClosed = false;
 
-  /** `folder`: where the file is made, the system's own for temporary files if absent. */
-  constructor(private readonly folder?: string) {}
+  /**
+   * `folder`: where the file is made, the system's own for temporary files if absent. `room`: what all documents hold, those
+   * of the process by default.
+   */
+  constructor(
+    private readonly folder?: string,
+    room = heldByAll,
+  ) {
+    this.#held = new HeldPiece(room, MAX_HELD_BYTES);
+  }
 
   get byteSize(): number {
     return this.#byteSize;
