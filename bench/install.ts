@@ -1,11 +1,13 @@
 import { findProgram } from '../test/servers/find-program.js';
 import { installProgram } from '../test/servers/install-program.js';
 import { LITELLM } from './gateways/litellm.js';
+import { PORTKEY } from './gateways/portkey.js';
 
-/** `npm run bench:install`: installs LiteLLM's proxy for the part `gateways`. Exits with 1 when that is not possible. */
-try {
-  console.log(`${LITELLM.title}: ${(findProgram(LITELLM) ?? (await installProgram(LITELLM))).path}`);
-} catch (error) {
-  console.log(`${LITELLM.title}: absent: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = 1;
-}
+/** `npm run bench:install`: installs the gateways for the part `gateways`. Exits with 1 where that is not possible. */
+for (const gateway of [LITELLM, PORTKEY])
+  try {
+    console.log(`${gateway.title}: ${(findProgram(gateway) ?? (await installProgram(gateway))).path}`);
+  } catch (error) {
+    console.log(`${gateway.title}: absent: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }

@@ -1,4 +1,3 @@
-import { request } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,10 +8,11 @@ import { interpreterOf, pythonEnvironment } from '../../test/servers/python-envi
 import { ServerAbsent } from '../../test/servers/server-absent.js';
 import { OwnServer } from '../servers/own-server.js';
 import { PICTURE_MODEL } from '../servers/picture-model.js';
+import { type GatewayServer, isAlive } from './gateway-server.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('../../../bench/gateways/requirements.txt', import.meta.url));
 
-/** LiteLLM's proxy, the gateway that we are compared with. */
+/** LiteLLM's proxy. */
 export const LITELLM = pythonEnvironment({ name: 'litellm', title: 'LiteLLM' }, REQUIREMENTS);
 
 export interface LiteLlmChoice {
@@ -21,11 +21,6 @@ export interface LiteLlmChoice {
   readonly workers: number;
   /** The key that its clients present. */
   readonly masterKey: string;
-}
-
-export interface LiteLlmServer {
-  readonly port: number;
-  readonly server: OwnServer;
 }
 
 /** Without these it downloads lists at its start and later, although the package contains copies. */
@@ -41,7 +36,7 @@ const LOCAL_LISTS = {
 const PRODUCTION = { LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR' } as const;
 
 /** Throws `ServerAbsent` if it is not installed. */
-export async function startLiteLlm(folder: string, choice: LiteLlmChoice): Promise<LiteLlmServer> {
+export async function startLiteLlm(folder: string, choice: LiteLlmChoice): Promise<GatewayServer> {
   const found = findProgram(LITELLM);
   if (!found) throw new ServerAbsent('LiteLLM is not on this machine: run `npm run bench:install`.');
   const config = join(folder, 'config.yaml');
@@ -58,7 +53,7 @@ export async function startLiteLlm(folder: string, choice: LiteLlmChoice): Promi
     keepalive_timeout: '120',
   };
   const server = await OwnServer.start(
-    { title: 'LiteLLM', isReady: () => isAlive(port) },
+    { title: 'LiteLLM', isReady: () => isAlive(port, '/health/liveliness') },
     {
       program: interpreterOf(found),
       args: [
@@ -106,16 +101,4 @@ async function untilStarted(server: OwnServer): Promise<void> {
     if (before === undefined || after === undefined || after - before < IDLE_SHARE * LOOK_MS * 1_000) return;
   }
   throw new Error('LiteLLM did not come to rest after its start.');
-}
-
-function isAlive(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, path: '/health/liveliness', timeout: 1_000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    asking.on('timeout', () => asking.destroy());
-    asking.on('error', () => resolve(false));
-    asking.end();
-  });
 }

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { cpus } from 'node:os';
 import type { Child } from '../child.js';
 import { comparisonOf, type Measured, measureInTurn, middle, Side } from '../compare.js';
+import type { GatewayServer } from '../gateways/gateway-server.js';
 import { startLiteLlm } from '../gateways/litellm.js';
+import { portkeyHeaders, startPortkey } from '../gateways/portkey.js';
 import type { PictureKind } from '../load/pictures.js';
 import { comparisonLines, micros, type Row, timesText, whole } from '../report.js';
 import type { Run } from '../run.js';
@@ -41,7 +43,7 @@ interface Contestant {
 
 /**
  * Pictures of a server with the Images API of OpenAI until a client has them: through the program over both its APIs, and
- * through LiteLLM's proxy with one worker and with one for each core, beside asking that server itself.
+ * through LiteLLM's proxy with one worker and with one for each core and Portkey's gateway, beside asking that server itself.
  */
 export function measureGateways(run: Run): Promise<Row[]> {
   return withServers('gateways', async () => {
@@ -53,6 +55,7 @@ export function measureGateways(run: Run): Promise<Row[]> {
     const workers = [...new Set([1, cpus().length])];
     const proxies: Gateway[] = [];
     for (const count of workers) proxies.push(await startProxy(run, { baseUrl, base64, workers: count }));
+    proxies.push(await startForwarder(run, { baseUrl, base64 }));
     const program = await startPictures(run, { baseUrl, size: SIZE, atOnce: AT_ONCE });
     const { front, secrets } = program.working;
     const [secret = ''] = secrets;
@@ -102,13 +105,36 @@ async function startProxy(
 ): Promise<Gateway> {
   const masterKey = `sk-${randomBytes(16).toString('hex')}`;
   const { port, server } = await startLiteLlm(run.newFolder(`litellm-${workers}`), { baseUrl, workers, masterKey });
-  run.keep(server);
   // It refuses a format for a model of another name than OpenAI's old ones, whose pictures always come in base64.
   const body = { ...pictureRequest(SIZE), model: PICTURE_MODEL, response_format: undefined };
+  const name = `LiteLLM, ${workers === 1 ? '1 worker' : `${workers} workers`}`;
+  return otherGateway(run, { port, server }, { name, request: imagesRequests(body, masterKey), base64 });
+}
+
+async function startForwarder(
+  run: Run,
+  { baseUrl, base64 }: { readonly baseUrl: string; readonly base64: string },
+): Promise<Gateway> {
+  const started = await startPortkey(run.newFolder('portkey'));
+  // It passes the key of its clients on.
+  const asked = imagesRequests({ ...pictureRequest(SIZE), model: PICTURE_MODEL }, 'unused');
+  return otherGateway(run, started, {
+    name: 'Portkey',
+    request: { ...asked, headers: portkeyHeaders(baseUrl) },
+    base64,
+  });
+}
+
+function otherGateway(
+  run: Run,
+  { port, server }: GatewayServer,
+  { name, ...kind }: Omit<PictureKind, 'picture'> & { readonly name: string },
+): Gateway {
+  run.keep(server);
   return {
-    name: `LiteLLM, ${workers === 1 ? '1 worker' : `${workers} workers`}`,
+    name,
     port,
-    kind: { request: imagesRequests(body, masterKey), picture: 'in answer', base64 },
+    kind: { ...kind, picture: 'in answer' },
     cpuMicros: () => Promise.resolve(server.cpuMicros()),
   };
 }

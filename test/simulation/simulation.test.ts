@@ -25,6 +25,7 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [354, 'a key was answered for two payloads: a completion answered after it had lost the key'],
   [6315, 'a create was refused between a suspension and its end that were written together'],
   [10630, 'a suspension and its end that were written together were taken for none'],
+  [742, 'a process that was taken for dead bought what no equal request found again'],
   [1, "a provider was not asked to stop, since the canceller's clock was behind"],
 ];
 
