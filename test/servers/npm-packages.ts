@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { FoundProgram } from './find-program.js';
 import { packagesCheck } from './install-program.js';
 import type { Program } from './programs.js';
 
@@ -39,4 +40,18 @@ export function npmPackages(
       },
     ],
   };
+}
+
+const NODE = 'node';
+
+/** The same for packages that this Node loads or runs: a link to it is the program of the install. */
+export function nodePackages(named: Pick<Program, 'name' | 'title'>, sources: string): Program {
+  return npmPackages(named, sources, NODE, (folder) => [
+    { program: 'ln', args: ['-s', process.execPath, join(folder, NODE)] },
+  ]);
+}
+
+/** The folder whose `node_modules` has the packages of an install. */
+export function packagesFolder({ path }: FoundProgram): string {
+  return dirname(path);
 }

@@ -1,24 +1,20 @@
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
 import { installProgram } from '../../servers/install-program.js';
-import { npmPackages } from '../../servers/npm-packages.js';
+import { nodePackages, packagesFolder } from '../../servers/npm-packages.js';
 import type { Program } from '../../servers/programs.js';
 import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
 import { INTERPRETER } from '../../servers/python-install.js';
 import { ClientAbsent, type ForeignClient, requirePython } from '../foreign-clients.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/openai/', import.meta.url));
-/** What an install has is a program; libraries run in this one. */
-const NODE = 'node';
 
 /** Several releases of each package. They run in the process of the tests, whatever Node release they ask for. */
-const PROGRAM = npmPackages(
+const PROGRAM = nodePackages(
   { name: 'openai-clients', title: 'the OpenAI clients for Node' },
   join(SOURCES, 'packages'),
-  NODE,
-  (folder) => [{ program: 'ln', args: ['-s', process.execPath, join(folder, NODE)] }],
 );
 
 export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
@@ -35,7 +31,7 @@ export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
   async load<T>(name: string) {
     const found = findProgram(PROGRAM);
     if (!found) throw new ClientAbsent('The OpenAI clients are not on this machine: run `npm run clients:install`.');
-    const path = createRequire(join(dirname(found.path), 'index.js')).resolve(name);
+    const path = createRequire(join(packagesFolder(found), 'index.js')).resolve(name);
     return (await import(pathToFileURL(path).href)) as T;
   },
 };
