@@ -201,7 +201,7 @@ interface Parser {
 
 /** The name of undici's own property. A test fails where a version has another one. */
 const PARSER = 'parser';
-/** That property, once a socket with it was seen. */
+/** The symbol of that property; undefined until a socket that has it was seen. */
 let parserSymbol: symbol | undefined;
 
 /**
@@ -355,7 +355,7 @@ export function guardedConnector(options: ConnectorOptions): Connect {
 
 class ConnectionSteps {
   private readonly options: ConnectorOptions;
-  /** Makes connections that need no lookup of ours. */
+  /** Connects to IP addresses, which need no checked lookup. */
   private readonly connectTcp: buildConnector.connector;
 
   constructor(options: ConnectorOptions) {

@@ -58,8 +58,8 @@ const LATE_WRITE_MS = 300_000;
 export const MATCH_AFTER_END_MS = 600_000;
 
 /**
- * The state of a create. `none`: there is no generation, and nobody has begun one; `begun`: somebody has, and there is none
- * yet; `over`: it was deleted, or ended too long ago to be matched.
+ * The state of a create. `none`: its key is not claimed, or the claim was given up; `begun`: its key is claimed, and it has
+ * no generation yet; `over`: its generation was deleted, or ended too long ago to be matched.
  */
 export type CreateState = 'none' | 'begun' | 'open' | 'succeeded' | 'failed' | 'over';
 

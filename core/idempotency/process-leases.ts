@@ -10,9 +10,9 @@ const LEASE_MS = 5_000;
 const LOOK_AGAIN_MS = 250;
 /** How long a process counts as alive without renewing its lease: clients without the header repeat after 2 seconds. */
 const SILENT_MS = 2_000;
-const NO_LEASE = (): void => undefined;
 /** How long a process is watched after it was asked about. */
 const WATCH_MS = 60_000;
+const NO_LEASE = (): void => undefined;
 
 type Parts = Pick<Ports, 'fingerprints' | 'clock'> & { readonly boot: Boot; readonly settings: Settings };
 

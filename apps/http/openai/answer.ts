@@ -84,7 +84,7 @@ export function answerAsEvents(ctx: ApiRequest, created: Generation, answering: 
   return endOf(ctx, created, answering.until).then((last) => endInPieces(ctx, last, answering, EVENTS));
 }
 
-/** What `waitForEndOf` resolves with. */
+/** The result of `waitForEndOf`. */
 type Last = GenerationRecord | null | undefined;
 
 function endOf({ state }: ApiRequest, created: Generation, until: RequestWait): Promise<Last> {

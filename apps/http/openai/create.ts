@@ -52,7 +52,10 @@ export async function createOrFind(
   }
 }
 
-/** As a text where a lone surrogate may be in them, for which canonical JSON has no form. What refuses it comes later. */
+/**
+ * Returns the fields, or their JSON text where they may contain a lone surrogate, which canonical JSON cannot express. The
+ * create refuses such a text later.
+ */
 function comparable(fields: Fields): Json {
   const text = JSON.stringify(fields);
   return /\\ud[89a-f]/.test(text) ? text : fields;

@@ -18,7 +18,7 @@ const SLOW = { model: 'sandbox-test', prompt: 'a lighthouse', behaviour: 'slow',
 const RETRY = { 'x-stainless-retry-count': '1' };
 
 for (const lane of DISTRIBUTED)
-  describe(`two processes for clients of OpenAI: ${lane.name}`, () => {
+  describe(`clients of OpenAI at two processes: ${lane.name}`, () => {
     let service: ClientService;
     let first: ServedProcess;
     let second: ServedProcess;

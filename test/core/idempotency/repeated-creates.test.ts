@@ -111,7 +111,7 @@ describe('a repeated create', () => {
     expect([second.replayed, taken]).to.deep.equal([false, 1]);
   });
 
-  it('takes a create with a generation first, then a begun one, then one that was never begun', () => {
+  it('takes a create with a generation first, then one with a claimed key, then one without a claim', () => {
     const creates = ['none', 'begun', 'succeeded'].map((key) => ({ key, createdAt: 1, waits: [] }));
     const facts = {
       now: 2,

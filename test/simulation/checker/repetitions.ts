@@ -92,7 +92,7 @@ interface Arrival {
 /**
  * Invariant 11 for creates over `/v1` without a key: an equal request gets what nobody has and nobody waits for, and buys
  * otherwise. It is judged by connections alone, and by the stored record no more than whether the end of a connection has
- * arrived there yet. That nobody receives more than was paid for follows from the charges of all generations.
+ * arrived there yet. The checks of charges prove that nobody receives more than was paid for.
  */
 export class Repetitions implements GenerationListener {
   private readonly requests = new Map<string, SentRequest[]>();
@@ -273,7 +273,7 @@ export class Repetitions implements GenerationListener {
     return !one.isDelivered && !isOpenFor && this.isMatched(one, at) && !this.hasWaitOfLiving(one, wanted, record, at);
   }
 
-  /** Those that somebody waits for or has received. Which one was delivered last is decided by clocks that differ. */
+  /** Those that somebody waits for or has received. The clocks that decide which one was delivered last differ. */
   private repeatable(wanted: string, record: Fingerprint | null, at: number): readonly Bought[] {
     const all = this.boughtOf(wanted).filter(({ isFailure }) => !isFailure);
     if (all.some((one) => one.isDelivered && !this.isRepeatable(one, at))) return [];
