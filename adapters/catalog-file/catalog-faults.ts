@@ -3,6 +3,7 @@ import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
+import { completed, DEFAULTS_FROM, sourceIn } from './model-defaults.js';
 import { modelFaults } from './model-rules.js';
 import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
 
@@ -70,19 +71,20 @@ function* oneModelFaults(
   misshapen: readonly string[],
   tools: SchemaTools,
 ): Generator<PlaceFault> {
-  const entry = model as unknown as ModelEntry;
-  const isSound = (...names: (keyof ModelEntry)[]) =>
+  const entry = completed(model);
+  const isSound = (...names: (keyof ModelEntry)[]): boolean =>
     names.every((name) => {
       const at = `${base}/${name}`;
-      return !misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
+      const isMisshapen = misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
+      return !isMisshapen && isSound(...(DEFAULTS_FROM[name] ?? []));
     });
-  const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
+  const schemaFaults = isSound('input_schema') ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
   if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits'))
     yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
-    yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
+    yield* priceFaults(entry, sourceIn(yaml, base, model));
   }
 }
 

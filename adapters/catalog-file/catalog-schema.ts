@@ -1,6 +1,6 @@
-import { FAULT_POLICIES, OTHER_SIZE_POLICIES } from '../../core/catalog/model.js';
+import { FAULT_POLICIES, OTHER_SIZE_POLICIES, PROMPT_RULES } from '../../core/catalog/model.js';
 import { PRICE_UNITS, type PriceUnit } from '../../core/catalog/price.js';
-import { MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../core/generation/generation.js';
+import { MAX_PROMPT_LENGTH, MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../core/generation/generation.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { JsonObject } from '../../core/json.js';
 import { MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
@@ -11,35 +11,29 @@ const CREDITS = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER 
 /** Read from its source text, so that both 0.1 and "0.1" are exact. */
 const DECIMAL = { type: ['number', 'string'] } as const;
 
+const ROLES = { type: 'array', uniqueItems: true, items: { type: 'string', enum: [...REFERENCE_ROLES] } } as const;
+
+/** The most outputs that a model may offer for one generation. */
+export const MAX_OUTPUTS = 100;
+
 const LIMITS = {
   type: 'object',
   additionalProperties: false,
-  required: [
-    'max_reference_uploads',
-    'reference_roles',
-    'upload_media_types',
-    'max_upload_bytes',
-    'max_outputs',
-    'negative_prompt',
-  ],
   properties: {
     max_reference_uploads: { type: 'integer', minimum: 0, maximum: MAX_REFERENCE_UPLOADS },
-    reference_roles: {
-      type: 'array',
-      uniqueItems: true,
-      items: { type: 'string', enum: [...REFERENCE_ROLES] },
-    },
+    reference_roles: ROLES,
     upload_media_types: { type: 'array', uniqueItems: true, items: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] } },
     max_upload_bytes: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    max_outputs: { type: 'integer', minimum: 1, maximum: 100 },
+    max_outputs: { type: 'integer', minimum: 1, maximum: MAX_OUTPUTS },
     negative_prompt: { type: 'boolean' },
   },
 } as const;
 
+/** A price may also be written as its `credits_per_unit` alone. */
 const PRICE = {
-  type: 'object',
+  type: ['object', 'number', 'string'],
   additionalProperties: false,
-  required: ['version', 'unit', 'credits_per_unit', 'minimum_credits', 'maximum_credits'],
+  required: ['credits_per_unit'],
   properties: {
     version: NAME,
     unit: { type: 'string', enum: Object.keys(PRICE_UNITS) as PriceUnit[] },
@@ -90,25 +84,24 @@ const AI_MARK = {
   },
 } as const;
 
+/** Where a model comes from, as the command that wrote the entry recorded it. Clients never see it. */
+const ORIGIN = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['ref', 'date', 'digest'],
+  properties: {
+    ref: { type: 'string', minLength: 1, maxLength: 500 },
+    date: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' },
+    digest: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
+    version: { type: 'string', minLength: 1, maxLength: 200 },
+    options: { type: 'object' },
+  },
+} as const;
+
 const MODEL = {
   type: 'object',
   additionalProperties: false,
-  required: [
-    'model_key',
-    'display_name',
-    'modality',
-    'operations',
-    'input_schema',
-    'limits',
-    'price',
-    'queue_timeout_seconds',
-    'run_timeout_seconds',
-    'max_attempts',
-    'concurrency',
-    'cancel_floor_credits',
-    'on_unknown_acceptance',
-    'poll_interval_ms',
-  ],
+  required: ['model_key', 'price'],
   properties: {
     model_key: { type: 'string', pattern: '^[a-z0-9._-]{1,128}$' },
     display_name: { type: 'string', minLength: 1, maxLength: 200 },
@@ -121,7 +114,10 @@ const MODEL = {
     },
     description: { type: 'string', minLength: 1, maxLength: 2_000 },
     input_schema: { type: 'object' },
+    prompt: { type: 'string', enum: [...PROMPT_RULES] },
+    max_prompt_characters: { type: 'integer', minimum: 1, maximum: MAX_PROMPT_LENGTH },
     limits: LIMITS,
+    required_roles: ROLES,
     price: PRICE,
     provider: NAME,
     provider_settings: { type: 'object' },
@@ -137,6 +133,7 @@ const MODEL = {
     on_other_size: { type: 'string', enum: [...OTHER_SIZE_POLICIES] },
     ai_mark: AI_MARK,
     poll_interval_ms: { type: 'integer', minimum: 10, maximum: 600_000 },
+    origin: ORIGIN,
   },
 } as const;
 
@@ -173,4 +170,16 @@ interface Values {
 }
 
 /** A model as the file has it, once its shape is right. It has either one provider or a route. */
-export type ModelEntry = ValueOf<typeof MODEL>;
+export type WrittenEntry = ValueOf<typeof MODEL>;
+
+/** The keys of `T` that may be left out, required here but for those of `Absent`. */
+type Complete<T, Absent extends keyof T = never> = Required<Omit<T, Absent>> & Pick<T, Absent>;
+
+/** The same with all defaults: what is still optional has no default, or one that depends on more than the file. */
+export type ModelEntry = Complete<
+  Omit<WrittenEntry, 'limits' | 'price'>,
+  'description' | 'provider' | 'provider_settings' | 'route' | 'on_invalid_output' | 'ai_mark' | 'origin'
+> & {
+  readonly limits: Complete<NonNullable<WrittenEntry['limits']>>;
+  readonly price: WrittenEntry['price'] & Required<Pick<WrittenEntry['price'], 'unit' | 'minimum_credits'>>;
+};

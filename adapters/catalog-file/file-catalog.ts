@@ -1,9 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Model } from '../../core/catalog/model.js';
+import type { JsonObject } from '../../core/json.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import { catalogFaults, type SchemaTools } from './catalog-faults.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { LocatedYaml } from './located-yaml.js';
+import { completed, sourceIn } from './model-defaults.js';
 import { modelOf } from './model-rules.js';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -24,18 +26,25 @@ export interface ModelLines {
   readonly onInvalidOutput: number;
 }
 
+/** Where a model comes from: what the command that wrote its entry recorded. */
+export type ModelOrigin = NonNullable<ModelEntry['origin']>;
+
+/** What a file says about a model beyond what core knows. */
+interface InFile extends ModelLines {
+  readonly origin?: ModelOrigin | undefined;
+}
+
 /** The models of one file, as they were when it was read. */
 export class FileCatalog implements Catalog {
   readonly #models: readonly Model[];
   readonly #byKey: ReadonlyMap<string, Model>;
+  readonly #inFile: ReadonlyMap<string, InFile>;
 
-  readonly #lines: ReadonlyMap<string, ModelLines>;
-
-  /** `lines` by the models' keys. */
-  constructor(models: readonly Model[], lines: ReadonlyMap<string, ModelLines> = new Map()) {
+  /** `inFile` by the models' keys. */
+  constructor(models: readonly Model[], inFile: ReadonlyMap<string, InFile> = new Map()) {
     this.#models = Object.freeze([...models]);
     this.#byKey = new Map(models.map((model) => [model.modelKey, model]));
-    this.#lines = lines;
+    this.#inFile = inFile;
   }
 
   models(): readonly Model[] {
@@ -48,7 +57,12 @@ export class FileCatalog implements Catalog {
 
   /** The lines of these in the file; line 1 when unknown. */
   linesOf(modelKey: string): ModelLines {
-    return this.#lines.get(modelKey) ?? { inputSchema: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 };
+    return this.#inFile.get(modelKey) ?? { inputSchema: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 };
+  }
+
+  /** Undefined for a model that was written by hand. */
+  originOf(modelKey: string): ModelOrigin | undefined {
+    return this.#inFile.get(modelKey)?.origin;
   }
 }
 
@@ -78,23 +92,21 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   const yaml = new LocatedYaml(text);
   const faults = catalogFaults(yaml, tools);
   if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
-  const { models } = yaml.value as unknown as { models: ModelEntry[] };
-  return new FileCatalog(
-    models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))),
-    new Map(
-      models.map(({ model_key: key }, index) => {
-        const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
-        return [
-          key,
-          {
-            inputSchema: lineOf('input_schema'),
-            onUnknownAcceptance: lineOf('on_unknown_acceptance'),
-            onInvalidOutput: lineOf('on_invalid_output'),
-          },
-        ] as const;
-      }),
-    ),
+  const { models: written } = yaml.value as unknown as { models: JsonObject[] };
+  const entries = written.map((entry) => completed(entry));
+  const models = entries.map((entry, index) =>
+    modelOf(entry, sourceIn(yaml, `/models/${index}`, written[index] ?? {})),
   );
+  const inFile = entries.map(({ model_key: key, origin }, index): [string, InFile] => {
+    const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
+    const lines = {
+      inputSchema: lineOf('input_schema'),
+      onUnknownAcceptance: lineOf('on_unknown_acceptance'),
+      onInvalidOutput: lineOf('on_invalid_output'),
+    };
+    return [key, { ...lines, origin }];
+  });
+  return new FileCatalog(models, new Map(inFile));
 }
 
 function whyUnreadable(error: unknown): string {

@@ -1,4 +1,4 @@
-import { defaultConcurrencyPerAccount, type Model, type RouteEntry } from '../../core/catalog/model.js';
+import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { ModelMark } from '../../core/media/ai-mark.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { type PlaceFault, priceTerms } from './price-rules.js';
@@ -28,8 +28,9 @@ export function* modelFaults(entry: ModelEntry, isSound: IsSound): Generator<Pla
       if (limits.max_reference_uploads > 0 && limits[name].length === 0)
         yield { pointer: `/limits/${name}`, message: 'must not be empty when max_reference_uploads is above 0' };
   }
-  if (isSound('concurrency', 'concurrency_per_account') && (entry.concurrency_per_account ?? 0) > entry.concurrency)
-    yield { pointer: '/concurrency_per_account', message: 'must not be above concurrency' };
+  if (isSound('limits', 'required_roles')) yield* requiredRolesFaults(entry);
+  if (isSound('concurrency', 'concurrency_per_account') && entry.concurrency_per_account > entry.concurrency)
+    yield { pointer: '/concurrency_per_account', message: `must not be above concurrency, ${entry.concurrency}` };
   if (
     isSound('queue_timeout_seconds', 'run_timeout_seconds') &&
     entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS
@@ -37,11 +38,24 @@ export function* modelFaults(entry: ModelEntry, isSound: IsSound): Generator<Pla
     yield {
       pointer: '/queue_timeout_seconds',
       message: 'and run_timeout_seconds must together be below 86400, the day that uploads are kept',
+      lineAt:
+        entry.run_timeout_seconds > entry.queue_timeout_seconds ? '/run_timeout_seconds' : '/queue_timeout_seconds',
     };
   yield* routeFaults(entry, isSound);
   if (isSound('ai_mark')) yield* markFaults(entry.ai_mark);
-  if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits)
+  const { maximum_credits: most = Infinity } = entry.price;
+  if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > most)
     yield { pointer: '/cancel_floor_credits', message: 'must not be above price.maximum_credits' };
+}
+
+function* requiredRolesFaults({ limits, required_roles: required }: ModelEntry): Generator<PlaceFault> {
+  const pointer = '/required_roles';
+  const { reference_roles: taken, max_reference_uploads: most } = limits;
+  const unknown = required.find((role) => !taken.includes(role));
+  if (unknown !== undefined)
+    yield { pointer, message: `must be roles of limits.reference_roles, which does not have ${unknown}` };
+  else if (required.length > most)
+    yield { pointer, message: `must not be more than limits.max_reference_uploads, ${most}` };
 }
 
 function* routeFaults(
@@ -81,19 +95,27 @@ function* markFaults(mark: ModelEntry['ai_mark']): Generator<PlaceFault> {
   }
 }
 
-/** A checked entry of the file as core's model. */
+/** A checked and completed entry of the file as core's model. */
 export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): Model {
-  const { provider: _p, provider_settings: _s, route: _r, ai_mark: mark, limits, price: _, ...same } = entry;
-  const { queue_timeout_seconds: queueSeconds, run_timeout_seconds: runSeconds, ...rest } = same;
+  const {
+    provider: _p,
+    provider_settings: _s,
+    route: _r,
+    origin: _o,
+    ai_mark: mark,
+    limits,
+    price: _,
+    ...same
+  } = entry;
+  const { queue_timeout_seconds: queueSeconds, run_timeout_seconds: runSeconds, prompt: promptRule, ...rest } = same;
   return {
     ...inCamelCase(rest),
+    promptRule,
     limits: inCamelCase(limits),
     price: priceTerms(entry, sourceOf),
     route: routeOf(entry),
     queueTimeoutMs: queueSeconds * 1_000,
     runTimeoutMs: runSeconds * 1_000,
-    concurrencyPerAccount: entry.concurrency_per_account ?? defaultConcurrencyPerAccount(entry.concurrency),
-    onOtherSize: entry.on_other_size ?? 'deliver',
     ...(mark === undefined ? {} : { mark: markOf(mark) }),
   };
 }

@@ -1,3 +1,5 @@
+import canonicalize from 'canonicalize';
+import { hash } from 'node:crypto';
 import { PRICE_UNITS, type PriceTerms, type UnitRule } from '../../core/catalog/price.js';
 import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
@@ -14,7 +16,7 @@ export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<P
     if (price[name] !== undefined && scaledDecimal(sourceOf(pointer) ?? '', MICRO_PLACES) === undefined)
       yield { pointer, message: 'must be a decimal number from 0 with at most 6 places' };
   }
-  if (price.minimum_credits > price.maximum_credits)
+  if (price.minimum_credits > (price.maximum_credits ?? Infinity))
     yield { pointer: '/price/minimum_credits', message: 'must not be above maximum_credits' };
   if (price.unit === 'image' && modality !== 'image')
     yield { pointer: '/price/unit', message: 'must not be image for a video model' };
@@ -31,11 +33,16 @@ export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<P
   yield* multiplierFaults(entry, sourceOf);
 }
 
-/** The price of a model whose faults were checked. */
+/** The price of a model whose faults were checked. A version that the file does not give is a digest of the terms. */
 export function priceTerms({ price }: ModelEntry, sourceOf: SourceOf): PriceTerms {
+  const terms = unversionedTerms(price, sourceOf);
+  const digest = () => hash('sha256', canonicalize(terms) ?? '', 'hex').slice(0, DIGEST_DIGITS);
+  return { version: price.version ?? `sha256-${digest()}`, ...terms };
+}
+
+function unversionedTerms(price: ModelEntry['price'], sourceOf: SourceOf): Omit<PriceTerms, 'version'> {
   const scaled = (pointer: string, places: number) => scaledDecimal(sourceOf(pointer) ?? '0', places) ?? 0;
   return {
-    version: price.version,
     unit: price.unit,
     microcreditsPerUnit: scaled('/price/credits_per_unit', MICRO_PLACES),
     baseMicrocredits: scaled('/price/base_credits', MICRO_PLACES),
@@ -52,7 +59,7 @@ export function priceTerms({ price }: ModelEntry, sourceOf: SourceOf): PriceTerm
       ),
     })),
     minimumCredits: price.minimum_credits,
-    maximumCredits: price.maximum_credits,
+    maximumCredits: price.maximum_credits ?? Number.MAX_SAFE_INTEGER,
   };
 }
 
@@ -214,6 +221,7 @@ const SIZE = /^[1-9][0-9]{0,5}x[1-9][0-9]{0,5}$/;
 const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1', ' 1024x1024', '1024X1024'];
 const MICRO_PLACES = 6;
 const THOUSANDTH_PLACES = 3;
+const DIGEST_DIGITS = 12;
 
 const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'duration_parameter' } as const;
 
@@ -262,7 +270,7 @@ function* multiplierFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<Pla
   }
 }
 
-function propertyOf(entry: ModelEntry, name: string): Json | undefined {
+export function propertyOf(entry: Pick<ModelEntry, 'input_schema'>, name: string): Json | undefined {
   const properties = entry.input_schema['properties'];
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
@@ -275,7 +283,10 @@ function isAlwaysThere(entry: ModelEntry, name: string): boolean {
   );
 }
 
-function integerRange(property: Json | undefined): { readonly minimum: number; readonly maximum: number } | undefined {
+/** The least and the greatest value of an integer parameter; undefined where the schema does not bound both. */
+export function integerRange(
+  property: Json | undefined,
+): { readonly minimum: number; readonly maximum: number } | undefined {
   if (!isObject(property) || property['type'] !== 'integer') return undefined;
   const listed = property['enum'];
   if (Array.isArray(listed)) {

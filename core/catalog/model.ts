@@ -11,6 +11,10 @@ export type FaultPolicy = (typeof FAULT_POLICIES)[number];
 export const OTHER_SIZE_POLICIES = ['deliver', 'refuse'] as const;
 export type OtherSizePolicy = (typeof OTHER_SIZE_POLICIES)[number];
 
+/** Whether a request needs a prompt. With `none` a prompt is accepted, and not sent to the provider. */
+export const PROMPT_RULES = ['required', 'optional', 'none'] as const;
+export type PromptRule = (typeof PROMPT_RULES)[number];
+
 /** One provider of a model's route. */
 export interface RouteEntry {
   /** Name of the connected provider. */
@@ -43,6 +47,11 @@ export interface Model {
   /** JSON Schema 2020-12, `additionalProperties: false` at every level. */
   readonly inputSchema: JsonObject;
   readonly limits: ModelLimits;
+  readonly promptRule: PromptRule;
+  /** Bounds the prompt and the negative prompt, in code points. */
+  readonly maxPromptCharacters: number;
+  /** The roles of which a request has at least one file; each is in `limits.referenceRoles`. */
+  readonly requiredRoles: readonly ReferenceRole[];
   readonly price: PriceTerms;
 
   /** The providers that can make it, in the order in which they are tried; at least one, none of them twice. */

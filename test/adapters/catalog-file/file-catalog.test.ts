@@ -91,7 +91,74 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     'max_attempts: 3\n    colour: red',
     '40: unknown field "models[0].colour".',
   ],
-  ['a missing key', '    max_attempts: 3\n', '', '3: models[0].max_attempts is required.'],
+  ['a missing key', 'model_key: picture-1\n    ', '', '3: models[0].model_key is required.'],
+  ['a missing rate', '      credits_per_unit: 0.1\n', '', '23: models[0].price.credits_per_unit is required.'],
+  [
+    'a price alone with seven places',
+    'price: { version: "1", unit: second, credits_per_unit: 4, duration_parameter: seconds, minimum_credits: 0, maximum_credits: 100 }',
+    'price: 0.1234567',
+    '56: models[1].price.credits_per_unit must be a decimal number from 0 with at most 6 places.',
+  ],
+  [
+    'a list as the price',
+    'price: { version: "1", unit: second, credits_per_unit: 4, duration_parameter: seconds, minimum_credits: 0, maximum_credits: 100 }',
+    'price: [4]',
+    '56: models[1].price must be an object or a number or a string.',
+  ],
+  [
+    'an unknown rule for prompts',
+    'max_attempts: 3',
+    'max_attempts: 3\n    prompt: never',
+    '40: models[0].prompt must be one of required, optional, none.',
+  ],
+  [
+    'prompts longer than any',
+    'max_attempts: 3',
+    'max_attempts: 3\n    max_prompt_characters: 8001',
+    '40: models[0].max_prompt_characters must be at most 8000.',
+  ],
+  [
+    'a required role that the model does not take',
+    'max_attempts: 3',
+    'max_attempts: 3\n    required_roles: [reference_image, start_frame]',
+    '40: models[0].required_roles must be roles of limits.reference_roles, which does not have start_frame.',
+  ],
+  [
+    'more required roles than files',
+    'max_reference_uploads: 2, reference_roles: [start_frame, end_frame]',
+    'max_reference_uploads: 1, reference_roles: [start_frame, end_frame] }\n    required_roles: [end_frame, start_frame]\n    ai_mark: { system: x } #',
+    '56: models[1].required_roles must not be more than limits.max_reference_uploads, 1.',
+  ],
+  [
+    'an origin without a digest',
+    'max_attempts: 3',
+    'max_attempts: 3\n    origin: { ref: "fal:a/b", date: "2026-11-29" }',
+    '40: models[0].origin.digest is required.',
+  ],
+  [
+    'files without roles',
+    '      reference_roles: [reference_image]\n',
+    '',
+    '16: models[0].limits.reference_roles must not be empty when max_reference_uploads is above 0.',
+  ],
+  [
+    'a run timeout beyond the life of uploads',
+    'queue_timeout_seconds: 3600\n    run_timeout_seconds: 300',
+    'run_timeout_seconds: 86100',
+    '37: models[0].queue_timeout_seconds and run_timeout_seconds must together be below 86400, the day that uploads are kept.',
+  ],
+  [
+    'more for one account than the default for all',
+    'concurrency: 4\n    concurrency_per_account: 2',
+    'concurrency_per_account: 5',
+    '40: models[0].concurrency_per_account must not be above concurrency, 4.',
+  ],
+  [
+    'a count without a maximum, and no max_outputs',
+    'minimum: 1, maximum: 4, default: 1 }',
+    'minimum: 1, default: 1 }',
+    '28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.',
+  ],
   [
     'a key given twice',
     'max_attempts: 3',
@@ -152,7 +219,7 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     'more for one account than for all',
     'concurrency_per_account: 2',
     'concurrency_per_account: 5',
-    '41: models[0].concurrency_per_account must not be above concurrency.',
+    '41: models[0].concurrency_per_account must not be above concurrency, 4.',
   ],
   [
     'no time to run',
@@ -283,7 +350,7 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
   [
     'an open object',
     '      additionalProperties: false\n      required',
-    '      required',
+    '      additionalProperties: true\n      required',
     '49: models[1].input_schema must have additionalProperties: false.',
   ],
   [
