@@ -29,6 +29,17 @@ const LIMITS = {
   },
 } as const;
 
+const SIZE_TABLE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['parameters', 'sizes'],
+  properties: {
+    parameters: { type: 'array', minItems: 1, maxItems: 2, uniqueItems: true, items: NAME },
+    /** A size by the value of the parameter, or of the first one and then of the second one; checked with the schema. */
+    sizes: { type: 'object' },
+  },
+} as const;
+
 /** A price may also be written as its `credits_per_unit` alone. */
 const PRICE = {
   type: ['object', 'number', 'string'],
@@ -38,9 +49,14 @@ const PRICE = {
     version: NAME,
     unit: { type: 'string', enum: Object.keys(PRICE_UNITS) as PriceUnit[] },
     credits_per_unit: DECIMAL,
+    first_unit_credits: DECIMAL,
+    input_credits_per_megapixel: DECIMAL,
     base_credits: DECIMAL,
+    round_up: { type: 'boolean' },
+    frames_per_second: DECIMAL,
     count_parameter: NAME,
     size_parameter: NAME,
+    size_table: SIZE_TABLE,
     duration_parameter: NAME,
     multipliers: {
       type: 'array',

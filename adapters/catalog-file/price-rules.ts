@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { hash } from 'node:crypto';
-import { PRICE_UNITS, type PriceTerms, type UnitRule } from '../../core/catalog/price.js';
+import { PRICE_UNITS, type PriceTerms, type SizeTable, type UnitRule } from '../../core/catalog/price.js';
 import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
@@ -11,7 +11,7 @@ type SourceOf = (pointer: string) => string | undefined;
 /** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
 export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {
   const { price, modality } = entry;
-  for (const name of ['credits_per_unit', 'base_credits'] as const) {
+  for (const name of DECIMAL_KEYS) {
     const pointer = `/price/${name}`;
     if (price[name] !== undefined && scaledDecimal(sourceOf(pointer) ?? '', MICRO_PLACES) === undefined)
       yield { pointer, message: 'must be a decimal number from 0 with at most 6 places' };
@@ -23,31 +23,82 @@ export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<P
   if (price.unit === 'video' && modality !== 'video')
     yield { pointer: '/price/unit', message: 'must not be video for an image model' };
   const { needs }: UnitRule = PRICE_UNITS[price.unit];
-  if (needs !== undefined && price[PARAMETER_KEYS[needs]] === undefined)
-    yield { pointer: '/price', message: `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}` };
+  if (needs === 'size' && price.size_parameter === undefined && price.size_table === undefined)
+    yield {
+      pointer: '/price',
+      message: `must name a size_parameter or have a size_table, since its unit is ${price.unit}`,
+    };
+  if (needs === 'duration' && price.duration_parameter === undefined)
+    yield { pointer: '/price', message: `must name a duration_parameter, since its unit is ${price.unit}` };
   for (const name of ['count_parameter', 'size_parameter', 'duration_parameter'] as const) {
     const parameter = price[name];
     const message = parameter === undefined ? undefined : PARAMETER_FAULTS[name](entry, parameter);
     if (message !== undefined) yield { pointer: `/price/${name}`, message };
   }
+  yield* formFaults(entry, sourceOf);
+  yield* sizeTableFaults(entry);
   yield* multiplierFaults(entry, sourceOf);
 }
 
-/** The price of a model whose faults were checked. A version that the file does not give is a digest of the terms. */
-export function priceTerms({ price }: ModelEntry, sourceOf: SourceOf): PriceTerms {
-  const terms = unversionedTerms(price, sourceOf);
-  const digest = () => hash('sha256', canonicalize(terms) ?? '', 'hex').slice(0, DIGEST_DIGITS);
-  return { version: price.version ?? `sha256-${digest()}`, ...terms };
+/** The rules of the forms that count megapixels. */
+function* formFaults({ price, modality, limits }: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {
+  const { unit, round_up, frames_per_second: frameRate, first_unit_credits: first } = price;
+  const input = price.input_credits_per_megapixel;
+  if (round_up === true && unit !== 'megapixel' && input === undefined)
+    yield {
+      pointer: '/price/round_up',
+      message: `must not be true for the unit ${unit} without input_credits_per_megapixel, since it rounds megapixels`,
+    };
+  if (first !== undefined && unit !== 'megapixel')
+    yield {
+      pointer: '/price/first_unit_credits',
+      message: `must not be given for the unit ${unit}, only for megapixel`,
+    };
+  if (input !== undefined && limits.max_reference_uploads === 0)
+    yield {
+      pointer: '/price/input_credits_per_megapixel',
+      message: 'must not be given for a model that takes no reference files',
+    };
+  if (frameRate === undefined) return;
+  const pointer = '/price/frames_per_second';
+  const millihertz = scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) ?? 0;
+  if (millihertz < 1 || millihertz > MAX_FRAMES_PER_SECOND * 1_000)
+    yield {
+      pointer,
+      message: `must be a decimal number above 0, at most ${MAX_FRAMES_PER_SECOND}, with at most 3 places`,
+    };
+  if (unit !== 'megapixel') yield { pointer, message: `must not be given for the unit ${unit}, only for megapixel` };
+  if (modality !== 'video') yield { pointer, message: 'must not be given for an image model; give modality: video' };
+  if (price.duration_parameter === undefined)
+    yield { pointer: '/price', message: 'must name a duration_parameter, since it has frames_per_second' };
 }
 
-function unversionedTerms(price: ModelEntry['price'], sourceOf: SourceOf): Omit<PriceTerms, 'version'> {
+/** The price of a model whose faults were checked. A version that the file does not give is a digest of the terms. */
+export function priceTerms(entry: ModelEntry, sourceOf: SourceOf): PriceTerms {
+  const terms = unversionedTerms(entry, sourceOf);
+  const digest = () => hash('sha256', canonicalize(terms) ?? '', 'hex').slice(0, DIGEST_DIGITS);
+  return { version: entry.price.version ?? `sha256-${digest()}`, ...terms };
+}
+
+function unversionedTerms(entry: ModelEntry, sourceOf: SourceOf): Omit<PriceTerms, 'version'> {
+  const { price } = entry;
   const scaled = (pointer: string, places: number) => scaledDecimal(sourceOf(pointer) ?? '0', places) ?? 0;
+  const micro = (name: (typeof DECIMAL_KEYS)[number]) => scaled(`/price/${name}`, MICRO_PLACES);
   return {
     unit: price.unit,
-    microcreditsPerUnit: scaled('/price/credits_per_unit', MICRO_PLACES),
-    baseMicrocredits: scaled('/price/base_credits', MICRO_PLACES),
+    microcreditsPerUnit: micro('credits_per_unit'),
+    ...(price.first_unit_credits === undefined ? {} : { firstUnitMicrocredits: micro('first_unit_credits') }),
+    ...(price.input_credits_per_megapixel === undefined
+      ? {}
+      : { inputMicrocreditsPerMegapixel: micro('input_credits_per_megapixel') }),
+    baseMicrocredits: micro('base_credits'),
+    ...(price.round_up === true ? { roundsUp: true } : {}),
+    ...(price.frames_per_second === undefined
+      ? {}
+      : { frameRateMillihertz: scaled('/price/frames_per_second', THOUSANDTH_PLACES) }),
     ...(price.count_parameter === undefined ? {} : { countParameter: price.count_parameter }),
     ...(price.size_parameter === undefined ? {} : { sizeParameter: price.size_parameter }),
+    ...(price.size_table === undefined ? {} : { sizeTable: sizeTableOf(entry, price.size_table) }),
     ...(price.duration_parameter === undefined ? {} : { durationParameter: price.duration_parameter }),
     multipliers: (price.multipliers ?? []).map(({ parameter, values }, index) => ({
       parameter,
@@ -216,14 +267,17 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const SIZE = /^[1-9][0-9]{0,5}x[1-9][0-9]{0,5}$/;
+const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
 /** Texts that a pattern for sizes must not match. */
 const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1', ' 1024x1024', '1024X1024'];
 const MICRO_PLACES = 6;
 const THOUSANDTH_PLACES = 3;
 const DIGEST_DIGITS = 12;
 
-const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'duration_parameter' } as const;
+const MAX_FRAMES_PER_SECOND = 1_000;
+
+/** The decimals of a price that are credits. */
+const DECIMAL_KEYS = ['credits_per_unit', 'first_unit_credits', 'input_credits_per_megapixel', 'base_credits'] as const;
 
 /** The fault of a parameter that a price names. */
 const PARAMETER_FAULTS: Readonly<
@@ -250,6 +304,79 @@ const PARAMETER_FAULTS: Readonly<
   },
 };
 const NOT_ALWAYS_THERE = 'must name a parameter that is required or has a default';
+
+/** Sizes are listed for every combination of the values, so that no request is without one. */
+function* sizeTableFaults(entry: ModelEntry): Generator<PlaceFault> {
+  const { size_table: table, size_parameter } = entry.price;
+  if (table === undefined) return;
+  const pointer = '/price/size_table';
+  if (size_parameter !== undefined) yield { pointer, message: 'must not be given beside size_parameter' };
+  const named: PlaceFault[] = table.parameters.flatMap((name, index) => {
+    const message = tableParameterFault(entry, name);
+    return message === undefined ? [] : [{ pointer: `${pointer}/parameters/${index}`, message }];
+  });
+  yield* named;
+  if (named.length === 0) yield* listingFaults(entry, table.parameters, table.sizes, `${pointer}/sizes`);
+}
+
+function tableParameterFault(entry: ModelEntry, name: string): string | undefined {
+  const listed = choicesOf(propertyOf(entry, name));
+  if (listed.length === 0 || !listed.every((value) => typeof value === 'string' || typeof value === 'number'))
+    return 'must name a parameter with an enum of texts or numbers';
+  return isAlwaysThere(entry, name) ? undefined : NOT_ALWAYS_THERE;
+}
+
+/** The faults of a table by the values of the first parameter, whose entries are by those of the next one. */
+function* listingFaults(
+  entry: ModelEntry,
+  [name = '', ...others]: readonly string[],
+  listing: JsonObject,
+  pointer: string,
+): Generator<PlaceFault> {
+  const names = choicesOf(propertyOf(entry, name)).map(spelled);
+  const missing = names.filter((value) => !Object.hasOwn(listing, value));
+  if (missing.length > 0)
+    yield { pointer, message: `must have each value of the parameter ${name}; it lacks ${missing.join(', ')}` };
+  for (const [value, size] of Object.entries(listing)) {
+    const at = `${pointer}/${escapePointerToken(value)}`;
+    if (!names.includes(value)) yield { pointer: at, message: `must be a value that the parameter ${name} can have` };
+    else if (others.length > 0 && isObject(size)) yield* listingFaults(entry, others, size, at);
+    else if (others.length > 0)
+      yield { pointer: at, message: `must have a size for each value of the parameter ${others[0]}` };
+    else if (typeof size !== 'string' || !SIZE.test(size))
+      yield { pointer: at, message: 'must be WIDTHxHEIGHT, each of 1 to 999999 pixels' };
+  }
+}
+
+function sizeTableOf(
+  entry: ModelEntry,
+  { parameters, sizes }: NonNullable<ModelEntry['price']['size_table']>,
+): SizeTable {
+  const [first = [], second] = parameters.map((name) => choicesOf(propertyOf(entry, name)));
+  return {
+    parameters,
+    sizes: first.flatMap((one) => {
+      const listing = sizes[spelled(one)];
+      return second === undefined
+        ? [{ values: [one], ...sizeOf(listing) }]
+        : second.map((other) => ({
+            values: [one, other],
+            ...sizeOf(isObject(listing) ? listing[spelled(other)] : undefined),
+          }));
+    }),
+  };
+}
+
+function sizeOf(text: Json | undefined): { readonly widthPx: number; readonly heightPx: number } {
+  const [, width, height] = (typeof text === 'string' && SIZE.exec(text)) || [];
+  return { widthPx: Number(width), heightPx: Number(height) };
+}
+
+/** The values of a parameter with an enum, each once. */
+function choicesOf(property: Json | undefined): readonly Json[] {
+  const listed = isObject(property) ? property['enum'] : undefined;
+  return Array.isArray(listed) ? listed : [];
+}
 
 function* multiplierFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {
   const seen = new Set<string>();
@@ -305,10 +432,15 @@ function takesOnlySizes(property: JsonObject): boolean {
   return !NOT_SIZES.some((text) => pattern.test(text));
 }
 
-/** Whether a multiplier's name can be a value of the parameter: texts as they are, others as JSON writes them. */
+/** A value as the keys of the file spell it: texts as they are, others as JSON writes them. */
+function spelled(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Whether a multiplier's name can be a value of the parameter. */
 function canTake(property: JsonObject, name: string): boolean {
   if (Array.isArray(property['enum'])) {
-    return property['enum'].some((value) => (typeof value === 'string' ? value : JSON.stringify(value)) === name);
+    return property['enum'].some((value) => spelled(value) === name);
   }
   if (property['type'] === 'boolean') return name === 'true' || name === 'false';
   if (property['type'] === 'integer') return /^(0|-?[1-9][0-9]*)$/.test(name);

@@ -2,47 +2,50 @@ import { assert } from '../assert.js';
 import type { Json, JsonObject } from '../json.js';
 
 const MICRO = 1_000_000n;
-const PIXELS_PER_MEGAPIXEL = 1_000_000n;
+/** Units are counted in millionths: a pixel is a millionth of a megapixel, so that no fraction is lost. */
+const UNIT = 1_000_000n;
 const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
 
 /** How far a video may be from a whole number of seconds, in milliseconds: a few frames of rounding. */
 export const DURATION_TOLERANCE_MS = 250;
 
-interface MeasuredOutput {
+export interface Size {
   readonly widthPx: number;
   readonly heightPx: number;
+}
+
+interface MeasuredOutput extends Size {
   readonly durationMs?: number;
 }
 
 export interface UnitRule {
   /** The part of `PriceTerms` that a price by this unit needs. */
-  readonly needs?: 'sizeParameter' | 'durationParameter';
+  readonly needs?: 'size' | 'duration';
   /** Present where the whole generation counts as one unit, however many outputs it has. */
   readonly isPerGeneration?: true;
-  /** How many parts one unit has; a megapixel is counted in pixels, so that no fraction is lost. */
-  readonly parts?: bigint;
-  /** The parts that one requested output counts; those of one unit when absent. */
+  /** The millionths of a unit that one requested output counts; one unit when absent. */
   readonly requested?: (terms: PriceTerms, parameters: JsonObject) => bigint;
-  /** The parts that one delivered output counts; absent where the price follows the count alone. */
-  readonly delivered?: (output: MeasuredOutput) => bigint;
+  /** The millionths of a unit that one delivered output counts; absent where the price follows the count alone. */
+  readonly delivered?: (output: MeasuredOutput, terms: MegapixelTerms) => bigint;
 }
 
 /** The units of prices, by which every list of them is made. */
 export const PRICE_UNITS = {
   image: {},
   megapixel: {
-    needs: 'sizeParameter',
-    parts: PIXELS_PER_MEGAPIXEL,
+    needs: 'size',
     requested: (terms, parameters) => {
-      const size = requestedSize(terms, parameters);
-      return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;
+      const size = requestedSize(terms, parameters) ?? { widthPx: 1_000, heightPx: 1_000 };
+      return pixelsOf({ ...size, durationMs: requestedDurationMs(terms, parameters) ?? 1_000 }, terms);
     },
-    delivered: ({ widthPx, heightPx }) => BigInt(widthPx) * BigInt(heightPx),
+    delivered: pixelsOf,
   },
   second: {
-    needs: 'durationParameter',
-    requested: (terms, parameters) => BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000)),
-    delivered: ({ durationMs = 0 }) => BigInt(Math.max(1, Math.ceil((durationMs - DURATION_TOLERANCE_MS) / 1_000))),
+    needs: 'duration',
+    requested: (terms, parameters) =>
+      UNIT * BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000)),
+    delivered: ({ durationMs = 0 }) =>
+      UNIT * BigInt(Math.max(1, Math.ceil((durationMs - DURATION_TOLERANCE_MS) / 1_000))),
   },
   video: {},
   task: { isPerGeneration: true },
@@ -55,22 +58,42 @@ export type MeasuredUnit = {
   [Unit in PriceUnit]: (typeof PRICE_UNITS)[Unit] extends { readonly delivered: unknown } ? Unit : never;
 }[PriceUnit];
 
-const RULES: Readonly<Record<PriceUnit, UnitRule>> = PRICE_UNITS;
+/** How megapixels are counted. */
+interface MegapixelTerms {
+  /** Whether the megapixels of each output, and of each reference file, are rounded up to whole ones. */
+  readonly roundsUp?: true;
+  /** For a video: the megapixels of all its frames count, and this is how many a second has, in thousandths. */
+  readonly frameRateMillihertz?: number;
+}
+
+/** The size of an output by the values of one or two parameters. */
+export interface SizeTable {
+  /** Their names, at most two. */
+  readonly parameters: readonly string[];
+  /** Every combination of their values, in the order of `parameters`. */
+  readonly sizes: readonly (Size & { readonly values: readonly Json[] })[];
+}
 
 /**
  * The price of a generation, as a bounded function of its parameters. Rates are whole millionths of a credit, so that
  * the only rounding is the one up to whole credits at the end.
  */
-export interface PriceTerms {
+export interface PriceTerms extends MegapixelTerms {
   readonly version: string;
   readonly unit: PriceUnit;
   readonly microcreditsPerUnit: number;
+  /** For `megapixel`: the rate of the first megapixel of each output; the same as that of the others when absent. */
+  readonly firstUnitMicrocredits?: number;
+  /** The rate of the megapixels of the reference files, added once when anything is delivered. */
+  readonly inputMicrocreditsPerMegapixel?: number;
   /** Added once when anything is delivered. */
   readonly baseMicrocredits: number;
   /** The integer parameter with the number of outputs requested; absent means one. */
   readonly countParameter?: string;
-  /** The `WIDTHxHEIGHT` parameter; needed by `megapixel`. */
+  /** The `WIDTHxHEIGHT` parameter; `megapixel` needs it or `sizeTable`. */
   readonly sizeParameter?: string;
+  /** Where other parameters choose the size. */
+  readonly sizeTable?: SizeTable;
   /** The integer parameter of whole seconds; needed by `second`. */
   readonly durationParameter?: string;
   /** The rate times this many thousandths, by the value of a parameter. */
@@ -82,14 +105,31 @@ export interface PriceTerms {
   readonly maximumCredits: number;
 }
 
-/** The terms that price delivered outputs by a measured unit. Rates are millionths of a credit. */
-export interface MeasuredRate extends Pick<
-  PriceTerms,
-  'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
-> {
-  readonly unit: MeasuredUnit;
+/** What a rate is, whatever was asked for. */
+const RATE_TERMS = [
+  'microcreditsPerUnit',
+  'firstUnitMicrocredits',
+  'roundsUp',
+  'frameRateMillihertz',
+  'baseMicrocredits',
+  'minimumCredits',
+  'maximumCredits',
+] as const;
+
+/** The terms of a price with what a request has chosen. Rates are millionths of a credit. */
+interface ChosenRate extends Pick<PriceTerms, (typeof RATE_TERMS)[number]> {
   /** The multipliers that the request's parameters chose. */
   readonly thousandths: readonly number[];
+  /** The reference files, where they have a price. */
+  readonly input?: { readonly microcreditsPerMegapixel: number; readonly pixels: number };
+}
+
+/**
+ * The terms that price delivered outputs by a measured unit. They are stored with the generation: a new form adds an
+ * optional field, without which the others keep their meaning.
+ */
+export interface MeasuredRate extends ChosenRate {
+  readonly unit: MeasuredUnit;
 }
 
 /** The part of a `Model` that its price depends on. */
@@ -110,10 +150,14 @@ function requestedOutputs(model: PricedModel, parameters: JsonObject): number {
 
 /** The size these parameters ask for, if the model takes one. */
 export function requestedSize(
-  terms: PriceTerms,
+  { sizeParameter, sizeTable }: Pick<PriceTerms, 'sizeParameter' | 'sizeTable'>,
   parameters: JsonObject,
-): { readonly widthPx: number; readonly heightPx: number } | undefined {
-  const size = terms.sizeParameter === undefined ? undefined : parameters[terms.sizeParameter];
+): Size | undefined {
+  if (sizeTable !== undefined) {
+    const values = sizeTable.parameters.map((name) => parameters[name]);
+    return sizeTable.sizes.find((one) => one.values.every((value, index) => value === values[index]));
+  }
+  const size = sizeParameter === undefined ? undefined : parameters[sizeParameter];
   const match = typeof size === 'string' ? SIZE.exec(size) : null;
   return match ? { widthPx: Number(match[1]), heightPx: Number(match[2]) } : undefined;
 }
@@ -124,17 +168,22 @@ export function requestedDurationMs(terms: PriceTerms, parameters: JsonObject): 
 }
 
 /**
- * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is the number requested. Exact
- * arithmetic in millionths, rounded up once, then kept within the model's bounds. Nothing delivered costs nothing.
+ * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is the number requested.
+ * `references` are the sizes of its reference files. Exact arithmetic in millionths, rounded up once, then kept within the
+ * model's bounds. Nothing delivered costs nothing.
  */
-export function creditsByOutputs(model: PricedModel, parameters: JsonObject): readonly number[] {
+export function creditsByOutputs(
+  model: PricedModel,
+  parameters: JsonObject,
+  references: readonly Size[] = [],
+): readonly number[] {
   const { price } = model;
-  const { isPerGeneration, parts = 1n, requested } = RULES[price.unit];
-  const perOutput = requested?.(price, parameters) ?? parts;
-  const rate = { ...price, thousandths: thousandthsOf(price, parameters) };
+  const { isPerGeneration, requested }: UnitRule = PRICE_UNITS[price.unit];
+  const rate = chosenRate(price, parameters, references);
+  const perOutput = costOf(rate, requested?.(price, parameters) ?? UNIT);
   const table = [0];
   for (let count = 1; count <= requestedOutputs(model, parameters); count += 1) {
-    const credits = creditsForParts(rate, isPerGeneration === true ? perOutput : perOutput * BigInt(count));
+    const credits = creditsFor(rate, isPerGeneration === true ? perOutput : perOutput * BigInt(count));
     assert(credits >= (table.at(-1) ?? 0), 'the price does not fall when more is delivered');
     table.push(credits);
   }
@@ -142,27 +191,66 @@ export function creditsByOutputs(model: PricedModel, parameters: JsonObject): re
 }
 
 /** The rate of a request whose price follows the size or the duration; undefined where the price follows the count alone. */
-export function measuredRateOf({ price }: PricedModel, parameters: JsonObject): MeasuredRate | undefined {
-  const { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits } = price;
-  if (RULES[unit].delivered === undefined) return undefined;
-  const thousandths = thousandthsOf(price, parameters);
-  const rate = { microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits, thousandths };
-  return { unit: unit as MeasuredUnit, ...rate };
+export function measuredRateOf(
+  { price }: PricedModel,
+  parameters: JsonObject,
+  references: readonly Size[] = [],
+): MeasuredRate | undefined {
+  const { delivered }: UnitRule = PRICE_UNITS[price.unit];
+  if (delivered === undefined) return undefined;
+  return { unit: price.unit as MeasuredUnit, ...chosenRate(price, parameters, references) };
 }
 
 /** Credits for outputs of these sizes and durations, rounded up once. Nothing costs nothing. */
 export function creditsForMeasured(rate: MeasuredRate, outputs: readonly MeasuredOutput[]): number {
   if (outputs.length === 0) return 0;
   const { delivered } = PRICE_UNITS[rate.unit];
-  return creditsForParts(
+  return creditsFor(
     rate,
-    outputs.reduce((sum, output) => sum + delivered(output), 0n),
+    outputs.reduce((sum, output) => sum + costOf(rate, delivered(output, rate)), 0n),
   );
 }
 
-function creditsForParts(rate: Omit<MeasuredRate, 'unit'> & Pick<PriceTerms, 'unit'>, quantity: bigint): number {
-  let amount = BigInt(rate.microcreditsPerUnit) * quantity;
-  let scale = RULES[rate.unit].parts ?? 1n;
+/** The pixels of an output, or of all frames of a video, as they are counted. */
+function pixelsOf(
+  { widthPx, heightPx, durationMs = 0 }: MeasuredOutput,
+  { roundsUp, frameRateMillihertz }: MegapixelTerms,
+): bigint {
+  const frames = frameRateMillihertz === undefined ? 1n : framesOf(durationMs, frameRateMillihertz);
+  const pixels = BigInt(widthPx) * BigInt(heightPx) * frames;
+  return roundsUp === true ? ((pixels + UNIT - 1n) / UNIT) * UNIT : pixels;
+}
+
+/** The frames of a video, rounded to a whole number; at least one. */
+function framesOf(durationMs: number, millihertz: number): bigint {
+  const frames = (BigInt(Math.round(durationMs)) * BigInt(millihertz) + 500_000n) / 1_000_000n;
+  return frames > 1n ? frames : 1n;
+}
+
+function chosenRate(price: PriceTerms, parameters: JsonObject, references: readonly Size[]): ChosenRate {
+  const terms = Object.fromEntries(
+    RATE_TERMS.flatMap((name) => (price[name] === undefined ? [] : [[name, price[name]]])),
+  ) as Pick<PriceTerms, (typeof RATE_TERMS)[number]>;
+  const { inputMicrocreditsPerMegapixel: microcreditsPerMegapixel, roundsUp } = price;
+  const thousandths = thousandthsOf(price, parameters);
+  if (microcreditsPerMegapixel === undefined || references.length === 0) return { ...terms, thousandths };
+  const counted = roundsUp === true ? { roundsUp } : {};
+  const pixels = references.reduce((sum, size) => sum + pixelsOf(size, counted), 0n);
+  return { ...terms, thousandths, input: { microcreditsPerMegapixel, pixels: Number(pixels) } };
+}
+
+/** What the units of one output cost before multipliers: millionths of a credit, times millionths of a unit. */
+function costOf(rate: ChosenRate, units: bigint): bigint {
+  const { microcreditsPerUnit, firstUnitMicrocredits = microcreditsPerUnit } = rate;
+  const first = units < UNIT ? units : UNIT;
+  return BigInt(firstUnitMicrocredits) * first + BigInt(microcreditsPerUnit) * (units - first);
+}
+
+/** Credits for what outputs cost together. */
+function creditsFor(rate: ChosenRate, cost: bigint): number {
+  const { microcreditsPerMegapixel = 0, pixels = 0 } = rate.input ?? {};
+  let amount = cost + BigInt(microcreditsPerMegapixel) * BigInt(pixels);
+  let scale = UNIT;
   for (const thousandths of rate.thousandths) {
     amount *= BigInt(thousandths);
     scale *= 1_000n;
@@ -189,9 +277,21 @@ function valueName(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
+/** The forms of a price by which not every unit costs the same, or units are not those of the output alone. */
+const NOT_LINEAR = [
+  'roundsUp',
+  'frameRateMillihertz',
+  'firstUnitMicrocredits',
+  'inputMicrocreditsPerMegapixel',
+] as const satisfies readonly (keyof PriceTerms)[];
+
 /** The public price: only where it is linear in one unit from the first one on, so that it cannot mislead. */
 export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: PriceUnit } | undefined {
   const isBelowMinimum = terms.minimumCredits > Math.ceil(terms.microcreditsPerUnit / 1_000_000);
-  const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0 && !isBelowMinimum;
+  const isLinear =
+    terms.multipliers.length === 0 &&
+    terms.baseMicrocredits === 0 &&
+    !isBelowMinimum &&
+    NOT_LINEAR.every((form) => terms[form] === undefined);
   return isLinear ? { price: terms.microcreditsPerUnit / 1_000_000, priceUnit: terms.unit } : undefined;
 }

@@ -23,7 +23,7 @@ import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
 import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
 import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
-import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest } from './quote.js';
+import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest, sizesOf } from './quote.js';
 import { wakeAccepted } from './wake.js';
 
 export interface Created {
@@ -222,7 +222,7 @@ function newGeneration(
   now: number,
   recoveryGraceMs: number,
 ): Generation {
-  const measuredRate = measuredRateOf(quote.model, quote.parameters);
+  const measuredRate = measuredRateOf(quote.model, quote.parameters, sizesOf(quote.uploads));
   const queueDeadlineAt = now + quote.model.queueTimeoutMs;
   return {
     kind: 'generation',

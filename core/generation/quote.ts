@@ -1,8 +1,9 @@
 import type { Caller } from '../access/credential.js';
+import { assert } from '../assert.js';
 import { similarKeys } from '../catalog/find-model.js';
 import { placeRefusal } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
-import { creditsByOutputs, requestedSize } from '../catalog/price.js';
+import { creditsByOutputs, requestedSize, type Size } from '../catalog/price.js';
 import type { Files, Machine, Models } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '../fields.js';
@@ -169,8 +170,16 @@ export async function quoteGeneration(
   const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
   if (uploads instanceof ServiceError) return uploads;
 
-  const table = creditsByOutputs(model, parameters);
+  const table = creditsByOutputs(model, parameters, sizesOf(uploads));
   return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
+}
+
+/** The sizes of reference files, as the check of each upload found them. */
+export function sizesOf(uploads: readonly Upload[]): readonly Size[] {
+  return uploads.map(({ ready }) => {
+    assert(ready, 'a quoted upload is ready');
+    return ready;
+  });
 }
 
 function unknownModel({ catalog }: Models, modelKey: string): ServiceError {

@@ -327,7 +327,7 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     'megapixels without a size',
     '      size_parameter: size\n',
     '',
-    '23: models[0].price must name a size_parameter, since its unit is megapixel.',
+    '23: models[0].price must name a size_parameter or have a size_table, since its unit is megapixel.',
   ],
   [
     'seconds without a duration',

@@ -172,8 +172,8 @@ A client is shown what was not spent yet instead of what it can still reserve.
 
 price-rounded-twice: 2 3, core/catalog/price.js, seed 1
 The price of the units is rounded up before it is multiplied, and then again.
-- let amount = BigInt(rate.microcreditsPerUnit) * quantity;
-+ let amount = ((BigInt(rate.microcreditsPerUnit) * quantity + MICRO - 1n) / MICRO) * MICRO;
+- let amount = cost + BigInt(microcreditsPerMegapixel) * BigInt(pixels);
++ let amount = ((cost + MICRO * UNIT - 1n) / (MICRO * UNIT)) * MICRO * UNIT;
 
 settled-before-the-money-moves: 4, core/generation/settle-generation.js, seed 1
 The generation says that it is settled while its hold is still open.
