@@ -1,8 +1,8 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
-import { drawnSeed } from '../shared/drawn-seed.js';
-import { ParameterInvalid } from '../shared/request-fields.js';
+import { boundsBefore, drawnSeed } from '../shared/drawn-seed.js';
+import { ParameterInvalid, scaled, sidesOf } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { PlanInvalid } from './plan-invalid.js';
 import type { Plan } from './plan.js';
@@ -25,7 +25,8 @@ export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames):
   const set = (targets: readonly Target[], value: Json, name: string) => {
     for (const target of targets) graph.set(target, fitted(target, value, graph.valueOf(target), name));
   };
-  set(plan.prompt, task.prompt, 'prompt');
+  // Without a prompt, the texts of the workflow stay.
+  if (task.prompt !== '') set(plan.prompt, task.prompt, 'prompt');
   if (task.negativePrompt !== undefined) {
     if (plan.negativePrompt === undefined) throw new PlanInvalid('inputs has no place for the negative prompt.');
     set(plan.negativePrompt, task.negativePrompt, 'negative_prompt');
@@ -54,10 +55,10 @@ function setParameter(plan: Plan, name: string, value: Json, set: SetValue): voi
   const mapping = plan.parameters.get(name);
   if (mapping === undefined) throw new PlanInvalid(`inputs has no place for the parameter ${name}.`);
   if (!isSize(mapping)) return set(mapping, value, name);
-  const [, width, height] = (typeof value === 'string' ? /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(value) : null) ?? [];
-  if (width === undefined || height === undefined) throw new ParameterInvalid(name);
-  set(mapping.width, Number(width), name);
-  set(mapping.height, Number(height), name);
+  const sides = sidesOf(value);
+  if (sides === undefined) throw new ParameterInvalid(name);
+  set(mapping.width, sides.width, name);
+  set(mapping.height, sides.height, name);
 }
 
 /** A task without a seed gets one, so that it is not a copy of the last. */
@@ -65,22 +66,12 @@ function drawSeed(plan: Plan, task: Task, set: SetValue): void {
   const targets = plan.parameters.get('seed');
   if (targets === undefined || isSize(targets) || targets.length === 0) return;
   const isUsable = (seed: number) => targets.every((target) => Number.isInteger(numberFor(target, seed)));
-  const seed = drawnSeed(task, seedBounds(targets), isUsable);
+  const seed = drawnSeed(task, boundsBefore(targets), isUsable);
   if (seed === undefined)
     throw new PlanInvalid(
       'inputs.seed: no whole number fits the schema of the parameter and the bounds of the targets.',
     );
   set(targets, seed, 'seed');
-}
-
-/** The bounds of targets, as values of the parameter before `times` and `plus`. */
-function seedBounds(targets: readonly Target[]): { readonly least: number; readonly most: number } {
-  const bounds = targets.map(({ times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }) => {
-    if (times === 0) return [-Infinity, Infinity] as const;
-    const ends = [minimum, maximum].map((end) => (end - plus) / times);
-    return [Math.min(...ends), Math.max(...ends)] as const;
-  });
-  return { least: Math.max(...bounds.map(([least]) => least)), most: Math.min(...bounds.map(([, most]) => most)) };
 }
 
 function graphOf({ workflow }: Plan) {
@@ -128,17 +119,9 @@ function fitted(target: Target, value: Json, present: Json | undefined, name: st
 }
 
 /** The number that goes in for a value; undefined where it is out of bounds. */
-function numberFor(
-  { times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }: Target,
-  value: number,
-): number | undefined {
-  const sent = withoutRounding(value * times + plus);
+function numberFor(target: Target, value: number): number | undefined {
+  const { minimum = -Infinity, maximum = Infinity } = target;
+  const sent = scaled(value, target);
   const fits = Number.isFinite(sent) && Math.abs(sent) <= Number.MAX_SAFE_INTEGER && sent >= minimum && sent <= maximum;
   return fits ? sent : undefined;
-}
-
-/** 0.1 × 30 is 3, and not a little more. */
-function withoutRounding(value: number): number {
-  const whole = Math.round(value);
-  return Math.abs(value - whole) < 1e-9 ? whole : value;
 }

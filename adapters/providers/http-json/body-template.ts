@@ -142,11 +142,12 @@ function holds(condition: Json, valueOf: ValueOf): boolean {
 
 /**
  * Whether an item of a list is about something that the task does not have: it has places for files and none of these
- * files is there, or it has other placeholders only and none of them has a value. An item with the prompt is never idle.
+ * files is there, or it has other placeholders only and none of them has a value. An item with a prompt is never idle.
  */
 function isIdleItem(item: Json, valueOf: ValueOf): boolean {
   const placeholders = placeholdersOf(item);
-  if (placeholders.length === 0 || placeholders.some(({ kind }) => kind === 'prompt')) return false;
+  const hasPrompt = placeholders.some((one) => one.kind === 'prompt' && valueOf(one) !== undefined);
+  if (placeholders.length === 0 || hasPrompt) return false;
   const files = placeholders.filter(({ kind }) => kind === 'reference' || kind === 'mask');
   return (files.length > 0 ? files : placeholders).every((one) => valueOf(one) === undefined);
 }

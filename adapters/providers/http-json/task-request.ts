@@ -138,7 +138,7 @@ function valueOf(
 ): unknown {
   switch (placeholder.kind) {
     case 'prompt':
-      return prompt;
+      return prompt === '' ? undefined : prompt;
     case 'negative_prompt':
       return negativePrompt;
     case 'token':

@@ -191,6 +191,7 @@ function outputFormatFault(rule: FieldRule | undefined, at: string): string | un
   const named = value === undefined ? (values === undefined ? choices : Object.values(values)) : [value];
   if (named === undefined) return `${at}.output_format needs a value, values or an enum.`;
   for (const format of named) {
+    if (typeof format === 'object') return `${at}.output_format needs a text.`;
     const fault = formatFault(String(format), 'image');
     if (fault !== undefined) return `${at}.output_format: ${fault}`;
   }

@@ -44,7 +44,7 @@ export function taskRequest(
 function ownFields(settings: ServerSettings, { prompt, negativePrompt }: Submission): Record<string, FieldValue> {
   const { api, model, response_format: format, negative_prompt_field: negativeField } = settings;
   return {
-    prompt,
+    ...(prompt === '' ? {} : { prompt }),
     ...(model === undefined ? {} : { model }),
     ...(api === 'video' || format === 'none' ? {} : { response_format: format }),
     ...(negativePrompt === undefined || negativeField === undefined ? {} : { [negativeField]: negativePrompt }),
@@ -62,7 +62,10 @@ function refuseTexts(settings: ServerSettings, { prompt, negativePrompt }: Submi
 }
 
 function textFields(fields: Readonly<Record<string, FieldValue>>): readonly FormField[] {
-  return Object.entries(fields).map(([name, value]) => ({ name, value: String(value) }));
+  return Object.entries(fields).map(([name, value]) => ({
+    name,
+    value: typeof value === 'string' ? value : JSON.stringify(value),
+  }));
 }
 
 /** The names of the files are ours: a server may put them into a path. */

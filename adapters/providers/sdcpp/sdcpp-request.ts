@@ -1,7 +1,7 @@
 import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
 import { Base64File, jsonRequest, type SizedRequest } from '../../http/http-request.js';
-import { chosenSeed, drawnSeed } from '../shared/drawn-seed.js';
+import { boundsBefore, chosenSeed, drawnSeed } from '../shared/drawn-seed.js';
 import { sizeOf } from '../shared/image-size.js';
 import type { TaskFiles } from '../shared/masked-reference.js';
 import { type FieldRule, fieldsFrom, type FieldValue, ParameterInvalid } from '../shared/request-fields.js';
@@ -64,11 +64,8 @@ function referencesOf({ references, mask }: TaskFiles, { references: field }: Sd
  * could have sent.
  */
 function seedOf({ token, parameters, inputSchema }: Submission, rule: FieldRule = {}): FieldValue {
-  const { parameter, minimum, maximum } = rule;
-  const bounds = {
-    least: Math.max(minimum ?? SEEDS.minimum, SEEDS.minimum),
-    most: Math.min(maximum ?? SEEDS.maximum, SEEDS.maximum),
-  };
+  const { parameter } = rule;
+  const bounds = boundsBefore([{ ...SEEDS, ...rule }]);
   const task = parameter === undefined ? { token, parameters: {} } : { token, parameters, inputSchema, parameter };
   const sentFor = (value: Json) => (parameter === undefined ? value : sentBy(rule, parameter, value));
   const choices = rule.enum ?? Object.keys(rule.values ?? {}).flatMap((key) => [key, Number(key)]);

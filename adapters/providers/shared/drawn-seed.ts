@@ -72,6 +72,24 @@ export function chosenSeed<Choice extends Json>(
   return usable[createHash('sha256').update(token).digest().readUIntBE(0, 6) % Math.max(1, usable.length)];
 }
 
+/** A number is sent as `value × times + plus`, within bounds. */
+export interface SentNumber {
+  readonly times?: number;
+  readonly plus?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** The bounds of sent numbers, as values of their parameter before `times` and `plus`. */
+export function boundsBefore(targets: readonly SentNumber[]): { readonly least: number; readonly most: number } {
+  const bounds = targets.map(({ times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }) => {
+    if (times === 0) return [-Infinity, Infinity] as const;
+    const ends = [minimum, maximum].map((end) => (end - plus) / times);
+    return [Math.min(...ends), Math.max(...ends)] as const;
+  });
+  return { least: Math.max(...bounds.map(([least]) => least)), most: Math.min(...bounds.map(([, most]) => most)) };
+}
+
 /** At first anywhere in the set, then on from one place in it, and at last from its start: so a seed is found where few fit. */
 function pick({ least, most, step, listed }: Candidates, drawn: number, attempt: number): number | undefined {
   if (listed !== undefined) return listed[(drawn + attempt) % listed.length];

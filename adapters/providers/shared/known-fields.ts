@@ -27,12 +27,23 @@ export function knownFieldsFault(rules: FieldRules, fields: Readonly<Record<stri
 }
 
 function boundsFault(name: string, rule: FieldRule, known: KnownField): string | undefined {
+  if (rule.size !== undefined) return sizeFault(name, rule, known);
   const type = known.type === 'size' ? 'string' : known.type;
   if (rule.type !== undefined && rule.type !== type) return `fields.${name} must have the type ${type}.`;
   if (type === 'string' && rule.parameter !== undefined && rule.values === undefined && rule.enum === undefined)
     return `fields.${name} needs an enum.`;
   const wrong = sentValues(rule).find((value) => value !== undefined && !isUsable(value, known));
   return wrong === undefined ? undefined : `fields.${name} must not allow ${JSON.stringify(wrong)}: ${ofKind(known)}.`;
+}
+
+/** A rule for any size within bounds, where the server takes a size. */
+function sizeFault(name: string, rule: FieldRule, known: KnownField): string | undefined {
+  if (known.type !== 'size') return `fields.${name} may not have a size: ${ofKind(known)}.`;
+  const { multipleOf, minimum: least, maximum: most } = IMAGE_SIDE;
+  const { size, minimum = 0, maximum = Infinity, multiple_of: step = 1 } = rule;
+  return size === '{w}x{h}' && minimum >= least && maximum <= most && step % multipleOf === 0
+    ? undefined
+    : `fields.${name} needs the size "{w}x{h}", a minimum from ${least}, a maximum up to ${most}, and a multiple_of ${multipleOf}.`;
 }
 
 /** The values that a rule may send, or the least and the greatest of them. */
@@ -51,7 +62,7 @@ function isUsable(value: FieldValue, { type, minimum, maximum, enum: choices }: 
   if (type === 'size') return sizeOf(value) !== undefined;
   if (typeof value === 'string') return type === 'string' && (choices?.includes(value) ?? value !== '');
   if (typeof value === 'boolean') return type === 'boolean';
-  if (type === 'integer' && !Number.isSafeInteger(value)) return false;
+  if (typeof value !== 'number' || (type === 'integer' && !Number.isSafeInteger(value))) return false;
   return type !== 'string' && type !== 'boolean' && value >= (minimum ?? value) && value <= (maximum ?? value);
 }
 

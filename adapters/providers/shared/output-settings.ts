@@ -1,5 +1,5 @@
 import type { Modality } from '../../../core/generation/generation.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/image-header.js';
 import type { FieldRules } from './request-fields.js';
 
@@ -23,16 +23,26 @@ export const POINTER: JsonObject = {
 /** The properties of `output` for the JSON Schema of `provider_settings`. */
 export const OUTPUT_PROPERTIES: JsonObject = { media_type: { type: 'string', maxLength: 100 }, at: POINTER };
 
+const FORMAT_FIELD = /(?:^|_)format$/;
+
+/** The formats that a constant names: its text in a field for a format, and those in such members of it. */
+function formatsIn(name: string, value: Json | undefined): readonly string[] {
+  if (typeof value === 'string') return FORMAT_FIELD.test(name) ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([member, inner]) => formatsIn(Array.isArray(value) ? name : member, inner));
+}
+
 /** The first format that a model of these settings may make and that cannot be delivered, as one sentence. */
 export function outputFormatFault(
   { output, fields }: OutputSettings & { readonly fields: FieldRules },
   modality: Modality,
 ): string | undefined {
   const named = Object.entries(fields)
-    .filter(([field]) => /(?:^|_)format$/.test(field))
-    .flatMap(([, { value, enum: choices = [], values = {} }]) => [value, ...choices, ...Object.values(values)])
+    .filter(([field]) => FORMAT_FIELD.test(field))
+    .flatMap(([, { enum: choices = [], values = {} }]) => [...choices, ...Object.values(values)])
     .filter((format) => typeof format === 'string');
-  const faults = [output.media_type, ...named].map((format) => formatFault(format, modality));
+  const constants = Object.entries(fields).flatMap(([field, { value }]) => formatsIn(field, value));
+  const faults = [output.media_type, ...named, ...constants].map((format) => formatFault(format, modality));
   return faults.find((fault) => fault !== undefined);
 }
 

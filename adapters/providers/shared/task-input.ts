@@ -22,8 +22,8 @@ import { TaskRefused } from './task-refused.js';
 export interface InputSettings {
   readonly prompt_field: string;
   readonly negative_prompt_field?: string;
-  /** Reference files, by their role. */
-  readonly references: Readonly<Partial<Record<ReferenceRole, ReferenceField>>>;
+  /** Reference files, by their role. Several fields of one role are filled in their order. */
+  readonly references: Readonly<Partial<Record<ReferenceRole, ReferenceField | readonly ReferenceField[]>>>;
   /** How the model learns which areas of a reference image it makes anew; without it, the model takes no masks. */
   readonly mask?: MaskField;
   readonly fields: FieldRules;
@@ -40,6 +40,8 @@ interface ReferenceField {
   readonly field: string;
   /** Whether the field takes a list of files. */
   readonly many: boolean;
+  /** The most files that a list takes. */
+  readonly maximum?: number;
 }
 
 const FIELD_NAME: JsonObject = { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' };
@@ -48,7 +50,20 @@ const REFERENCE_FIELD: JsonObject = {
   type: 'object',
   additionalProperties: false,
   required: ['field'],
-  properties: { field: FIELD_NAME, many: { type: 'boolean', default: false } },
+  properties: {
+    field: FIELD_NAME,
+    many: { type: 'boolean', default: false },
+    maximum: { type: 'integer', minimum: 1, maximum: 100 },
+  },
+};
+
+/** A field, or several: what is said of an object and of a list does not concern the other. */
+const REFERENCE_FIELDS: JsonObject = {
+  ...REFERENCE_FIELD,
+  type: ['object', 'array'],
+  minItems: 1,
+  maxItems: 8,
+  items: REFERENCE_FIELD,
 };
 
 const MASK_FIELD: JsonObject = {
@@ -66,7 +81,7 @@ export const INPUT_SETTINGS: JsonObject = {
     type: 'object',
     additionalProperties: false,
     default: {},
-    properties: Object.fromEntries(REFERENCE_ROLES.map((role) => [role, REFERENCE_FIELD])),
+    properties: Object.fromEntries(REFERENCE_ROLES.map((role) => [role, REFERENCE_FIELDS])),
   },
   mask: MASK_FIELD,
   fields: { ...FIELD_RULES_SCHEMA, default: {} },
@@ -78,7 +93,7 @@ export function inputSettingsFault(settings: InputSettings): string | undefined 
   const fed = [
     prompt,
     ...(negative === undefined ? [] : [negative]),
-    ...Object.values(references).map(({ field }) => field),
+    ...Object.values(references).flatMap((one) => [one].flat().map(({ field }) => field)),
     ...(mask?.field === undefined ? [] : [mask.field]),
     ...Object.keys(fields),
   ];
@@ -87,10 +102,22 @@ export function inputSettingsFault(settings: InputSettings): string | undefined 
   return (
     promptFieldFault('prompt_field', prompt) ??
     promptFieldFault('negative_prompt_field', negative) ??
+    referencesFault(settings) ??
     maskFault(settings) ??
     operatorFieldsFault(fields) ??
     fieldRulesFault(fields)
   );
+}
+
+function referencesFault({ references }: InputSettings): string | undefined {
+  for (const [role, fields] of entriesOf(references))
+    for (const [index, { field, many, maximum }] of fields.entries()) {
+      if (!many && maximum !== undefined && maximum > 1)
+        return `references.${role}: ${field} has a maximum of ${maximum}, and takes one file; give it many: true.`;
+      if (many && maximum === undefined && index < fields.length - 1)
+        return `references.${role}: ${field} needs a maximum: without one, no file is left for the fields after it.`;
+    }
+  return undefined;
 }
 
 function maskFault({ references, mask }: InputSettings): string | undefined {
@@ -113,7 +140,7 @@ export type TaskInput =
   | { readonly refused: ReturnType<typeof refusal> };
 
 /**
- * The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order.
+ * The input of a model; without a prompt it has no field for one. `valueOf` gives what a file is sent as; it is called only where all else is in order.
  */
 export async function taskInput(
   settings: InputSettings,
@@ -127,16 +154,20 @@ export async function taskInput(
   if ('refused' in fields) return fields;
   const refused = referencesRefusal(settings, references);
   if (refused !== undefined) return { refused };
-  const input: Record<string, unknown> = { ...fields.input, [promptField]: prompt };
+  const input: Record<string, unknown> = { ...fields.input, ...(prompt === '' ? {} : { [promptField]: prompt }) };
   if (negativeField !== undefined && negativePrompt !== undefined) input[negativeField] = negativePrompt;
   const sent = await splitMask(settings, references, splits);
   if ('refused' in sent) return sent;
   if (sent.mask !== undefined) input[sent.mask.field] = await valueOf(sent.mask.file);
-  for (const [role, { field, many }] of entriesOf(settings.references)) {
-    const values: unknown[] = [];
-    for (const reference of maskedFirst(references))
-      if (reference.role === role) values.push(await valueOf(sent.of.get(reference) ?? reference));
-    if (values.length > 0) input[field] = many ? values : values[0];
+  for (const [role, fieldsOfRole] of entriesOf(settings.references)) {
+    let rest = maskedFirst(references).filter((reference) => reference.role === role);
+    for (const place of fieldsOfRole) {
+      const values: unknown[] = [];
+      for (const reference of rest.slice(0, mostOf(place)))
+        values.push(await valueOf(sent.of.get(reference) ?? reference));
+      rest = rest.slice(mostOf(place));
+      if (values.length > 0) input[place.field] = place.many ? values : values[0];
+    }
   }
   return { input };
 }
@@ -176,14 +207,19 @@ function fieldsOrRefusal({ fields }: InputSettings, { parameters }: Submission):
 
 function referencesRefusal({ references: known, mask }: InputSettings, references: readonly ProviderReference[]) {
   for (const { role } of references) {
-    const field = known[role];
-    if (field === undefined) return refusal('settings wrong');
-    if (!field.many && references.filter((other) => other.role === role).length > 1)
-      return inputRefusal(`The model takes one file of the role ${role}.`);
+    const fields = known[role];
+    if (fields === undefined) return refusal('settings wrong');
+    const most = [fields].flat().reduce((sum, field) => sum + mostOf(field), 0);
+    if (references.filter((other) => other.role === role).length > most)
+      return inputRefusal(`The model takes ${most === 1 ? 'one file' : `at most ${most} files`} of the role ${role}.`);
   }
   return maskRefusal(references, mask === undefined ? 0 : 1);
 }
 
-function entriesOf(references: InputSettings['references']): readonly (readonly [string, ReferenceField])[] {
-  return Object.entries(references);
+function mostOf({ many, maximum = Infinity }: ReferenceField): number {
+  return many ? maximum : 1;
+}
+
+function entriesOf(references: InputSettings['references']) {
+  return Object.entries(references).map(([role, fields]) => [role, [fields].flat()] as const);
 }

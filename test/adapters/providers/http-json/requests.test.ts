@@ -76,23 +76,38 @@ describe('requests by a mapping', () => {
     const plain = shapeOf(
       await sent({ settings: FREE_TEXT, prompt: 'a', negativePrompt: 'b', parameters: { words: 'c' } }),
     );
+    const prompts = text.filter((prompt) => prompt !== '');
     await fc.assert(
-      fc.asyncProperty(text, text, text, fc.dictionary(text, text), async (prompt, negativePrompt, words, others) => {
-        const request = await sent({
-          settings: FREE_TEXT,
-          prompt,
-          negativePrompt,
-          parameters: { ...others, words },
-        });
-        expect(shapeOf(request)).to.deep.equal(plain);
-        expect(JSON.parse(request.body.toString('utf8'))).to.deep.equal({
-          prompt: prompt,
-          avoid: negativePrompt,
-          more: { words: [words, 'fixed'] },
-        });
-      }),
+      fc.asyncProperty(
+        prompts,
+        text,
+        text,
+        fc.dictionary(text, text),
+        async (prompt, negativePrompt, words, others) => {
+          const request = await sent({
+            settings: FREE_TEXT,
+            prompt,
+            negativePrompt,
+            parameters: { ...others, words },
+          });
+          expect(shapeOf(request)).to.deep.equal(plain);
+          expect(JSON.parse(request.body.toString('utf8'))).to.deep.equal({
+            prompt: prompt,
+            avoid: negativePrompt,
+            more: { words: [words, 'fixed'] },
+          });
+        },
+      ),
       { numRuns: 200 },
     );
+  });
+
+  it('leave out the prompt, and the items that are about it, where a task has none', async () => {
+    const body = { text: '{prompt}', parts: [{ kind: 'text', text: '{prompt}' }, { kind: 'size' }], style: 'plain' };
+    const { submit } = FREE_TEXT as { submit: JsonObject };
+    const settings = { ...FREE_TEXT, parameters: {}, submit: { ...submit, body } };
+    const request = await sent({ settings, prompt: '' });
+    expect(JSON.parse(request.body.toString('utf8'))).to.deep.equal({ parts: [{ kind: 'size' }], style: 'plain' });
   });
 
   it('have only values that the rules allow, or are not made', async () => {

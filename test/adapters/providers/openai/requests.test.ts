@@ -307,7 +307,7 @@ describe('settings of a model on a server with the API of OpenAI', () => {
         [{ negative_prompt_field: 'quality' }, 'The field quality is given twice.'],
         [
           { fields: { size: { parameter: 'size' } } },
-          'fields.size needs values, or a type, one of string, integer, number, boolean.',
+          'fields.size needs values, a size, or a type, one of string, integer, number, boolean.',
         ],
         [
           { fields: { output_format: { value: 'gif' } } },

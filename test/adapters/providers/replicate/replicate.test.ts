@@ -59,7 +59,7 @@ describe('settings of a model at Replicate', () => {
         [{ fields: { image_url: text } }, /^fields\.image_url needs an enum, values or a value: users must not/],
         [{ fields: { lora_weights: text } }, /^fields\.lora_weights needs an enum, values or a value: users must not/],
         [{ prompt_field: 'url' }, /^prompt_field must not be url: users must not write/],
-        [{ fields: { style: { parameter: 'style' } } }, /^fields\.style needs values, or a type/],
+        [{ fields: { style: { parameter: 'style' } } }, /^fields\.style needs values, a size, or a type/],
       ],
     );
   });

@@ -35,6 +35,11 @@ const RULES: FieldRules = {
   transparent: { parameter: 'transparent', type: 'boolean' },
 };
 
+/** A list in a list, of so many levels. */
+function nested(levels: number): Json {
+  return levels === 0 ? 'x' : [nested(levels - 1)];
+}
+
 function isTaken(parameters: JsonObject): boolean {
   try {
     fieldsFrom(RULES, parameters);
@@ -118,6 +123,113 @@ describe('fields of a request', () => {
     );
   });
 
+  it('are constants of any JSON within their bounds', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const rules: FieldRules = { loras: { value: value as Json } };
+        if (JSON.stringify(value).length > 4_000) return;
+        expect(checkSettings(FIELD_RULES_SCHEMA, rules as unknown as JsonObject)).to.have.property('settings');
+        expect(fieldRulesFault(rules)).to.equal(undefined);
+        expect(fieldsFrom(rules, { loras: 'of a client' })).to.deep.equal({ loras: value });
+      }),
+    );
+    expect(fieldRulesFault({ x: { value: nested(8) }, y: { value: 'a'.repeat(16 * 1024 - 2) } })).to.equal(undefined);
+  });
+
+  it('are the sides of a size as an object, as a text and one by one', () => {
+    const rules: FieldRules = {
+      image_size: { parameter: 'size', size: 'object', minimum: 64, maximum: 2_048, multiple_of: 8 },
+      size: { parameter: 'size', size: '{w}x{h}' },
+      resolution: { parameter: 'size', size: '{h}*{w} px, {w} wide' },
+      width: { parameter: 'size', size: 'width' },
+      height: { parameter: 'size', size: 'height', maximum: 512 },
+    };
+    expect(fieldRulesFault(rules)).to.equal(undefined);
+    expect(checkSettings(FIELD_RULES_SCHEMA, rules as unknown as JsonObject)).to.have.property('settings');
+    expect(fieldsFrom(rules, { size: '1024x512' })).to.deep.equal({
+      image_size: { width: 1_024, height: 512 },
+      size: '1024x512',
+      resolution: '512*1024 px, 1024 wide',
+      width: 1_024,
+      height: 512,
+    });
+    const values = ['auto', '1024', '0x512', '512x0512', '512X512', '512x512\n', ' 512x512', '100000x8', 1_024, null];
+    for (const size of [...values, ['512x512'], { width: 512, height: 512 }] as Json[])
+      expect(() => fieldsFrom(rules, { size }), JSON.stringify(size)).to.throw(ParameterInvalid);
+  });
+
+  it('have sides within the bounds of their rule for each size that is taken', () => {
+    const form = fc.constantFrom('object', 'width', 'height', '{w}x{h}', '{w}*{h}');
+    const side = fc.oneof(fc.integer({ min: 0, max: 300 }), fc.constantFrom(128, 256, 99_999, 100_000));
+    const limit = fc.option(fc.integer({ min: 1, max: 300 }), { nil: undefined });
+    fc.assert(
+      fc.property(form, side, side, limit, limit, fc.constantFrom(1, 8, 64), (size, w, h, minimum, maximum, step) => {
+        const rule: FieldRule = {
+          parameter: 'size',
+          size,
+          multiple_of: step,
+          ...(minimum === undefined ? {} : { minimum }),
+          ...(maximum === undefined ? {} : { maximum }),
+        };
+        if (fieldRulesFault({ x: rule }) !== undefined) return;
+        const bound = size === 'width' ? [w] : size === 'height' ? [h] : [w, h];
+        const isAllowed =
+          bound.every((px) => px >= (minimum ?? 1) && px <= (maximum ?? 99_999) && px % step === 0) &&
+          [w, h].every((px) => px > 0 && px < 100_000);
+        if (!isAllowed) {
+          expect(() => fieldsFrom({ x: rule }, { size: `${w}x${h}` })).to.throw(ParameterInvalid);
+          return;
+        }
+        const { x } = fieldsFrom({ x: rule }, { size: `${w}x${h}` });
+        const text = (between: string) => `${w}${between}${h}`;
+        expect(x).to.deep.equal(
+          { 'object': { width: w, height: h }, 'width': w, 'height': h, '{w}x{h}': text('x'), '{w}*{h}': text('*') }[
+            size
+          ],
+        );
+      }),
+    );
+  });
+
+  it('are numbers times a rate plus an offset, rounded for integers, and then within bounds', () => {
+    const frames: FieldRule = { parameter: 'seconds', type: 'integer', times: 24, plus: 1, minimum: 25, maximum: 241 };
+    const sent = (seconds: Json) => fieldsFrom({ frames }, { seconds })['frames'];
+    expect(fieldRulesFault({ frames })).to.equal(undefined);
+    expect([1, 5, 10, 2.5, 1.02].map(sent)).to.deep.equal([25, 121, 241, 61, 25]);
+    for (const seconds of [0.9, 10.1, '5', null, true, 1e308])
+      expect(() => sent(seconds), JSON.stringify(seconds)).to.throw(ParameterInvalid);
+    const share: FieldRule = { parameter: 'percent', type: 'number', times: 0.1, minimum: 0, maximum: 3 };
+    expect(fieldsFrom({ share }, { percent: 30 })).to.deep.equal({ share: 3 });
+    const number = fc.double({ noNaN: true, min: -1e6, max: 1e6 });
+    fc.assert(
+      fc.property(
+        fc.constantFrom('integer', 'number'),
+        number,
+        number,
+        number,
+        number,
+        fc.nat({ max: 1_000 }),
+        (type, value, times, plus, minimum, more) => {
+          const rule: FieldRule = { parameter: 'p', type, times, plus, minimum, maximum: minimum + more };
+          if (fieldRulesFault({ x: rule }) !== undefined) return;
+          const exact = value * times + plus;
+          const nearest = type === 'integer' ? Math.round(exact) : exact;
+          let x: Json | undefined;
+          try {
+            x = fieldsFrom({ x: rule }, { p: value })['x'];
+          } catch (error) {
+            expect(error).to.be.instanceOf(ParameterInvalid);
+            expect(nearest < minimum + 1e-6 || nearest > minimum + more - 1e-6).to.equal(true);
+            return;
+          }
+          expect(x).to.be.within(minimum, minimum + more);
+          expect(Math.abs(Number(x) - exact)).to.be.at.most(type === 'integer' ? 0.5 + 1e-6 : 1e-6);
+          if (type === 'integer') expect(Number.isSafeInteger(x)).to.equal(true);
+        },
+      ),
+    );
+  });
+
   it('have rules that can be used', () => {
     expect(fieldRulesFault(RULES)).to.equal(undefined);
     expect(checkSettings(FIELD_RULES_SCHEMA, RULES as unknown as JsonObject)).to.have.property('settings');
@@ -127,9 +239,12 @@ describe('fields of a request', () => {
     ['fields.x needs either a value or a parameter.', {}],
     ['fields.x needs either a value or a parameter.', { value: 1, parameter: 'x' }],
     ['fields.x has a value, and so no other key.', { value: 1, type: 'integer' }],
-    ['fields.x needs values, or a type, one of string, integer, number, boolean.', { parameter: 'x' }],
+    ['fields.x needs values, a size, or a type, one of string, integer, number, boolean.', { parameter: 'x' }],
     ['fields.x has a value, and so no other key.', { value: 1, values: { a: 1 } }],
-    ['fields.x has values, and so no type and no bounds.', { parameter: 'x', values: { a: 1 }, type: 'string' }],
+    [
+      'fields.x has values, and so no type, no size and no bounds.',
+      { parameter: 'x', values: { a: 1 }, type: 'string' },
+    ],
     ['fields.x needs an enum, a pattern or a max_length.', { parameter: 'x', type: 'string' }],
     [
       'fields.x needs an enum, or a minimum and a maximum that is not below it.',
@@ -150,6 +265,44 @@ describe('fields of a request', () => {
     [
       'fields.x has a value in enum that its other keys do not allow.',
       { parameter: 'x', type: 'integer', enum: [1, 'a'] },
+    ],
+    ['fields.x has a value, and so no other key.', { value: { w: 1 }, size: 'object' }],
+    ['fields.x has a value of more than 8 levels.', { value: nested(9) }],
+    ['fields.x has a value of more than 16384 bytes.', { value: ['é'.repeat(8_192)] }],
+    [
+      'fields.x has values, and so no type, no size and no bounds.',
+      { parameter: 'x', values: { a: 1 }, size: 'width' },
+    ],
+    ['fields.x has a size, and so no type.', { parameter: 'x', size: 'width', type: 'integer' }],
+    ...['{w}', 'width x height', '{W}x{H}', 'Object'].map((size): readonly [string, FieldRule] => [
+      'fields.x has a size that is not object, width, height, or a text with {w} and {h}.',
+      { parameter: 'x', size },
+    ]),
+    ['fields.x has times, which does not belong to a size.', { parameter: 'x', size: 'width', times: 2 }],
+    ['fields.x has a minimum above its maximum.', { parameter: 'x', size: 'object', minimum: 2, maximum: 1 }],
+    [
+      'fields.x has no side within its bounds that is a multiple of multiple_of.',
+      { parameter: 'x', size: 'object', minimum: 65, maximum: 127, multiple_of: 64 },
+    ],
+    [
+      'fields.x has multiple_of, which is none of a field of type integer.',
+      { parameter: 'x', type: 'integer', minimum: 1, maximum: 9, multiple_of: 2 },
+    ],
+    [
+      'fields.x has plus, which is none of a field of type string.',
+      { parameter: 'x', type: 'string', max_length: 1, plus: 1 },
+    ],
+    [
+      'fields.x has times 0, which would send one number for all values; give it a value instead.',
+      { parameter: 'x', type: 'number', minimum: 0, maximum: 1, times: 0 },
+    ],
+    [
+      'fields.x has an enum, and so neither times nor plus; use values.',
+      { parameter: 'x', type: 'integer', enum: [1, 2], plus: 1 },
+    ],
+    [
+      'fields.x needs an enum, or a minimum and a maximum that is not below it.',
+      { parameter: 'x', type: 'integer', times: 24, plus: 1, maximum: 241 },
     ],
   ];
   for (const [sentence, rule] of faults) {
@@ -190,6 +343,9 @@ const CHOSEN: readonly FieldRule[] = [
   { parameter: 'x', values: { a: 'mine' } },
   { parameter: 'x', type: 'integer', minimum: 1, maximum: 4 },
   { parameter: 'x', type: 'boolean' },
+  { parameter: 'x', size: 'object' },
+  { parameter: 'x', size: '{w}x{h}' },
+  { value: [{ path: 'mine', scale: 1 }] },
 ];
 
 describe('fields that are the operator’s', () => {
