@@ -77,7 +77,7 @@ module.exports = {
       comment:
         'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client or the check of JSON Schemas; what providers share is in adapters/providers/shared/.',
       severity: 'error',
-      from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
+      from: { path: '^adapters/(providers/[^/]+|[^/]+)/', pathNot: '^adapters/model-import/' },
       to: {
         path: '^adapters/',
         pathNot: [
@@ -90,12 +90,29 @@ module.exports = {
       },
     },
     {
+      name: 'importers-know-what-entries-are-made-of',
+      comment:
+        'An entry is proposed by the field rules of providers, the presets of the kind openai and the rule for places, and held against schemas; nothing else of a technology is needed.',
+      severity: 'error',
+      from: { path: '^adapters/model-import/' },
+      to: {
+        path: '^adapters/',
+        pathNot: [
+          '^adapters/model-import/',
+          '^adapters/http/',
+          '^adapters/system/(ajv-json-schemas|top-level-domains)\\.ts$',
+          '^adapters/providers/shared/',
+          '^adapters/providers/openai/presets\\.ts$',
+        ],
+      },
+    },
+    {
       name: 'drivers-in-one-list',
       comment:
         "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
       severity: 'error',
       from: { path: '^apps/', pathNot: '^apps/wiring/built-in-drivers\\.ts$' },
-      to: { path: '^adapters/(?!(system|media|catalog-file|http|openid|webauthn|webhooks)/)[^/]+/' },
+      to: { path: '^adapters/(?!(system|media|catalog-file|http|model-import|openid|webauthn|webhooks)/)[^/]+/' },
     },
     {
       name: 'apps-do-not-know-tests',

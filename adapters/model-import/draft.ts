@@ -1,0 +1,89 @@
+import type { Json, JsonObject } from '../../core/json.js';
+import { shownText } from './bounded-json.js';
+import { type ImportOptions, ImportRefused, type Vendor } from './proposal.js';
+import type { VendorField } from './vendor-field.js';
+
+/** What is known of the model before its fields are sorted. */
+export interface Subject {
+  readonly vendor: Vendor;
+  readonly id: string;
+  readonly modality: 'image' | 'video';
+  /** Whether one answer may have several outputs. */
+  readonly makesList: boolean;
+  readonly options: ImportOptions;
+}
+
+/** The entry while the rules work on it. Each field of the vendor is taken by one rule. */
+export class Draft {
+  /** The properties of `input_schema`, and those of them that a request must have. */
+  readonly parameters = new Map<string, JsonObject>();
+  readonly requiredParameters: string[] = [];
+  /** The rules of `provider_settings.fields`. */
+  readonly rules = new Map<string, JsonObject>();
+  readonly guesses: string[] = [];
+  readonly dropped: string[] = [];
+  /** Parameters that may change what the vendor charges, with the words of the vendor where it names a cost. */
+  readonly priced = new Map<string, string>();
+  readonly #left: Map<string, VendorField>;
+
+  constructor(
+    readonly subject: Subject,
+    fields: readonly VendorField[],
+  ) {
+    this.#left = new Map(fields.map((field) => [field.name, field]));
+  }
+
+  /** The fields that no rule has taken. */
+  left(): readonly VendorField[] {
+    return [...this.#left.values()];
+  }
+
+  /** The first field left whose name is one of these, in this order. */
+  named(...names: readonly string[]): VendorField | undefined {
+    return names.map((name) => this.#left.get(name)).find((field) => field !== undefined);
+  }
+
+  take(field: VendorField): void {
+    this.#left.delete(field.name);
+  }
+
+  /** A parameter of clients, and the rule that sends it. */
+  offer(field: VendorField, parameter: string, schema: JsonObject, rule: JsonObject): void {
+    this.take(field);
+    if (this.parameters.has(parameter)) {
+      this.drop(field, `another field is offered as ${parameter}`);
+      return;
+    }
+    this.parameters.set(parameter, schema);
+    this.rules.set(field.name, { parameter, ...rule });
+    if (field.isRequired && schema['default'] === undefined) this.requiredParameters.push(parameter);
+    if (/\b(?:cost|price|pricing|billing|billed|credits?)\b/i.test(field.text))
+      this.priced.set(parameter, sentenceAbout(field.text, /\b(?:cost|price|pricing|billing|billed|credits?)\b/i));
+  }
+
+  /** A constant that is sent with every request. */
+  fix(field: VendorField, value: Json): void {
+    this.take(field);
+    this.rules.set(field.name, { value });
+  }
+
+  /** A field that is never sent. Throws `ImportRefused` where the vendor requires it. */
+  drop(field: VendorField, why: string): void {
+    this.take(field);
+    if (field.isRequired)
+      throw new ImportRefused(
+        `${this.subject.id} needs a value for ${field.name} (${why}): give --set ${field.name}=… if one is right for all requests.`,
+      );
+    this.dropped.push(`${field.name}: ${why}`);
+  }
+
+  guess(sentence: string): void {
+    if (!this.guesses.includes(sentence)) this.guesses.push(sentence);
+  }
+}
+
+/** The sentence of a text in which a word is, cut short. */
+function sentenceAbout(text: string, word: RegExp): string {
+  const sentence = text.split(/(?<=[.!?])\s/).find((one) => word.test(one)) ?? text;
+  return shownText(sentence, 160);
+}

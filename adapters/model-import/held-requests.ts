@@ -1,0 +1,191 @@
+import { type Json, type JsonObject, memberOf } from '../../core/json.js';
+import type { ReferenceRole } from '../../core/generation/generation.js';
+import type { Submission } from '../../core/ports/provider.js';
+import { PRESETS } from '../providers/openai/presets.js';
+import type { Splits } from '../providers/shared/split-references.js';
+import { checkSettings } from '../providers/shared/settings.js';
+import { INPUT_SETTINGS, type InputSettings, taskInput } from '../providers/shared/task-input.js';
+import { AjvJsonSchemas } from '../system/ajv-json-schemas.js';
+import { isObject } from './bounded-json.js';
+import type { Proposal } from './proposal.js';
+
+/** A range of whole numbers is tried value by value up to this length, else by its ends. */
+const MOST_OF_RANGE = 64;
+const MOST_FAULTS = 20;
+
+export interface HeldRequests {
+  /** How many requests were made. */
+  readonly count: number;
+  /** One sentence for each that the vendor's schema or our own rules refuse, up to 20. */
+  readonly faults: readonly string[];
+}
+
+/** One of the requests: the parameters with their defaults, and the files. */
+interface Case {
+  readonly about: string;
+  readonly parameters: JsonObject;
+  readonly references: readonly { readonly role: ReferenceRole; readonly isMasked?: boolean }[];
+  readonly prompt: string;
+  readonly negativePrompt?: string;
+}
+
+const schemas = new AjvJsonSchemas();
+const SETTINGS_SCHEMA: JsonObject = { type: 'object', properties: INPUT_SETTINGS };
+
+/** The sentences of `heldRequests`. */
+export async function heldRequestFaults(proposal: Proposal): Promise<readonly string[]> {
+  return (await heldRequests(proposal)).faults;
+}
+
+/**
+ * Makes a request for each value of each parameter, with and without files, as the provider would make it, and holds each
+ * against the vendor's schema. Sends nothing.
+ */
+export async function heldRequests(proposal: Proposal): Promise<HeldRequests> {
+  const { entry, vendorInput } = proposal;
+  const checked = checkSettings(SETTINGS_SCHEMA, inputSettingsOf(entry));
+  if ('fault' in checked) return { count: 0, faults: [`The settings cannot be used: ${checked.fault}`] };
+  const settings = checked.settings as unknown as InputSettings;
+  const needed = (vendorInput['required'] ?? []) as readonly Json[];
+  const cases = casesOf(entry, settings, settings.mask?.field !== undefined && needed.includes(settings.mask.field));
+  const faults: string[] = [];
+  for (const one of cases) {
+    const made = await taskInput(settings, submissionOf(one), async () => FILE, SPLITS);
+    const fault =
+      'refused' in made ? 'the rules of the entry refuse it' : firstFault(vendorInput, made.input as JsonObject);
+    if (fault !== undefined) faults.push(`A request with ${one.about} does not fit the vendor's schema: ${fault}`);
+    if (faults.length >= MOST_FAULTS) break;
+  }
+  return { count: cases.length, faults };
+}
+
+/** The provider kind openai has its field rules in its preset; a model of it names none of its own. */
+function inputSettingsOf(entry: JsonObject): JsonObject {
+  const settings = (entry['provider_settings'] ?? {}) as JsonObject;
+  if (entry['provider'] !== 'openai') return settings;
+  return { fields: (PRESETS.openai.sync?.fields ?? {}) as unknown as JsonObject };
+}
+
+function firstFault(vendorInput: JsonObject, input: JsonObject): string | undefined {
+  return schemas.check(vendorInput, input).faults[0]?.message;
+}
+
+// ---- the cases
+
+function casesOf(entry: JsonObject, settings: InputSettings, needsMask: boolean): readonly Case[] {
+  const properties = propertiesOf(entry);
+  const required = (memberOf(entry['input_schema'], 'required') ?? []) as string[];
+  const base: JsonObject = {};
+  for (const [name, schema] of Object.entries(properties)) {
+    if (schema['default'] !== undefined) base[name] = schema['default'];
+    else if (required.includes(name)) base[name] = valuesOf(schema)[0] ?? null;
+  }
+  const withFiles = fileCases(entry, settings, needsMask);
+  const least = withFiles[0] ?? [];
+  const plain = { parameters: base, references: least, prompt: 'a lighthouse' };
+  const takesNegative = memberOf(entry['limits'], 'negative_prompt') === true;
+  return [
+    { ...plain, about: 'defaults' },
+    ...(entry['prompt'] === undefined ? [] : [{ ...plain, about: 'no prompt', prompt: '' }]),
+    ...(takesNegative ? [{ ...plain, about: 'a negative prompt', negativePrompt: 'blurry' }] : []),
+    ...withFiles.slice(1).map((references) => ({ ...plain, about: filesInWords(references), references })),
+    ...Object.entries(properties).flatMap(([name, schema]) =>
+      valuesOf(schema).map((value) => ({
+        ...plain,
+        about: `${name} ${JSON.stringify(value)}`,
+        parameters: { ...base, [name]: value },
+      })),
+    ),
+  ];
+}
+
+function propertiesOf(entry: JsonObject): Readonly<Record<string, JsonObject>> {
+  const properties = memberOf(entry['input_schema'], 'properties');
+  return (isObject(properties) ? properties : {}) as Record<string, JsonObject>;
+}
+
+/** Each value of a list, and the bounds of a range with the values between them if they are few. */
+function valuesOf(schema: JsonObject): readonly Json[] {
+  const { enum: listed, type, minimum, maximum, default: byDefault } = schema;
+  if (Array.isArray(listed)) return listed;
+  if (type === 'boolean') return [false, true];
+  if (type === 'string') return ['x', 'x'.repeat(Number(schema['maxLength'] ?? 1))];
+  if (typeof minimum !== 'number' || typeof maximum !== 'number') return [];
+  if (type === 'integer' && maximum - minimum < MOST_OF_RANGE)
+    return Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index);
+  return [minimum, maximum, ...(typeof byDefault === 'number' ? [byDefault] : [])];
+}
+
+type Files = Case['references'];
+
+/**
+ * The fewest files, each role with one file and with the most, all together, and a masked one. A vendor that needs a mask
+ * refuses tasks without one, which the proposal says: there every picture has one.
+ */
+function fileCases(entry: JsonObject, { references, mask }: InputSettings, needsMask: boolean): readonly Files[] {
+  const roles = Object.keys(references) as ReferenceRole[];
+  const required = (entry['required_roles'] ?? []) as ReferenceRole[];
+  const most = Number(memberOf(entry['limits'], 'max_reference_uploads') ?? roles.length);
+  const one = (role: ReferenceRole) => ({
+    role,
+    ...(needsMask && role === 'reference_image' ? { isMasked: true } : {}),
+  });
+  const least: Files = required.map(one);
+  const each = roles.flatMap((role): Files[] => {
+    const others = least.filter((file) => file.role !== role);
+    const room = Math.max(1, Math.min(most - others.length, capacityOf(references[role] as Json | undefined)));
+    return [
+      [...others, one(role)],
+      [...others, one(role), ...Array.from({ length: room - 1 }, () => ({ role }))],
+    ];
+  });
+  const all: Files[] = roles.length > 1 && roles.length <= most ? [roles.map(one)] : [];
+  const others = least.filter(({ role }) => role !== 'reference_image');
+  const masked: Files[] = mask === undefined ? [] : [[...others, { role: 'reference_image', isMasked: true }]];
+  return [least, ...each, ...all, ...masked];
+}
+
+/** How many files the fields of a role take. */
+function capacityOf(fields: Json | undefined): number {
+  const each = [fields ?? []].flat() as { many?: boolean; maximum?: number }[];
+  return each.reduce((sum, { many = false, maximum = Infinity }) => sum + (many ? maximum : 1), 0);
+}
+
+function filesInWords(references: Files): string {
+  const masked = references.some(({ isMasked }) => isMasked === true) ? ' and a mask' : '';
+  return `${references.length} file${references.length === 1 ? '' : 's'}${masked}`;
+}
+
+// ---- a request
+
+/** What a file is sent as. */
+const FILE = 'https://files.example/picture.png';
+
+/** A picture that nobody reads. */
+const NO_BYTES = {
+  byteSize: 1,
+  mediaType: 'image/png',
+  open: () => Promise.reject(new Error('Held requests send no bytes.')),
+};
+
+const SPLITS: Splits = {
+  split: async () => ({ colours: NO_BYTES, mask: NO_BYTES }),
+  withAlpha: async () => NO_BYTES,
+};
+
+function submissionOf({ parameters, references, prompt, negativePrompt }: Case): Submission {
+  return {
+    generationId: 'held',
+    attempt: 1,
+    modelKey: 'held',
+    operation: 'image_generation',
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negativePrompt }),
+    parameters,
+    references: references.map((reference) => ({ ...NO_BYTES, ...reference })),
+    settings: {},
+    token: '00000000-0000-4000-8000-000000000000',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+  };
+}

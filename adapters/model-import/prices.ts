@@ -1,0 +1,164 @@
+import type { JsonObject } from '../../core/json.js';
+import { shownText } from './bounded-json.js';
+import type { Draft } from './draft.js';
+import { ImportRefused, type RecordedModel, type VendorPrice } from './proposal.js';
+
+const PLACES = 6;
+const DECIMAL = /^([0-9]{1,12})(?:\.([0-9]{1,12}))?$/;
+
+type Unit = 'image' | 'megapixel' | 'second' | 'video';
+
+/** The units of fal whose quantity is known before the task is made. */
+const KNOWN_UNITS: Readonly<Record<string, Unit>> = {
+  image: 'image',
+  images: 'image',
+  megapixel: 'megapixel',
+  megapixels: 'megapixel',
+  second: 'second',
+  seconds: 'second',
+  video: 'video',
+  videos: 'video',
+};
+
+/**
+ * The price of the entry: as the operator gives it, or the vendor's times the credits for a dollar and the markup, exactly,
+ * rounded up at six places. Throws `ImportRefused` where neither is known: a price is never invented.
+ */
+export function priceOf(draft: Draft, { vendor, price }: RecordedModel): JsonObject {
+  const { id, options } = draft.subject;
+  const unit = unitOf(draft, price);
+  if (options.price !== undefined) return termsOf(draft, unit.known ?? unit.natural, creditsGiven(options.price));
+  if (price === undefined)
+    throw new ImportRefused(
+      `${VENDOR_NAMES[vendor]} states no price for ${shownText(id, 100)} in its answer: give --price with the credits per ${unit.known ?? unit.natural}.`,
+    );
+  if (unit.known === undefined)
+    throw new ImportRefused(
+      `${VENDOR_NAMES[vendor]} charges ${shownText(id, 100)} by ${shownText(price.unit, 40)}, whose number per task is not known beforehand: give --price with the credits per ${unit.natural}.`,
+    );
+  if (price.currency.toUpperCase() !== 'USD')
+    throw new ImportRefused(
+      `The price of ${shownText(id, 100)} is in ${shownText(price.currency, 10)}: give --price with the credits per ${unit.known}.`,
+    );
+  const credits = product(price.unitPrice, plain(options.dollarCredits), plain(options.markup));
+  if (credits === undefined)
+    throw new ImportRefused(
+      `The price of ${shownText(id, 100)} is no usable number: give --price with the credits per ${unit.known}.`,
+    );
+  return termsOf(draft, unit.known, credits);
+}
+
+const VENDOR_NAMES = { fal: 'fal', replicate: 'Replicate', cog: 'A container of Cog', openai: 'OpenAI' } as const;
+
+/** What the operator pays for one billable unit, as the settings of fal take it. */
+export function unitCostOf(price: VendorPrice | undefined): JsonObject | undefined {
+  const isUsable = price !== undefined && DECIMAL.test(price.unitPrice) && /^[A-Z]{3}$/.test(price.currency);
+  return isUsable ? { amount: price.unitPrice, currency: price.currency } : undefined;
+}
+
+/** The unit of the vendor where its number is known beforehand, and the one that fits the model otherwise. */
+function unitOf(
+  { subject: { modality }, parameters }: Draft,
+  price: VendorPrice | undefined,
+): { readonly known?: Unit; readonly natural: Unit } {
+  const hasSeconds = parameters.has('duration_seconds');
+  const natural = modality === 'image' ? 'image' : hasSeconds ? 'second' : 'video';
+  const unit = price === undefined ? undefined : KNOWN_UNITS[price.unit.trim().toLowerCase()];
+  const isKnown =
+    (unit === 'image' && modality === 'image') ||
+    (unit === 'video' && modality === 'video') ||
+    (unit === 'second' && modality === 'video' && hasSeconds) ||
+    (unit === 'megapixel' && modality === 'image' && parameters.has('size'));
+  return unit !== undefined && isKnown ? { known: unit, natural } : { natural };
+}
+
+function termsOf(draft: Draft, unit: Unit, credits: string): JsonObject {
+  const { parameters, subject } = draft;
+  if (unit === 'megapixel') needDefaultSize(draft);
+  return {
+    ...(unit === subject.modality ? {} : { unit }),
+    credits_per_unit: exact(credits),
+    ...(unit === 'megapixel' ? { round_up: true } : {}),
+    ...(parameters.has('n') ? { count_parameter: 'n' } : {}),
+    ...(parameters.get('size')?.['default'] === undefined ? {} : { size_parameter: 'size' }),
+    ...(parameters.get('duration_seconds')?.['default'] === undefined
+      ? {}
+      : { duration_parameter: 'duration_seconds' }),
+  };
+}
+
+/** The megapixels of a task are known only if it always has a size. */
+function needDefaultSize(draft: Draft): void {
+  const size = draft.parameters.get('size');
+  if (size === undefined || size['default'] !== undefined) return;
+  const [first] = size['enum'] as string[];
+  draft.parameters.set('size', { ...size, default: first ?? '' });
+  draft.guess(`Without a size ${first} is made, so that the megapixels are known; the vendor would choose one.`);
+}
+
+/** Lines that an operator may complete: factors for parameters that may change what the vendor charges. */
+export function priceHints({ parameters, priced, subject }: Draft, price: JsonObject): string[] {
+  const isPerSecond = price['unit'] === 'second';
+  const isPerVideo = subject.modality === 'video' && !isPerSecond;
+  const may = new Map(priced);
+  if (isPerVideo && parameters.has('duration_seconds') && !may.has('duration_seconds')) may.set('duration_seconds', '');
+  for (const known of ['size', 'n', ...(isPerVideo ? [] : ['duration_seconds'])])
+    if (may.get(known) === '') may.delete(known);
+  const lines: string[] = [];
+  for (const [parameter, words] of may) {
+    if (words !== '') lines.push(`The vendor says of ${parameter}: ${words}`);
+    const values = valuesOf(parameters.get(parameter));
+    if (values.length < 2 || parameter === 'n') continue;
+    lines.push(
+      `  - { parameter: ${parameter}, values: { ${values.map((value) => `${JSON.stringify(value)}: 1`).join(', ')} } }`,
+    );
+  }
+  return lines.some((line) => line.startsWith('  - ')) ? ['multipliers:', ...lines] : lines;
+}
+
+const MOST_HINTED = 12;
+
+function valuesOf(schema: JsonObject | undefined): string[] {
+  if (schema?.['type'] === 'boolean') return ['false', 'true'];
+  const listed = Array.isArray(schema?.['enum']) ? schema['enum'] : [];
+  return listed.length > MOST_HINTED
+    ? []
+    : listed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+// ---- decimals
+
+function creditsGiven(text: string): string {
+  const [, whole, fraction = ''] = DECIMAL.exec(text) ?? [];
+  if (whole === undefined || fraction.length > PLACES || Number(text) === 0)
+    throw new ImportRefused(`--price must be a decimal number above 0 with at most ${PLACES} places.`);
+  return text;
+}
+
+/** A number of the options as a decimal: neither in exponents nor with more places than it was written with. */
+function plain(value: number): string {
+  if (!Number.isFinite(value) || value <= 0) throw new ImportRefused('--dollar-credits and --markup must be above 0.');
+  return String(value);
+}
+
+/** The product of decimals, rounded up at six places; undefined unless all are above 0 and it is within bounds. */
+export function product(...factors: readonly string[]): string | undefined {
+  let digits = 1n;
+  let places = 0;
+  for (const factor of factors) {
+    const [, whole, fraction = ''] = DECIMAL.exec(factor) ?? [];
+    if (whole === undefined) return undefined;
+    digits *= BigInt(whole + fraction);
+    places += fraction.length;
+  }
+  const scale = 10n ** BigInt(Math.max(0, places - PLACES));
+  const micro = places > PLACES ? (digits + scale - 1n) / scale : digits * 10n ** BigInt(PLACES - places);
+  if (micro <= 0n || micro > BigInt(Number.MAX_SAFE_INTEGER)) return undefined;
+  const text = micro.toString().padStart(PLACES + 1, '0');
+  return `${text.slice(0, -PLACES)}.${text.slice(-PLACES)}`.replace(/\.?0+$/, '');
+}
+
+/** As a number where YAML shows it with the same digits. */
+function exact(decimal: string): number | string {
+  return String(Number(decimal)) === decimal ? Number(decimal) : decimal;
+}
