@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Model } from '../../../core/catalog/model.js';
 import { similarKeys } from '../../../core/catalog/find-model.js';
+import { requestedSize } from '../../../core/catalog/price.js';
 import type { Models } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Generation, Modality } from '../../../core/generation/generation.js';
@@ -68,14 +69,15 @@ export function mapFields(ports: Catalog, fields: Fields, modality: Modality): M
       continue;
     }
     const parameter = parameterOf(model, names, name, value);
-    if (parameter === undefined) continue;
-    if (Object.hasOwn(parameters, parameter))
+    const listed = name === 'size' ? listedSize(model, value) : undefined;
+    const chosen = listed ?? (parameter === undefined ? {} : { [parameter]: typed(properties[parameter], value) });
+    if (Object.keys(chosen).some((one) => Object.hasOwn(parameters, one)))
       throw new ApiRefusal(
         'FIELD_INVALID',
         `${name} is another name of a field that is there; send one of them.`,
         name,
       );
-    parameters[parameter] = typed(properties[parameter], value);
+    Object.assign(parameters, chosen);
   }
   return {
     model,
@@ -91,18 +93,39 @@ export function mapFields(ports: Catalog, fields: Fields, modality: Modality): M
 }
 
 /**
- * The size of what was made: the value of the model's own parameter for it, or the size of the first output where the model
- * has none, is no longer in the catalog, or leaves the choice to its provider.
+ * The parameters that choose a size, for a model with a table of sizes; undefined where the size is a parameter of its own
+ * or is left to the model. Throws `invalid_value` for a size that the table does not have.
+ */
+function listedSize(model: Model, size: Json): JsonObject | undefined {
+  const { sizeTable } = model.price;
+  if (sizeTable === undefined || size === 'auto') return undefined;
+  const found = sizeTable.sizes.find((one) => sizeText(one) === size);
+  if (found !== undefined)
+    return Object.fromEntries(sizeTable.parameters.map((name, index) => [name, found.values[index] ?? null]));
+  if (Object.hasOwn(propertiesOf(model), 'size')) return undefined;
+  const sizes = [...new Set(sizeTable.sizes.map(sizeText))].join(', ');
+  throw new ApiRefusal('FIELD_INVALID', `size must be one of ${sizes} for ${model.modelKey}.`, 'size');
+}
+
+function sizeText({ widthPx, heightPx }: { readonly widthPx: number; readonly heightPx: number }): string {
+  return `${widthPx}x${heightPx}`;
+}
+
+/**
+ * The size of what was made: the one that was asked for, or the size of the first output where the model has no parameter
+ * for it, is no longer in the catalog, or leaves the choice to its provider.
  */
 export function sizeOf(
   { catalog }: Catalog,
-  { modelKey, parameters, outputs: [first] }: Generation,
+  { modelKey, parameters, outputs: [first] }: Pick<Generation, 'modelKey' | 'parameters' | 'outputs'>,
 ): string | undefined {
   const model = catalog.find(modelKey);
+  const listed = model?.price.sizeTable === undefined ? undefined : requestedSize(model.price, parameters);
+  if (listed !== undefined) return sizeText(listed);
   const name = model === undefined ? 'size' : parameterNames(model).size;
   const size = name === undefined ? undefined : parameters[name];
   if (typeof size === 'string' && size !== 'auto') return size;
-  return first === undefined ? undefined : `${first.widthPx}x${first.heightPx}`;
+  return first === undefined ? undefined : sizeText(first);
 }
 
 function only(fields: Fields, name: string): JsonObject {

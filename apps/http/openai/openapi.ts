@@ -155,7 +155,11 @@ const SHARED: JsonObject = {
   model: { type: 'string', description: 'A model_key.' },
   prompt: STRING,
   negative_prompt: STRING,
-  size: { type: 'string', description: 'One of the sizes of the model, or auto.' },
+  size: {
+    type: 'string',
+    description:
+      'One of the sizes of the model, or auto. Where an aspect ratio and a resolution give the size, an exact size selects both.',
+  },
   user: { type: 'string', description: 'The end user. It is stored as a hash.' },
   safety_identifier: { type: 'string', description: 'The same; used in place of user.' },
 };

@@ -16,7 +16,7 @@ import { sendJson } from './answer.js';
 import { noSuchRange } from './content.js';
 import { createOrFind } from './create.js';
 import { ApiRefusal, failureOf } from './errors.js';
-import { type Fields, type MappedRequest, parameterNames } from './fields.js';
+import { type Fields, type MappedRequest, parameterNames, sizeOf } from './fields.js';
 import { type FileRules, readForm } from './form.js';
 import { type ApiContext, type ApiRequest, answerLater, type Endpoint, readFields } from './operation.js';
 import { longestAddress, orRemoveUploads, pictureIn, takePicture } from './references.js';
@@ -298,16 +298,16 @@ function progressOf({ status, progress = 0 }: Generation): number {
 /** Duration and size as they were requested; where the model has no such parameter, those of the file. */
 function measuresOf(
   { catalog }: Pick<ApiContext, 'catalog'>,
-  { modelKey, parameters, outputs: [output] }: Generation,
+  generation: Generation,
 ): { readonly seconds: string | null; readonly size: string | null } {
+  const { modelKey, parameters, outputs } = generation;
   const model = catalog.find(modelKey);
-  const names = model === undefined ? { seconds: 'duration_seconds', size: 'size' } : parameterNames(model);
-  const requested = (name: string | undefined) => (name === undefined ? undefined : parameters[name]);
-  const [duration, size] = [requested(names.seconds), requested(names.size)];
-  const measuredMs = output?.durationMs;
+  const name = model === undefined ? 'duration_seconds' : parameterNames(model).seconds;
+  const duration = name === undefined ? undefined : parameters[name];
+  const measuredMs = outputs[0]?.durationMs;
   return {
     seconds: text(duration) ?? (measuredMs === undefined ? null : String(Math.round(measuredMs / 1_000))),
-    size: text(size) ?? (output === undefined ? null : `${output.widthPx}x${output.heightPx}`),
+    size: sizeOf({ catalog }, generation) ?? null,
   };
 }
 

@@ -2,114 +2,37 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { nearKeys } from '../../../core/catalog/find-model.js';
 import { routeOf } from '../../../core/generation/run/executions.js';
-import { creditsByOutputs, type PriceTerms, type PriceUnit, publicPrice } from '../../../core/catalog/price.js';
-import type { JsonObject } from '../../../core/json.js';
-import { imageModel } from '../../fixtures/models.js';
+import {
+  creditsByOutputs,
+  creditsForMeasured,
+  type MeasuredRate,
+  measuredRateOf,
+  type PriceTerms,
+  publicPrice,
+} from '../../../core/catalog/price.js';
+import { imageModel, imagePrice } from '../../fixtures/models.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 import { forAllSync } from '../../harness/for-all.js';
+import { decideAt, generationIn, outputs as outputsOf } from '../generation/generations.js';
+import { anyCase, anyOutput, type Case, expectedCredits, type Output } from './priced-cases.js';
 
-// Goal: a price is exact, rounded up once, within the model's bounds, and never falls when more is delivered.
-// Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
+// Goal: a price of any form is exact, rounded up once, within the model's bounds, and never falls when more is delivered;
+// a charge is never above the reservation.
+// Method: random terms, requests and outputs against a reference that adds fractions of integers and rounds at the end.
 
-interface Case {
-  readonly terms: PriceTerms;
-  readonly parameters: JsonObject;
-  readonly quality: string;
-  readonly widthPx: number;
-  readonly heightPx: number;
-  readonly seconds: number;
-  readonly count: number;
-}
-
-const rate = fc.oneof(fc.nat({ max: 50_000_000 }), fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001));
-const thousandths = fc.integer({ min: 0, max: 20_000 });
-
-const anyCase: fc.Arbitrary<Case> = fc
-  .record({
-    unit: fc.constantFrom<PriceUnit>('image', 'megapixel', 'second', 'video', 'task'),
-    microcreditsPerUnit: rate,
-    baseMicrocredits: rate,
-    minimum: fc.nat({ max: 50 }),
-    span: fc.nat({ max: 1_000_000 }),
-    quality: fc.constantFrom('low', 'high', 'unlisted'),
-    low: thousandths,
-    high: thousandths,
-    steps: thousandths,
-    widthPx: fc.integer({ min: 1, max: 9_999 }),
-    heightPx: fc.integer({ min: 1, max: 9_999 }),
-    seconds: fc.integer({ min: 1, max: 600 }),
-    count: fc.integer({ min: 1, max: 4 }),
-  })
-  .map(
-    ({
-      unit,
-      microcreditsPerUnit,
-      baseMicrocredits,
-      minimum,
-      span,
-      quality,
-      low,
-      high,
-      steps,
-      widthPx,
-      heightPx,
-      seconds,
-      count,
-    }) => ({
-      terms: {
-        version: '1',
-        unit,
-        microcreditsPerUnit,
-        baseMicrocredits,
-        countParameter: 'count',
-        sizeParameter: 'size',
-        durationParameter: 'seconds',
-        multipliers: [
-          { parameter: 'quality', thousandthsByValue: { low, high } },
-          { parameter: 'steps', thousandthsByValue: { 20: steps } },
-        ],
-        minimumCredits: minimum,
-        maximumCredits: minimum + span,
-      },
-      parameters: { count, seconds, size: `${widthPx}x${heightPx}`, quality, steps: 20 },
-      quality,
-      widthPx,
-      heightPx,
-      seconds,
-      count,
-    }),
-  );
-
-/**
- * The same rule as one fraction: everything times 10^12 (millionths of a credit, pixels of a megapixel) and 10^6 (two
- * multipliers).
- */
-function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, count: number): number {
-  const millionthsOfUnits =
-    terms.unit === 'megapixel'
-      ? BigInt(widthPx * heightPx)
-      : 1_000_000n * BigInt(terms.unit === 'second' ? seconds : 1);
-  const listed = (index: number, value: string) => BigInt(terms.multipliers[index]?.thousandthsByValue[value] ?? 1_000);
-  const numerator =
-    BigInt(terms.microcreditsPerUnit) *
-      millionthsOfUnits *
-      BigInt(terms.unit === 'task' ? 1 : count) *
-      listed(0, quality) *
-      listed(1, '20') +
-    BigInt(terms.baseMicrocredits) * 10n ** 12n;
-  const denominator = 10n ** 18n;
-  const up = numerator / denominator + (numerator % denominator === 0n ? 0n : 1n);
-  return Math.min(terms.maximumCredits, Math.max(terms.minimumCredits, Number(up)));
-}
+const modelOf = ({ terms }: Case) => imageModel({ price: terms });
+const tableOf = (one: Case) => creditsByOutputs(modelOf(one), one.parameters, one.references);
+const rateOf = (one: Case) => measuredRateOf(modelOf(one), one.parameters, one.references);
+const several = fc.array(anyOutput, { maxLength: 4 });
 
 describe('creditsByOutputs', () => {
   it('is exact, within bounds, nothing for nothing, and does not fall', () => {
-    forAllSync(500, [anyCase], (one) => {
-      const table = creditsByOutputs(imageModel({ price: one.terms }), one.parameters);
+    forAllSync(1_000, [anyCase], (one) => {
+      const table = tableOf(one);
       expect(table).to.have.length(one.count + 1);
       expect(table[0]).to.equal(0);
       for (let count = 1; count <= one.count; count += 1) {
-        expect(table[count]).to.equal(expectedCredits(one, count));
+        expect(table[count]).to.equal(expectedCredits(one, Array<Output>(count).fill(one.output)));
         expect(table[count]).to.be.at.least(table[count - 1] ?? 0);
       }
     });
@@ -127,6 +50,141 @@ describe('creditsByOutputs', () => {
   });
 });
 
+describe('creditsForMeasured', () => {
+  it('is exact for outputs of any size and duration, and the estimate for those that were asked for', () => {
+    forAllSync(1_000, [anyCase, several], (one, delivered) => {
+      const rate = rateOf(one);
+      if (rate === undefined) return;
+      expect(creditsForMeasured(rate, delivered)).to.equal(expectedCredits(one, delivered));
+      expect(creditsForMeasured(rate, Array<Output>(one.count).fill(one.output))).to.equal(tableOf(one).at(-1));
+    });
+  });
+
+  it('does not fall when another output is delivered, or a larger or longer one', () => {
+    const more = fc.record({ widthPx: fc.nat(2_000), heightPx: fc.nat(2_000), durationMs: fc.nat(5_000) });
+    forAllSync(1_000, [anyCase, several, anyOutput, more], (one, others, output, by) => {
+      const rate = rateOf(one);
+      if (rate === undefined) return;
+      const larger = {
+        widthPx: output.widthPx + by.widthPx,
+        heightPx: output.heightPx + by.heightPx,
+        durationMs: output.durationMs + by.durationMs,
+      };
+      const credits = creditsForMeasured(rate, [...others, output]);
+      expect(credits).to.be.at.least(creditsForMeasured(rate, others));
+      expect(creditsForMeasured(rate, [...others, larger])).to.be.at.least(credits);
+    });
+  });
+
+  it('is nothing where nothing is delivered, whatever the base, the minimum and the reference files cost', () => {
+    forAllSync(200, [anyCase], (one) => {
+      const rate = rateOf(one);
+      if (rate !== undefined) expect(creditsForMeasured(rate, [])).to.equal(0);
+    });
+  });
+
+  it('keeps the meaning of rates that earlier releases stored', () => {
+    const stored = {
+      unit: 'megapixel',
+      microcreditsPerUnit: 2_000_000,
+      baseMicrocredits: 500_000,
+      minimumCredits: 0,
+      maximumCredits: 1_000,
+      thousandths: [1_500],
+    } as const satisfies MeasuredRate;
+    const output = { widthPx: 1_000, heightPx: 1_100, durationMs: 5_000 };
+    expect(creditsForMeasured(stored, [output])).to.equal(4);
+    expect(creditsForMeasured({ ...stored, unit: 'second' }, [output])).to.equal(16);
+  });
+});
+
+describe('the charge of delivered outputs', () => {
+  it('is their price, never above the reservation, by the terms that the generation has', () => {
+    forAllSync(500, [anyCase, several], (one, sizes) => {
+      const [creditsTable, measuredRate] = [tableOf(one), rateOf(one)];
+      const reserved = creditsTable.at(-1) ?? 0;
+      const delivered = outputsOf(Math.min(sizes.length, one.count)).map((output, index) => ({
+        ...output,
+        ...sizes[index],
+      }));
+      if (delivered.length === 0) return;
+      const running = generationIn('running', 'succeed');
+      const terms = { ...running.terms, creditsByOutputs: creditsTable };
+      // As a store returns it.
+      const accepted = JSON.parse(
+        JSON.stringify({
+          ...running,
+          estimatedCredits: reserved,
+          reservedCredits: reserved,
+          terms: measuredRate === undefined ? terms : { ...terms, measuredRate },
+        }),
+      ) as typeof running;
+      const decided = decideAt(accepted, { event: 'succeed', outputs: delivered, fence: 1 }, 2_000);
+      if (!('next' in decided)) throw new Error('The outputs were refused.');
+      const price =
+        measuredRate === undefined ? creditsTable[delivered.length] : expectedCredits(one, delivered as never);
+      expect(decided.next.chargedCredits).to.equal(Math.min(reserved, price ?? NaN));
+      expect(decided.next.terms).to.deep.equal(accepted.terms);
+    });
+  });
+});
+
+describe('prices as vendors state them', () => {
+  const megapixels = (changes: Partial<PriceTerms>, size: string, references: readonly [number, number][] = []) =>
+    creditsByOutputs(
+      imageModel({ price: { ...imagePrice(3), unit: 'megapixel', sizeParameter: 'size', ...changes } }),
+      { size, seconds: 5, sound: true },
+      references.map(([widthPx, heightPx]) => ({ widthPx, heightPx })),
+    ).at(-1);
+
+  it('round the megapixels of each output up', () => {
+    expect(megapixels({ roundsUp: true }, '1024x1024')).to.equal(6);
+    expect(megapixels({ roundsUp: true }, '1000x1000')).to.equal(3);
+    expect(megapixels({ roundsUp: true }, '64x64')).to.equal(3);
+    expect(megapixels({}, '1024x1024'), 'not rounded').to.equal(4);
+  });
+
+  it('have another rate for the first megapixel, and one for those of the reference files', () => {
+    const terms = {
+      roundsUp: true,
+      microcreditsPerUnit: 1_500_000,
+      firstUnitMicrocredits: 3_000_000,
+      inputMicrocreditsPerMegapixel: 1_500_000,
+    } as const;
+    expect(megapixels(terms, '1024x1024')).to.equal(5);
+    expect(megapixels(terms, '1000x1000')).to.equal(3);
+    expect(megapixels(terms, '1000x1000', [[1_000, 1_000]])).to.equal(5);
+    expect(
+      megapixels(terms, '1000x1000', [
+        [1_001, 1_000],
+        [10, 10],
+      ]),
+      'each file is rounded up',
+    ).to.equal(8);
+  });
+
+  it('count the megapixels of all frames of a video, with a factor for sound', () => {
+    const terms = {
+      microcreditsPerUnit: 100_000,
+      frameRateMillihertz: 25_000,
+      durationParameter: 'seconds',
+      multipliers: [{ parameter: 'sound', thousandthsByValue: { true: 2_000 } }],
+    };
+    // 1280 × 720 × 125 frames are 115.2 megapixels.
+    expect(megapixels(terms, '1280x720')).to.equal(24);
+    expect(megapixels({ ...terms, multipliers: [] }, '1280x720')).to.equal(12);
+    expect(megapixels({ ...terms, multipliers: [], frameRateMillihertz: 23_976 }, '1280x720'), '120 frames').to.equal(
+      12,
+    );
+  });
+
+  it('of an upscaler follow the reference file', () => {
+    const terms = { unit: 'image', microcreditsPerUnit: 0, inputMicrocreditsPerMegapixel: 1_000_000 } as const;
+    expect(megapixels(terms, '1x1', [[2_000, 1_000]])).to.equal(2);
+    expect(megapixels(terms, '1x1')).to.equal(0);
+  });
+});
+
 describe('publicPrice', () => {
   it('is shown only if it is one rate for one unit', () => {
     const { price } = imageModel();
@@ -137,6 +195,15 @@ describe('publicPrice', () => {
     expect(publicPrice({ ...price, multipliers: [{ parameter: 'style', thousandthsByValue: {} }] })).to.equal(
       undefined,
     );
+    const megapixel = { ...price, unit: 'megapixel', sizeParameter: 'size' } as const;
+    expect(publicPrice(megapixel)).to.deep.equal({ price: 10, priceUnit: 'megapixel' });
+    for (const form of [
+      { roundsUp: true },
+      { firstUnitMicrocredits: 10_000_000 },
+      { inputMicrocreditsPerMegapixel: 1 },
+      { frameRateMillihertz: 25_000 },
+    ] as const)
+      expect(publicPrice({ ...megapixel, ...form }), Object.keys(form)[0]).to.equal(undefined);
   });
 });
 

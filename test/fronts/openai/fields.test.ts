@@ -46,6 +46,42 @@ const SHAPES: readonly Model[] = [
     }),
     price: uncounted,
   }),
+  // An aspect ratio and a resolution give the size.
+  imageModel({
+    modelKey: 'by-ratio',
+    inputSchema: object({
+      aspect_ratio: { type: 'string', enum: ['1:1', '16:9'], default: '1:1' },
+      resolution: { type: 'integer', enum: [1, 2], default: 1 },
+    }),
+    price: {
+      ...uncounted,
+      sizeTable: {
+        parameters: ['aspect_ratio', 'resolution'],
+        sizes: [
+          { values: ['1:1', 1], widthPx: 1_024, heightPx: 1_024 },
+          { values: ['1:1', 2], widthPx: 2_048, heightPx: 2_048 },
+          { values: ['16:9', 1], widthPx: 1_376, heightPx: 768 },
+          { values: ['16:9', 2], widthPx: 2_752, heightPx: 1_536 },
+        ],
+      },
+    },
+  }),
+  // Names of sizes in the parameter that this API means by `size`; two of them are of one size.
+  imageModel({
+    modelKey: 'presets',
+    inputSchema: object({ size: { type: 'string', enum: ['square', 'icon', 'wide'], default: 'square' } }),
+    price: {
+      ...uncounted,
+      sizeTable: {
+        parameters: ['size'],
+        sizes: [
+          { values: ['square'], widthPx: 512, heightPx: 512 },
+          { values: ['icon'], widthPx: 512, heightPx: 512 },
+          { values: ['wide'], widthPx: 1_024, heightPx: 512 },
+        ],
+      },
+    },
+  }),
 ];
 
 const ports = { catalog: catalogOf(() => SHAPES), digests: new SystemDigests({ secret: new Uint8Array(32) }) };
@@ -73,6 +109,14 @@ const MAPPED: readonly (readonly [model: string, fields: JsonObject, parameters:
   ['bare', { background: 'auto', response_format: 'url', stream: true }, {}],
   // A property of the model goes before a hint.
   ['renamed', { quality: 'best', background: 'transparent' }, { quality: 'best', background: 'transparent' }],
+  // A table of sizes: an exact size sets the parameters, and these can still be sent by their own names.
+  ['by-ratio', { size: '2752x1536' }, { aspect_ratio: '16:9', resolution: 2 }],
+  ['by-ratio', { aspect_ratio: '16:9', resolution: '2' }, { aspect_ratio: '16:9', resolution: 2 }],
+  ['by-ratio', { size: 'auto', aspect_ratio: '16:9' }, { aspect_ratio: '16:9' }],
+  ['presets', { size: '1024x512' }, { size: 'wide' }],
+  ['presets', { size: '512x512' }, { size: 'square' }],
+  ['presets', { size: 'icon' }, { size: 'icon' }],
+  ['presets', { size: 'auto' }, {}],
   // The texts of a form.
   ['renamed', { n: '3', guidance: '7.5', tile: 'true', seed: '42' }, { count: 3, guidance: 7.5, tile: true, seed: 42 }],
   ['renamed', { tile: 'false' }, { tile: false }],
@@ -118,6 +162,12 @@ const REFUSED: readonly (readonly [model: string, fields: JsonObject, param: str
   ['picture', { 'tuning[]': ['1'] }, 'tuning[]', 'unknown_parameter'],
   ['renamed', { n: 1, count: 4 }, 'count', 'FIELD_INVALID'],
   ['renamed', { resolution: '512x512', size: '1024x1024' }, 'size', 'FIELD_INVALID'],
+  ['by-ratio', { size: '1024x1024', resolution: 2 }, 'resolution', 'FIELD_INVALID'],
+  ['by-ratio', { aspect_ratio: '16:9', size: '1376x768' }, 'size', 'FIELD_INVALID'],
+  // Sizes that no combination has.
+  ['by-ratio', { size: '1024x768' }, 'size', 'FIELD_INVALID'],
+  ['by-ratio', { size: '1376X768' }, 'size', 'FIELD_INVALID'],
+  ['by-ratio', { size: 1_024 }, 'size', 'FIELD_INVALID'],
 ];
 
 describe('the fields of a request for pictures', () => {
@@ -139,6 +189,12 @@ describe('the fields of a request for pictures', () => {
       expect(refusal).to.include({ param });
       expect(apiCode ?? own).to.equal(code);
     });
+
+  it('name the sizes of a table in the refusal of another size', () => {
+    expect(() => parametersOf('by-ratio', { size: '640x480' })).to.throw(
+      'size must be one of 1024x1024, 2048x2048, 1376x768, 2752x1536 for by-ratio.',
+    );
+  });
 
   it('name the model, the prompt and what is not wanted', () => {
     expect(map({ model: 'bare', prompt: 'a', negative_prompt: 'b' })).to.deep.equal({
@@ -173,6 +229,12 @@ describe('the size in an answer', () => {
   it("is the value of the model's own parameter", () => {
     expect(sizeFor('renamed', { resolution: '512x512' })).to.equal('512x512');
     expect(sizeFor('unpriced', { size: '64x64' })).to.equal('64x64');
+  });
+
+  it('is that of the table, by whatever parameters', () => {
+    expect(sizeFor('by-ratio', { aspect_ratio: '16:9', resolution: 2 })).to.equal('2752x1536');
+    expect(sizeFor('presets', { size: 'wide' })).to.equal('1024x512');
+    expect(sizeFor('by-ratio', { aspect_ratio: '4:3', resolution: 1 }), 'no longer listed').to.equal('640x480');
   });
 
   it('is that of the first picture where the model has no sizes, is gone, or chose itself', () => {
