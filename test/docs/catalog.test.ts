@@ -51,10 +51,42 @@ describe('docs/catalog.md', () => {
   });
 
   it('shows a route that can be used in place of a provider', () => {
-    const [, example, route] = page.blocks.filter(({ info }) => info === 'yaml');
+    const [, example] = page.blocks.filter(({ info }) => info === 'yaml');
+    const route = page.blocks.find(({ text }) => text.startsWith('    route:'));
     const text = example?.text.replace(/ {4}provider: .*\n {4}provider_settings: .*\n/, `${route?.text.trimEnd()}\n`);
     const [routed] = parseCatalog(text ?? '', 'docs/catalog.md', tools).models();
     expect(routed?.route.map(({ weight }) => weight)).to.deep.equal([3, 1, 0]);
+  });
+
+  it('shows a table of sizes that can be used', () => {
+    const part = page.blocks.find(({ text }) => text.includes('size_table:'))?.text ?? '';
+    const text = `version: 1\nmodels:\n  - model_key: m\n    provider: sandbox\n${part.replaceAll(/^/gm, '    ')}`;
+    const [shown] = parseCatalog(text, 'docs/catalog.md', tools).models();
+    expect(shown?.price.sizeTable?.sizes).to.have.length(4);
+  });
+
+  it("has keys for a vendor's price that can be used together", () => {
+    const rows = tablesOf(page).find(({ columns }) => columns[0] === "A vendor's price")?.rows ?? [];
+    expect(rows).to.have.length(4);
+    for (const [of, keys = ''] of rows) {
+      const price = [...keys.matchAll(/`(.+?)`/g)].map(([, key]) => key).join(', ');
+      const text = [
+        'version: 1',
+        'models:',
+        '  - model_key: m',
+        '    provider: sandbox',
+        `    modality: ${price.includes('frames_per_second') ? 'video' : 'image'}`,
+        '    limits: { reference_roles: [reference_image] }',
+        '    input_schema:',
+        '      properties:',
+        '        size: { type: string, enum: [1024x1024], default: 1024x1024 }',
+        '        duration: { type: integer, enum: [6, 8], default: 6 }',
+        '        audio: { type: boolean, default: true }',
+        '        factor: { type: integer, enum: [2, 4], default: 2 }',
+        `    price: { ${price.startsWith('unit: ') ? price : `unit: megapixel, size_parameter: size, ${price}`} }`,
+      ].join('\n');
+      expect(parseCatalog(text, 'docs/catalog.md', tools).models(), of).to.have.length(1);
+    }
   });
 
   it('names the models that come with the program', async () => {
