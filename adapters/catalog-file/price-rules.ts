@@ -1,4 +1,3 @@
-import canonicalize from 'canonicalize';
 import { hash } from 'node:crypto';
 import { PRICE_UNITS, type PriceTerms, type SizeTable, type UnitRule } from '../../core/catalog/price.js';
 import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
@@ -76,7 +75,7 @@ function* formFaults({ price, modality, limits }: ModelEntry, sourceOf: SourceOf
 /** The price of a model whose faults were checked. A version that the file does not give is a digest of the terms. */
 export function priceTerms(entry: ModelEntry, sourceOf: SourceOf): PriceTerms {
   const terms = unversionedTerms(entry, sourceOf);
-  const digest = () => hash('sha256', canonicalize(terms) ?? '', 'hex').slice(0, DIGEST_DIGITS);
+  const digest = () => hash('sha256', JSON.stringify(terms), 'hex').slice(0, DIGEST_DIGITS);
   return { version: entry.price.version ?? `sha256-${digest()}`, ...terms };
 }
 

@@ -22,7 +22,7 @@ import { pause } from '../waiting.js';
 import { markUsed } from '../uploads/manage-uploads.js';
 import type { Upload } from '../uploads/upload.js';
 import { webhookUrlRefusal } from '../webhooks/manage-endpoints.js';
-import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
+import type { Generation, GenerationRecord, Operation, Reference, ReferenceRole } from './generation.js';
 import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest, sizesOf } from './quote.js';
 import { wakeAccepted } from './wake.js';
 
@@ -54,7 +54,7 @@ export interface CreateOptions {
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), DEVELOPER_SCOPE_INSUFFICIENT, FIELD_INVALID and
  * CONFLICT (of a webhook URL; CONFLICT while the App has no default secret that signs for it), the three idempotency
- * codes, FIELD_INVALID (of model, uploads and parameters), QUEUE_FULL (of content kept uncharged),
+ * codes, FIELD_REQUIRED and FIELD_INVALID (of model, uploads and parameters), QUEUE_FULL (of content kept uncharged),
  * SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an upload that was deleted in the meantime), DEVELOPER_TOKEN_REVOKED for a
  * suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal leaves the key free.
  * `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
@@ -72,15 +72,19 @@ export async function createGeneration(
     requireAllowed,
   }: CreateOptions = {},
 ): Promise<Created> {
-  const read = readGenerationRequest(context, body);
+  const digestOf = ({ content }: GenerationRequest): string =>
+    givenDigest ?? context.digests.ofJson(webhookUrl === undefined ? content : { content, webhookUrl });
+  const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
+  const read = await readOnce(
+    context,
+    body,
+    async (repeated) => (await context.claims.read(key))?.digest === digestOf(repeated),
+  );
   if (read instanceof ServiceError) throw read;
   const refusedUrl = webhookUrl === undefined ? undefined : await webhookUrlRefusal(context, caller, webhookUrl);
   if (refusedUrl !== undefined) throw refusedUrl;
   const request = webhookUrl === undefined ? read : { ...read, webhookUrl };
-  const digest =
-    givenDigest ??
-    context.digests.ofJson(webhookUrl === undefined ? request.content : { content: request.content, webhookUrl });
-  const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
+  const digest = digestOf(read);
 
   const planned = await plan(context, caller, request, approvedCredits);
   const first =
@@ -109,6 +113,22 @@ export async function createGeneration(
   if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
   if (accepted instanceof ServiceError) throw accepted;
   return { generation: accepted, replayed: false };
+}
+
+/**
+ * Reads the body. One without a prompt may repeat a request that was accepted when its model did without: a catalog that has
+ * changed since then must not hide what was created under the key.
+ */
+async function readOnce(
+  ports: Models & Machine,
+  body: Json,
+  isRepeated: (request: GenerationRequest) => Promise<boolean>,
+): Promise<GenerationRequest | ServiceError> {
+  const read = readGenerationRequest(ports, body);
+  if (!(read instanceof ServiceError) || read.code !== 'FIELD_REQUIRED' || read.details.pointer !== '/prompt')
+    return read;
+  const withoutPrompt = readGenerationRequest(ports, body, false);
+  return !(withoutPrompt instanceof ServiceError) && (await isRepeated(withoutPrompt)) ? withoutPrompt : read;
 }
 
 /** A request that nothing refuses so far. */
@@ -383,16 +403,17 @@ export interface Estimate {
 
 /**
  * Returns the credits that `createGeneration` would reserve for this request, without storing anything. Throws the same
- * errors, except the idempotency codes and QUEUE_FULL.
+ * errors, except the idempotency codes and QUEUE_FULL. Files of the roles in `rolesToCome` are added to the request later.
  */
 export async function estimateGeneration(
   context: Money & Files & Models & Machine & Call,
   caller: Caller,
   body: Json,
+  rolesToCome: readonly ReferenceRole[] = [],
 ): Promise<Estimate> {
   const request = readGenerationRequest(context, body);
   if (request instanceof ServiceError) throw request;
-  const quote = await quoteGeneration(context, caller, request);
+  const quote = await quoteGeneration(context, caller, request, rolesToCome);
   if (quote instanceof ServiceError) throw quote;
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');

@@ -202,6 +202,7 @@ export interface Generation {
   readonly modelKey: string;
   readonly modality: Modality;
   readonly operation: Operation;
+  /** Empty where the request had none, and once its content is removed. */
   readonly prompt: string;
   readonly negativePrompt?: string;
   readonly parameters: JsonObject;

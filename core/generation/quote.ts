@@ -10,7 +10,7 @@ import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
 import type { Upload } from '../uploads/upload.js';
-import { MAX_PROMPT_LENGTH, type Operation, OPERATIONS } from './generation.js';
+import { MAX_PROMPT_LENGTH, type Operation, OPERATIONS, type ReferenceRole } from './generation.js';
 
 export const MAX_REFERENCE_UPLOADS = 8;
 
@@ -36,7 +36,7 @@ export const GENERATION_REQUEST_SCHEMA = {
       minLength: 1,
       maxLength: MAX_PROMPT_LENGTH,
       pattern: NOT_BLANK,
-      description: 'Prompt, not only white space. Lengths count Unicode code points.',
+      description: 'Prompt, not only white space. Lengths count code points. Models that say so need none.',
     },
     negative_prompt: {
       type: 'string',
@@ -60,6 +60,9 @@ export const GENERATION_REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
+/** The same, for models that do without a prompt. */
+const PROMPTLESS_REQUEST_SCHEMA = { ...GENERATION_REQUEST_SCHEMA, required: ['model_key', 'operation'] };
+
 const WORDING = {
   '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.',
 } as const;
@@ -69,6 +72,7 @@ export interface GenerationRequest {
   readonly content: JsonObject;
   readonly modelKey: string;
   readonly operation: Operation;
+  /** Empty where there is none. */
   readonly prompt: string;
   readonly negativePrompt?: string;
   readonly parameters: JsonObject;
@@ -81,14 +85,14 @@ export interface GenerationRequest {
 interface Body {
   model_key: string;
   operation: Operation;
-  prompt: string;
+  prompt?: string;
   negative_prompt?: string;
   parameters?: JsonObject;
   reference_upload_ids?: string[];
   client_trace_id?: string;
 }
 
-/** The catalog is for hints in refusals alone. */
+/** The catalog says which models do without a prompt; otherwise it is for hints in refusals alone. */
 type RequestPorts = Pick<Ports, 'jsonSchemas'> & Partial<Pick<Ports, 'catalog'>>;
 
 /**
@@ -99,23 +103,37 @@ export function requestWording(ports: RequestPorts, body: Json): Wording {
 }
 
 function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return {};
-  const modelKey = body['model_key'];
-  if (typeof modelKey !== 'string') return {};
-  const misplaced = Object.keys(catalog?.find(modelKey)?.inputSchema['properties'] ?? {}).filter(
-    (name) => Object.hasOwn(body, name) && !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, name),
+  const model = modelIn(catalog, body);
+  if (model === undefined) return {};
+  const misplaced = Object.keys(model.inputSchema['properties'] ?? {}).filter(
+    (name) => Object.hasOwn(body as JsonObject, name) && !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, name),
   );
   return Object.fromEntries(
     misplaced.map((name) => [
       `/${escapePointerToken(name)}`,
-      `${name} is not a field; it is a parameter of ${modelKey}: send it in parameters.`,
+      `${name} is not a field; it is a parameter of ${model.modelKey}: send it in parameters.`,
     ]),
   );
 }
 
-/** Reads the body. Refuses with FIELD_REQUIRED or FIELD_INVALID for the first fault. */
-export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest | ServiceError {
-  const fields = checkBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, () => requestWording(ports, body));
+/** The model that a body names, if there is one. */
+function modelIn(catalog: RequestPorts['catalog'], body: Json): Model | undefined {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  const modelKey = body['model_key'];
+  return typeof modelKey === 'string' ? catalog?.find(modelKey) : undefined;
+}
+
+/**
+ * Reads the body. Refuses with FIELD_REQUIRED or FIELD_INVALID for the first fault. Unless it is said, the model that the
+ * body names decides whether there must be a prompt; of an unknown model there must be one.
+ */
+export function readGenerationRequest(
+  ports: RequestPorts,
+  body: Json,
+  needsPrompt = (modelIn(ports.catalog, body)?.promptRule ?? 'required') === 'required',
+): GenerationRequest | ServiceError {
+  const schema = needsPrompt ? GENERATION_REQUEST_SCHEMA : PROMPTLESS_REQUEST_SCHEMA;
+  const fields = checkBody<Body>(ports, schema, body, () => requestWording(ports, body));
   if (fields instanceof ServiceError) return fields;
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   const second = ids.findIndex((id, index) => ids.indexOf(id) !== index);
@@ -125,7 +143,7 @@ export function readGenerationRequest(ports: RequestPorts, body: Json): Generati
     content: fields,
     modelKey: fields.model_key,
     operation: fields.operation,
-    prompt: fields.prompt,
+    prompt: fields.prompt ?? '',
     ...(fields.negative_prompt === undefined ? {} : { negativePrompt: fields.negative_prompt }),
     parameters: fields.parameters ?? {},
     referenceUploadIds: ids,
@@ -144,11 +162,15 @@ export interface Quote {
   readonly credits: number;
 }
 
-/** Checks a request against the model and the caller's uploads. Refuses with FIELD_INVALID or FIELD_REQUIRED. */
+/**
+ * Checks a request against the model and the caller's uploads. Refuses with FIELD_INVALID or FIELD_REQUIRED. Files of the
+ * roles in `rolesToCome` are added later.
+ */
 export async function quoteGeneration(
   context: Files & Models & Machine,
   caller: Caller,
   request: GenerationRequest,
+  rolesToCome: readonly ReferenceRole[] = [],
 ): Promise<Quote | ServiceError> {
   const model = context.catalog.find(request.modelKey);
   if (!model) return unknownModel(context, request.modelKey);
@@ -158,9 +180,8 @@ export async function quoteGeneration(
       `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`,
     );
   }
-  if (request.negativePrompt !== undefined && !model.limits.negativePrompt) {
-    return fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
-  }
+  const promptFault = promptRefusal(model, request);
+  if (promptFault !== undefined) return promptFault;
   const { faults, withDefaults } = context.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
   const [fault] = faults;
   if (fault !== undefined) return faultRefusal(fault);
@@ -169,6 +190,9 @@ export async function quoteGeneration(
   if (refusal !== undefined) return refusal;
   const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
   if (uploads instanceof ServiceError) return uploads;
+  const roles = [...rolesToCome, ...uploads.map(({ role }) => role)];
+  const missing = model.requiredRoles.find((role) => !roles.includes(role));
+  if (missing !== undefined) return roleMissing(model, missing);
 
   const table = creditsByOutputs(model, parameters, sizesOf(uploads));
   return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
@@ -187,6 +211,30 @@ function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
     '/model_key',
     `model_key must be the key of a model in the catalog${similarKeys(catalog, modelKey)}.`,
   );
+}
+
+/** The catalog may ask for a prompt only since the body was read. */
+function promptRefusal(model: Model, { prompt, negativePrompt }: GenerationRequest): ServiceError | undefined {
+  const { modelKey, promptRule, maxPromptCharacters: most } = model;
+  if (prompt === '' && promptRule === 'required')
+    return faultRefusal({ kind: 'required', pointer: '/prompt', field: 'prompt', message: 'prompt is required.' });
+  if (negativePrompt !== undefined && !model.limits.negativePrompt)
+    return fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${modelKey}.`);
+  for (const [name, text = ''] of Object.entries({ prompt, negative_prompt: negativePrompt }))
+    if (isLonger(text, most))
+      return fieldInvalid(`/${name}`, `${name} must be at most ${most} characters for ${modelKey}.`);
+  return undefined;
+}
+
+/** Whether a text has more code points than `most`. */
+function isLonger(text: string, most: number): boolean {
+  return text.length > most && Array.from(text).length > most;
+}
+
+function roleMissing({ modelKey }: Model, role: ReferenceRole): ServiceError {
+  const field = 'reference_upload_ids';
+  const message = `${field} must name a file of the role ${role}, which ${modelKey} requires.`;
+  return faultRefusal({ kind: 'required', pointer: `/${field}`, field, message });
 }
 
 /** A size that cannot be parsed could be neither priced nor checked against the delivered output. */
@@ -283,8 +331,8 @@ export async function exampleRequest(
   return undefined;
 }
 
-function requestFor({ modelKey, operations, inputSchema }: Model): JsonObject | undefined {
-  if (!operations.includes('image_generation')) return undefined;
+function requestFor({ modelKey, operations, inputSchema, promptRule }: Model): JsonObject | undefined {
+  if (!operations.includes('image_generation') || promptRule === 'none') return undefined;
   const parameters = requiredParameters(inputSchema);
   return {
     model_key: modelKey,

@@ -33,6 +33,7 @@ export interface Submission {
   readonly attempt: number;
   readonly modelKey: string;
   readonly operation: Operation;
+  /** Empty where the task has none. */
   readonly prompt: string;
   readonly negativePrompt?: string;
   /** With the model's defaults applied. */

@@ -3,8 +3,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import {
   ApiError,
+  type CreateRequest,
   type Darkroom,
-  type GenerationRequest,
   type Model,
   pictureType,
   type ReferenceMediaType,
@@ -166,7 +166,7 @@ export interface GenerationOptions {
 export interface GenerationInput {
   readonly model: Model;
   readonly parameters: JsonObject;
-  readonly body: GenerationRequest;
+  readonly body: CreateRequest;
   readonly files: readonly ReferenceFile[];
 }
 
@@ -187,7 +187,7 @@ export function withGenerationOptions(command: CliCommand): CliCommand {
  */
 export async function readGenerationInput(
   client: Darkroom,
-  prompt: string,
+  prompt: string | undefined,
   options: GenerationOptions,
   folder: string,
 ): Promise<GenerationInput> {
@@ -202,10 +202,10 @@ export async function readGenerationInput(
   refuseRepeats(files);
   const most = model.limits.max_reference_uploads;
   if (files.length > most) throw usageFailure(`${model.model_key} takes at most ${most} files, not ${files.length}.`);
-  const body: GenerationRequest = {
+  const body: CreateRequest = {
     model_key: model.model_key,
     operation: model.operations[0] ?? 'image_generation',
-    prompt,
+    ...(prompt === undefined ? {} : { prompt }),
     ...(options.negative === undefined ? {} : { negative_prompt: options.negative }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(options.traceId === undefined ? {} : { client_trace_id: options.traceId }),

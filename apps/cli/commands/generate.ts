@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { randomUUID } from 'node:crypto';
 import {
   ApiError,
+  type CreateRequest,
   type Darkroom,
-  type GenerationRequest,
   type GenerationTask,
 } from '../../../clients/typescript/src/index.js';
 import { printable } from '../../logging/logged-fields.js';
@@ -38,21 +38,22 @@ Examples:
   $ darkroom generate "the same by night" --reference day.png --out night.png
   $ darkroom generate "snow falling" --model sandbox-video --start-frame first.png --json
   $ darkroom generate "a forest" --no-wait
+  $ darkroom generate --model enlarge --reference small.png --out large.png
 
 The paths of the results go to stdout, everything else to stderr. Ctrl-C cancels the generation and waits for its end;
 a second Ctrl-C exits immediately. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
 
 /** `darkroom generate`: uploads, estimates, creates, waits and downloads. */
 export function addGenerate(program: CliCommand): void {
-  withGenerationOptions(clientCommand(program, 'generate <prompt>'))
-    .description('make pictures or a video from a prompt')
+  withGenerationOptions(clientCommand(program, 'generate [prompt]'))
+    .description('make pictures or a video from a prompt; some models need none')
     .option('-o, --out <path>', 'a file or folder for the results (default: <generation id> in this folder)')
     .option('-f, --force', 'overwrite what --out names')
     .option('--idempotency-key <key>', 'names this intent, so that running the command again does not spend twice')
     .option('--no-wait', 'do not wait for the end')
     .option('--timeout <seconds>', 'how long to wait for the end; the generation continues after that', readSeconds)
     .addHelpText('after', EXAMPLES)
-    .action((prompt: string, options: Options) => generate(program.io, prompt, options));
+    .action((prompt: string | undefined, options: Options) => generate(program.io, prompt, options));
 }
 
 function readSeconds(text: string): number {
@@ -62,8 +63,8 @@ function readSeconds(text: string): number {
   return seconds;
 }
 
-async function generate(io: CliIo, prompt: string, options: Options): Promise<void> {
-  if (prompt.trim() === '') throw usageFailure('The prompt must not be empty.');
+async function generate(io: CliIo, prompt: string | undefined, options: Options): Promise<void> {
+  if (prompt?.trim() === '') throw usageFailure('The prompt must not be empty.');
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
   }
@@ -177,12 +178,7 @@ function left(io: CliIo, { leaving }: Interruption): unknown {
 /**
  * The estimated cost. A repeated intent has already been paid for and needs no credits, so the create itself decides.
  */
-async function estimate(
-  client: Darkroom,
-  body: GenerationRequest,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
+async function estimate(client: Darkroom, body: CreateRequest, progress: Progress, signal: AbortSignal): Promise<void> {
   try {
     const data = await client.estimate(body, { signal });
     progress.step(`estimated at ${amountText(data.estimated_credits, data.currency)}`);

@@ -140,13 +140,13 @@ type EstimateOptions = GenerationOptions & ConnectionOptions;
 /** `darkroom estimate`: what `generate` would reserve. */
 export function addEstimate(program: CliCommand): void {
   const { io } = program;
-  withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
+  withGenerationOptions(clientCommand(program, 'estimate [prompt]'))
     .description('show what a generation would cost, without creating it')
     .examples([
       'darkroom estimate "a lighthouse" --param n=4',
       'darkroom estimate "waves" --model sandbox-video --json',
     ])
-    .shows(async (prompt: string, options: EstimateOptions) => {
+    .shows(async (prompt: string | undefined, options: EstimateOptions) => {
       const client = connect(io, options);
       const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
       const ids: string[] = [];

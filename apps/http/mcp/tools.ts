@@ -119,15 +119,17 @@ type ReferencePicture = NonNullable<(typeof REFERENCE_PICTURES.items)['conformin
 const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
 const OWN = ['idempotency_key', 'wait_seconds', 'reference_pictures'];
 
-const GENERATE_INPUT = bodySchema(
-  {
-    ...FIELDS,
-    reference_pictures: REFERENCE_PICTURES,
-    idempotency_key: IDEMPOTENCY_KEY,
-    wait_seconds: WAIT_SECONDS,
-  },
-  ['model_key', 'prompt', 'idempotency_key'],
-);
+const GENERATE_FIELDS = {
+  ...FIELDS,
+  reference_pictures: REFERENCE_PICTURES,
+  idempotency_key: IDEMPOTENCY_KEY,
+  wait_seconds: WAIT_SECONDS,
+};
+
+const GENERATE_INPUT = bodySchema(GENERATE_FIELDS, ['model_key', 'prompt', 'idempotency_key']);
+
+/** What is checked here: some models do without a prompt, which the create decides. */
+const CHECKED_INPUT = bodySchema(GENERATE_FIELDS, ['model_key', 'idempotency_key']);
 
 /** The two tools that generate differ in their words and in their operation. */
 function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' | 'description'>): Tool {
@@ -293,7 +295,7 @@ export function findTool(name: unknown): Tool | undefined {
 async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
   const { context } = call;
   const idempotencyKey = takeIdempotencyKey(call.args);
-  const args = readArguments(call, GENERATE_INPUT, requestWording(context, call.args));
+  const args = readArguments(call, CHECKED_INPUT, requestWording(context, call.args));
   const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
   const ids = [...(args.reference_upload_ids ?? []), ...kept];
   const body = { ...withoutOwn(args, OWN), operation, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };

@@ -78,7 +78,7 @@ async function withReferences(
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} takes no mask.`, MASK);
   const pictures: SentFile[] = [];
   for (const image of images) pictures.push(await pictureIn(image, IMAGE));
-  await estimateGeneration(context, caller, body);
+  await estimateGeneration(context, caller, body, ['reference_image']);
   const take = async (picture: SentFile): Promise<void> => {
     uploadIds.push(await takePicture(context, caller, model, picture, { role: 'reference_image', param: IMAGE }));
   };

@@ -248,10 +248,22 @@ function traceOf(fields: Fields): JsonObject {
 export function renamed(error: unknown, model: Model, fields: Fields): unknown {
   const [, first, parameter] = error instanceof ServiceError ? (error.details.pointer?.split('/') ?? []) : [];
   if (!(error instanceof ServiceError)) return error;
-  if (first === 'reference_upload_ids')
-    return new ApiRefusal(error.code, error.message, model.modality === 'video' ? 'input_reference' : 'image');
+  if (first === 'reference_upload_ids') return withoutUploads(error, model);
   if (first !== 'parameters' || parameter === undefined) return error;
   const found = Object.entries(parameterNames(model)).find(([, name]) => name === parameter);
   const name = Object.hasOwn(fields, parameter) ? parameter : (found?.[0] ?? parameter);
   return new ApiRefusal(error.code, error.message.replaceAll(`parameters.${parameter}`, name), name);
+}
+
+/** This API has files in place of uploads, of a video at most one, which is no end frame. */
+function withoutUploads({ code, message }: ServiceError, { modality, modelKey, requiredRoles }: Model): ApiRefusal {
+  if (modality === 'image') {
+    const required = `image is required for ${modelKey}; send it to /images/edits.`;
+    return new ApiRefusal(code, code === 'FIELD_REQUIRED' ? required : message, 'image');
+  }
+  const param = 'input_reference';
+  if (code !== 'FIELD_REQUIRED') return new ApiRefusal(code, message, param);
+  const isOne = requiredRoles.length === 1 && !requiredRoles.includes('end_frame');
+  const beyond = `${modelKey} requires a ${requiredRoles.join(' and a ')}, which cannot be sent here.`;
+  return new ApiRefusal(code, isOne ? `${param} is required for ${modelKey}.` : beyond, param);
 }

@@ -123,11 +123,13 @@ async function withReference(
   const { context } = ctx.state.parts;
   const { caller } = ctx.state.admission;
   const { maxReferenceUploads, referenceRoles } = model.limits;
-  const role = (['start_frame', 'reference_image'] as const).find((one) => referenceRoles.includes(one));
+  const roles = ['start_frame', 'reference_image'] as const;
+  const role =
+    roles.find((one) => model.requiredRoles.includes(one)) ?? roles.find((one) => referenceRoles.includes(one));
   if (role === undefined || maxReferenceUploads === 0)
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} takes no ${REFERENCE}.`, REFERENCE);
   // What would be refused anyway stores no file.
-  await estimateGeneration(context, caller, body);
+  await estimateGeneration(context, caller, body, [role]);
   uploadIds.push(await takePicture(context, caller, model, sent, { role, param: REFERENCE }));
   return { ...body, reference_upload_ids: uploadIds };
 }

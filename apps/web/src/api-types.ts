@@ -1,5 +1,6 @@
 import type {
   GenerationEvent,
+  GenerationRequest as AnyRequest,
   GenerationTask,
   Usage as AnyUsage,
   Webhook,
@@ -11,7 +12,6 @@ export type {
   Estimate,
   GenerationEvent as TaskEvent,
   GenerationList as TaskList,
-  GenerationRequest,
   GenerationTask as Task,
   LedgerEntry as Entry,
   Model,
@@ -26,6 +26,9 @@ export type {
   WebhookDeliveryList as DeliveryList,
   WebhookSecret,
 } from '../../../clients/typescript/src/generated/api.js';
+
+/** Models that say so need no prompt. */
+export type GenerationRequest = Omit<AnyRequest, 'prompt'> & Partial<Pick<AnyRequest, 'prompt'>>;
 
 export type Status = GenerationTask['status'];
 export type Operation = GenerationTask['operation'];

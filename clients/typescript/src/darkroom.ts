@@ -10,7 +10,6 @@ import type {
   ErrorCode,
   Estimate,
   GenerationList,
-  GenerationRequest,
   GenerationTask,
   GetUsageQuery,
   LedgerEntry,
@@ -25,7 +24,7 @@ import type {
   Usage,
   UsageRow,
 } from './generated/api.js';
-import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
+import { type CreateRequest, generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
 import { eachPage, queryText } from './pages.js';
 import { BASE_PATH, Transport, type CallOptions, type RequestOptions } from './transport.js';
 import { randomKey } from './bytes.js';
@@ -120,13 +119,13 @@ export class Darkroom {
   }
 
   /** The credits that a create with this request would reserve. Nothing is stored. */
-  estimate(request: GenerationRequest, options: RequestOptions = {}): Promise<Estimate> {
+  estimate(request: CreateRequest, options: RequestOptions = {}): Promise<Estimate> {
     return this.write('/generations/estimate', request, options);
   }
 
   /** Creates a generation and returns it as accepted: `wait` waits until it has ended. */
   createGeneration(
-    request: GenerationRequest,
+    request: CreateRequest,
     { idempotencyKey = randomKey(), signal, webhookUrl }: CreateOptions = {},
   ): Promise<GenerationTask> {
     const headers = webhookUrl === undefined ? {} : { 'darkroom-webhook-url': webhookUrl };

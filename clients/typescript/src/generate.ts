@@ -6,8 +6,11 @@ import { uploadReference, type Reference } from './upload.js';
 import type { Transport } from './transport.js';
 import { askToCancel, waitFor, type WaitOptions } from './wait.js';
 
+/** A generation request. Models that say so need no prompt. */
+export type CreateRequest = Omit<GenerationRequest, 'prompt'> & Partial<Pick<GenerationRequest, 'prompt'>>;
+
 /** A generation request; `references` are uploaded for it. */
-export interface GenerateInput extends Omit<GenerationRequest, 'operation'> {
+export interface GenerateInput extends Omit<CreateRequest, 'operation'> {
   /** The model's first one when absent. */
   readonly operation?: GenerationRequest['operation'];
   readonly references?: readonly Reference[];
@@ -65,7 +68,7 @@ async function completeRequest(
   { references = [], operation, reference_upload_ids, ...others }: GenerateInput,
   intent: string,
   signal: AbortSignal | undefined,
-): Promise<GenerationRequest> {
+): Promise<CreateRequest> {
   const ids = [...(reference_upload_ids ?? [])];
   for (const reference of references) {
     const id = await uploadReference(transport, reference, { signal, intent });

@@ -13,7 +13,7 @@ export {
   type Refusal,
 } from './errors.js';
 export { type EventOptions, type SeenEvent } from './events.js';
-export { type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
+export { type CreateRequest, type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
 export { pictureType, type FileSource, type ReferenceMediaType } from './bytes.js';
 export { type Receive, type Received } from './receive.js';
 export { type Answer, type CallOptions, type RequestOptions, Transport } from './transport.js';

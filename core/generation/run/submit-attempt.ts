@@ -1,3 +1,4 @@
+import type { PromptRule } from '../../catalog/model.js';
 import type { Files, Machine } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
@@ -108,7 +109,9 @@ export async function handOff(
   {
     settings,
     model,
-  }: Pick<Execution, 'settings'> & { readonly model: Pick<Execution['model'], 'inputSchema' | 'mark' | 'displayName'> },
+  }: Pick<Execution, 'settings'> & {
+    readonly model: Pick<Execution['model'], 'inputSchema' | 'promptRule' | 'mark' | 'displayName'>;
+  },
   g: Generation,
   { attempt, timeLeftMs, endsAt, otherKeys }: Handoff,
 ): Promise<Submitted> {
@@ -123,6 +126,7 @@ export async function handOff(
     attempt,
     settings,
     inputSchema: model.inputSchema,
+    promptRule: model.promptRule,
     timeLeftMs,
     isOver,
     onUnread,
@@ -151,6 +155,7 @@ export interface SubmissionOf {
   readonly attempt: Pick<Attempt, 'number' | 'token'>;
   readonly settings: JsonObject;
   readonly inputSchema: JsonObject;
+  readonly promptRule: PromptRule;
   readonly timeLeftMs: number;
   /** Whether the submission is over: then no more bytes of a reference are sent. */
   readonly isOver: () => boolean;
@@ -162,14 +167,14 @@ export interface SubmissionOf {
 export function submissionOf(
   context: Files,
   g: Generation,
-  { attempt, settings, inputSchema, timeLeftMs, isOver, onUnread }: SubmissionOf,
+  { attempt, settings, inputSchema, promptRule, timeLeftMs, isOver, onUnread }: SubmissionOf,
 ): Submission {
   return {
     generationId: g.generationId,
     attempt: attempt.number,
     modelKey: g.modelKey,
     operation: g.operation,
-    prompt: g.prompt,
+    prompt: promptRule === 'none' ? '' : g.prompt,
     ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
     parameters: g.parameters,
     inputSchema,

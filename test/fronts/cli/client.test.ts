@@ -45,7 +45,6 @@ describe('command line', () => {
   }
   answers(2, {
     'develop': "unknown command 'develop'",
-    'generate': "missing required argument 'prompt'",
     'generate x --colour': "unknown option '--colour'",
     "generate ''": 'The prompt must not be empty.',
     'generate x --timeout soon': '…It must be a number of seconds above 0.',

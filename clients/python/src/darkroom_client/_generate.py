@@ -37,10 +37,10 @@ _ENDED = ("succeeded", "failed", "cancelled")
 
 
 class GenerateRequest(TypedDict):
-    """A generation request. Without `operation` it is the model's first one."""
+    """A generation request. Without `operation` it is the model's first one. Models that say so need no prompt."""
 
     model_key: str
-    prompt: str
+    prompt: NotRequired[str]
     operation: NotRequired[Literal["image_generation", "video_generation"]]
     negative_prompt: NotRequired[str]
     parameters: NotRequired[dict[str, Any]]

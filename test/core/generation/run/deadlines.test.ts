@@ -337,6 +337,7 @@ describe('a task that its provider does not have', () => {
         attempt: { number: 1, token: 't' },
         settings: {},
         inputSchema: {},
+        promptRule: 'required',
         timeLeftMs: 9,
         isOver,
         onUnread: () => {},
@@ -361,9 +362,13 @@ describe('a task that its provider does not have', () => {
       };
       const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
       const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
-      await handOff(context, { submit }, { settings: {}, model: { inputSchema: {}, displayName: 'm' } }, g, of).catch(
-        () => undefined,
-      );
+      await handOff(
+        context,
+        { submit },
+        { settings: {}, model: { inputSchema: {}, promptRule: 'required', displayName: 'm' } },
+        g,
+        of,
+      ).catch(() => undefined);
       await clock.advance(60_000);
       expect(await sizeOf(reference!), outcome).to.equal(size);
     }

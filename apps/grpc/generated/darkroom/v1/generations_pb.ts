@@ -39,7 +39,7 @@ export type GenerationInput = Message<"darkroom.v1.GenerationInput"> & {
   operation: Operation;
 
   /**
-   * Prompt: 1 to 8,000 code points. Required.
+   * Prompt: 1 to 8,000 code points. Required, unless the description of the model says that it needs none.
    *
    * @generated from field: optional string prompt = 3;
    */

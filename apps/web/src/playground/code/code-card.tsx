@@ -195,10 +195,8 @@ const OPENAI_PICTURES = [
 /** The lines of the arguments. Edits and videos are sent as forms, in which a value of several parts is JSON. */
 function openAiArguments({ request, references }: ShownRequest, kind: keyof typeof OPENAI_ARGUMENTS): string[] {
   const files = references.map(({ filename }) => `open(${JSON.stringify(filename)}, "rb")`);
-  const named: [string, Json][] = [
-    ['model', request.model_key],
-    ['prompt', request.prompt],
-  ];
+  const named: [string, Json][] = [['model', request.model_key]];
+  if (request.prompt !== undefined) named.push(['prompt', request.prompt]);
   const others: [string, Json][] =
     request.negative_prompt === undefined ? [] : [['negative_prompt', request.negative_prompt]];
   for (const [parameter, value] of Object.entries<Json>(request.parameters ?? {})) {

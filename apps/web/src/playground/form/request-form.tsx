@@ -316,7 +316,7 @@ export function useForm(models: readonly Model[], first: Model, known: Generatio
   const request = {
     model_key: model.model_key,
     operation: model.operations[0] ?? 'image_generation',
-    prompt,
+    ...(prompt.trim() === '' ? {} : { prompt }),
     ...(model.limits.negative_prompt && negativePrompt.trim() !== '' ? { negative_prompt: negativePrompt } : {}),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
   } as const;
