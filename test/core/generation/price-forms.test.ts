@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Model } from '../../../core/catalog/model.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
-import { imageModel } from '../../fixtures/models.js';
+import type { JsonObject } from '../../../core/json.js';
+import { imageModel, imagePrice } from '../../fixtures/models.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import { forAll } from '../../harness/for-all.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
@@ -94,5 +95,73 @@ describe('a price of any form', () => {
       const account = await harness.account();
       expect([account.available, account.reserved]).to.deep.equal([CREDITS - charge, 0]);
     });
+  });
+});
+
+// Goal: a size that a table gives is what outputs are compared with, by the values that the request has or by the defaults.
+// Method: outputs of the size and of another one, delivered and refused.
+
+describe('a table of sizes', () => {
+  const price = imagePrice(4, {
+    unit: 'megapixel',
+    sizeTable: {
+      parameters: ['ratio', 'scale'],
+      sizes: [
+        { values: ['wide', 1], widthPx: 1_376, heightPx: 768 },
+        { values: ['wide', 2], widthPx: 2_752, heightPx: 1_536 },
+      ],
+    },
+  });
+  const inputSchema = {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      ratio: { type: 'string', enum: ['wide'], default: 'wide' },
+      scale: { type: 'integer', enum: [1, 2], default: 1 },
+    },
+  };
+
+  async function played(parameters: JsonObject, output: Uint8Array, onOtherSize: Model['onOtherSize']) {
+    const harness = await CoreHarness.open({
+      models: [imageModel({ price, inputSchema, onOtherSize, maxAttempts: 1 })],
+    });
+    harness.provider.newOutputs = () => [output];
+    await CoreWorker.start(harness);
+    const { generationId } = await harness.create(parameters);
+    const { status, reservedCredits, chargedCredits } = await untilSettled(harness, generationId);
+    const differences = harness.warnings.filter(({ event }) => event === 'output differs from the request');
+    return {
+      status,
+      reservedCredits,
+      chargedCredits,
+      differences: differences.map(({ about }) => about['difference']),
+    };
+  }
+
+  it('accepts what it lists, at the price of that size', async () => {
+    for (const policy of ['deliver', 'refuse'] as const) {
+      const none = { status: 'succeeded', differences: [] };
+      expect(await played({}, plainImage(1_376, 768), policy)).to.deep.equal({
+        ...none,
+        reservedCredits: 5,
+        chargedCredits: 5,
+      });
+      expect(await played({ scale: 2 }, plainImage(2_752, 1_536), policy)).to.deep.equal({
+        ...none,
+        reservedCredits: 17,
+        chargedCredits: 17,
+      });
+    }
+  });
+
+  it('names the difference of another size, which is delivered for less or refused without charge', async () => {
+    const other = plainImage(1_376, 768);
+    expect(await played({ scale: 2 }, other, 'deliver')).to.deep.equal({
+      status: 'succeeded',
+      reservedCredits: 17,
+      chargedCredits: 5,
+      differences: ['It is 1376x768 pixels, not 2752x1536.'],
+    });
+    expect(await played({ scale: 2 }, other, 'refuse')).to.include({ status: 'failed', chargedCredits: 0 });
   });
 });
