@@ -17,7 +17,7 @@ import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover
 import { addUpCosts, type ModelCosts, readUsageRequest } from '../../core/usage/read-usage.js';
 import { pageByToken } from '../page-token.js';
 import { requireAccount } from './access.js';
-import { duration, int64s, OPERATION, STATUS, timestamp, valuesByWord, wordOf } from './enums.js';
+import { duration, int64s, OPERATION, PRICE_UNIT, STATUS, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
   type GenerationContentSchema,
   type GenerationRecordSchema,
@@ -145,8 +145,16 @@ function renderCost({ attempt, provider, money, ...used }: AttemptCost): Message
   return { attempt, provider, ...int64s(used), money: money && int64s(money) };
 }
 
-function renderModelCosts({ modelKey, money, ...sums }: ModelCosts): MessageInitShape<typeof ModelCostsSchema> {
-  return { modelKey, ...int64s(sums), money: money.map((sum) => int64s(sum)) };
+function renderModelCosts({ modelKey, money, units, ...sums }: ModelCosts): MessageInitShape<typeof ModelCostsSchema> {
+  return {
+    modelKey,
+    ...int64s(sums),
+    money: money.map((sum) => int64s(sum)),
+    units: units && {
+      ...int64s({ billedMicros: units.billedMicros }),
+      charged: units.charged.map(({ unit, micros }) => ({ unit: PRICE_UNIT[unit], ...int64s({ micros }) })),
+    },
+  };
 }
 
 const CIRCUIT = valuesByWord(CIRCUITS, ProviderCircuit);

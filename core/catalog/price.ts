@@ -211,6 +211,48 @@ export function creditsForMeasured(rate: MeasuredRate, outputs: readonly Measure
   );
 }
 
+/** What the price counts: its unit, and the millionths of it that the reservation is for. */
+export interface CountedUnits {
+  readonly unit: PriceUnit;
+  readonly reservedMicros: number;
+}
+
+/** The units of a request; megapixels of reference files count where they have a price and the unit is the megapixel. */
+export function unitsReserved(
+  model: PricedModel,
+  parameters: JsonObject,
+  references: readonly Size[] = [],
+): CountedUnits {
+  const { price } = model;
+  const { isPerGeneration, requested }: UnitRule = PRICE_UNITS[price.unit];
+  const outputs = isPerGeneration === true ? 1 : requestedOutputs(model, parameters);
+  const micros = (requested?.(price, parameters) ?? UNIT) * BigInt(outputs);
+  const { input } = chosenRate(price, parameters, references);
+  return { unit: price.unit, reservedMicros: safe(micros + inputPixels(price.unit, input)) };
+}
+
+/** The millionths of a unit that these outputs were charged for: as they are delivered, and never more than are reserved. */
+export function unitsCharged(
+  { unit, reservedMicros }: CountedUnits,
+  rate: MeasuredRate | undefined,
+  outputs: readonly MeasuredOutput[],
+): number {
+  if (outputs.length === 0) return 0;
+  const { isPerGeneration, delivered }: UnitRule = PRICE_UNITS[unit];
+  if (rate === undefined || delivered === undefined)
+    return Math.min(reservedMicros, Number(UNIT) * (isPerGeneration === true ? 1 : outputs.length));
+  const micros = outputs.reduce((sum, output) => sum + delivered(output, rate), inputPixels(unit, rate.input));
+  return Math.min(reservedMicros, safe(micros));
+}
+
+function inputPixels(unit: PriceUnit, input: ChosenRate['input']): bigint {
+  return unit === 'megapixel' ? BigInt(input?.pixels ?? 0) : 0n;
+}
+
+function safe(micros: bigint): number {
+  return Math.min(Number(micros), Number.MAX_SAFE_INTEGER);
+}
+
 /** The pixels of an output, or of all frames of a video, as they are counted. */
 function pixelsOf(
   { widthPx, heightPx, durationMs = 0 }: MeasuredOutput,

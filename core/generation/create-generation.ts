@@ -1,6 +1,6 @@
 import { accountSuspended, type Caller } from '../access/credential.js';
 import { assert } from '../assert.js';
-import { measuredRateOf } from '../catalog/price.js';
+import { measuredRateOf, unitsReserved } from '../catalog/price.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
 import type { Acceptance, WriterOutcome } from '../credits/account-writer.js';
 import { periodOf, usedIn } from '../credits/account.js';
@@ -242,7 +242,8 @@ function newGeneration(
   now: number,
   recoveryGraceMs: number,
 ): Generation {
-  const measuredRate = measuredRateOf(quote.model, quote.parameters, sizesOf(quote.uploads));
+  const references = sizesOf(quote.uploads);
+  const measuredRate = measuredRateOf(quote.model, quote.parameters, references);
   const queueDeadlineAt = now + quote.model.queueTimeoutMs;
   return {
     kind: 'generation',
@@ -270,6 +271,7 @@ function newGeneration(
       priceVersion: quote.model.price.version,
       creditsByOutputs: quote.creditsByOutputs,
       ...(measuredRate === undefined ? {} : { measuredRate }),
+      units: unitsReserved(quote.model, quote.parameters, references),
       cancelFloorCredits: Math.min(quote.model.cancelFloorCredits, quote.credits),
       queueDeadlineAt,
       runTimeoutMs: quote.model.runTimeoutMs,

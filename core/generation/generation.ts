@@ -1,4 +1,4 @@
-import type { MeasuredRate } from '../catalog/price.js';
+import type { CountedUnits, MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { AiMark } from '../media/ai-mark.js';
 
@@ -139,6 +139,8 @@ export interface ProviderCost {
   readonly computeMs?: number;
   /** In millionths of one unit of the currency, which is three capital letters of ISO 4217. */
   readonly money?: { readonly micros: number; readonly currency: string };
+  /** Millionths of the unit that the provider bills this model in, such as a second; at most a thousand million units. */
+  readonly billedUnitMicros?: number;
 }
 
 /** One try at a provider. `submitting` means that acceptance is unknown. */
@@ -176,6 +178,8 @@ export interface FrozenTerms {
    * what earlier releases accepted; then the table alone counts.
    */
   readonly measuredRate?: MeasuredRate;
+  /** What the price counts, to compare it with what the provider bills; absent in what earlier releases accepted. */
+  readonly units?: CountedUnits;
   /** Credits charged when a submitted generation is cancelled, at least; never above the reserved ones. */
   readonly cancelFloorCredits: number;
   readonly queueDeadlineAt: number;

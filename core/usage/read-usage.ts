@@ -3,6 +3,7 @@ import { nameOfCredential } from '../credits/operate.js';
 import { type BooksReader, type OwnApp, ownAppOf, UseOfApp } from '../credits/own-app.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
+import { type PriceUnit, unitsCharged } from '../catalog/price.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
 import { itemsOf, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
@@ -320,10 +321,24 @@ export interface ModelCosts {
   readonly computeMs: number;
   /** In millionths of each currency that a provider named, in the order of their names. */
   readonly money: readonly { readonly currency: string; readonly micros: number }[];
+  /** Absent where no provider said how many units it billed, and in a sum over models, whose units differ. */
+  readonly units?: UnitSums;
 }
 
-type Sums = { -readonly [N in keyof Omit<ModelCosts, 'modelKey' | 'money'>]: number } & {
+/**
+ * The units that providers billed, beside those that clients were charged for the same generations. Where more are billed
+ * than charged in the same unit, the price counts too few.
+ */
+export interface UnitSums {
+  /** In millionths of the unit that the provider bills in. */
+  readonly billedMicros: number;
+  /** In millionths of each unit of the price, in the order of their names. */
+  readonly charged: readonly { readonly unit: PriceUnit; readonly micros: number }[];
+}
+
+type Sums = { -readonly [N in keyof Omit<ModelCosts, 'modelKey' | 'money' | 'units'>]: number } & {
   readonly money: Map<string, number>;
+  readonly units?: { billedMicros: number; readonly charged: Map<PriceUnit, number> };
 };
 
 const PAGE = 500;
@@ -360,9 +375,15 @@ export function totalCosts(models: readonly ModelCosts[]): ModelCosts {
   return shown('', total);
 }
 
-function shown(modelKey: string, { money, ...sums }: Sums): ModelCosts {
-  const currencies = [...money].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return { modelKey, ...sums, money: currencies.map(([currency, micros]) => ({ currency, micros })) };
+function shown(modelKey: string, { money, units, ...sums }: Sums): ModelCosts {
+  const currencies = sorted(money).map(([currency, micros]) => ({ currency, micros }));
+  if (units === undefined) return { modelKey, ...sums, money: currencies };
+  const charged = sorted(units.charged).map(([unit, micros]) => ({ unit, micros }));
+  return { modelKey, ...sums, money: currencies, units: { billedMicros: units.billedMicros, charged } };
+}
+
+function sorted<Name extends string>(sums: ReadonlyMap<Name, number>): readonly (readonly [Name, number])[] {
+  return [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 async function* appsOf(
@@ -377,8 +398,9 @@ async function* appsOf(
   for await (const { appId } of itemsOf((page) => credentials.listApps(accountId, page, call), PAGE)) yield appId;
 }
 
-function add(models: Map<string, Sums>, { modelKey, chargedCredits, attemptsMade, costs = [] }: Generation): void {
-  const sums = models.get(modelKey) ?? noCosts();
+function add(models: Map<string, Sums>, generation: Generation): void {
+  const { modelKey, chargedCredits, attemptsMade, costs = [] } = generation;
+  const sums = withUnits(models.get(modelKey) ?? noCosts(), generation);
   models.set(modelKey, sums);
   sums.generations += 1;
   sums.chargedCredits += chargedCredits;
@@ -386,9 +408,24 @@ function add(models: Map<string, Sums>, { modelKey, chargedCredits, attemptsMade
   for (const cost of costs) addCost(sums, cost, cost.money === undefined ? [] : [cost.money]);
 }
 
+/** The sums with the units of a generation for which a provider said how many it billed. */
+function withUnits(sums: Sums, { modality, terms, outputs, costs = [] }: Generation): Sums {
+  const billed = costs.flatMap(({ billedUnitMicros }) => billedUnitMicros ?? []);
+  if (billed.length === 0) return sums;
+  const { billedMicros, charged } = sums.units ?? { billedMicros: 0, charged: new Map<PriceUnit, number>() };
+  // What earlier releases accepted has no unit: without a measured rate, its outputs count.
+  const counted = terms.units ?? {
+    unit: terms.measuredRate?.unit ?? modality,
+    reservedMicros: Number.MAX_SAFE_INTEGER,
+  };
+  const micros = unitsCharged(counted, terms.measuredRate, outputs);
+  charged.set(counted.unit, sum(charged.get(counted.unit) ?? 0, micros));
+  return { ...sums, units: { billedMicros: billed.reduce(sum, billedMicros), charged } };
+}
+
 function addCost(
   sums: Sums,
-  { inputTokens = 0, outputTokens = 0, computeMs = 0 }: Omit<ProviderCost, 'money'>,
+  { inputTokens = 0, outputTokens = 0, computeMs = 0 }: Omit<ProviderCost, 'money' | 'billedUnitMicros'>,
   money: ModelCosts['money'],
 ): void {
   sums.inputTokens = sum(sums.inputTokens, inputTokens);

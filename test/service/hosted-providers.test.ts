@@ -78,8 +78,35 @@ describe('the service on fal', () => {
       'fal-ai/flux/schnell',
       'fal-ai/flux-pro/kontext',
     ]);
-    expect(fake.queue[0]?.input).to.include({ image_size: 'square_hd', num_images: 1 });
+    expect(fake.queue[0]?.input).to.deep.include({ image_size: { width: 64, height: 64 }, num_images: 1 });
     expect(fake.server.posts).to.equal(2);
+  });
+
+  it('shows operators the units that fal bills beside those that clients were charged', async () => {
+    fake.ending = { ends: 'result', billed: '2.5' };
+    await made(example, 'flux-schnell', '--param', 'size=64x64', '--out', 'dear.png');
+    const { models } = await example.service.json<{ models: readonly object[] }>(['usage', '--cost']);
+    expect(models).to.have.length(2);
+    expect(models[0]).to.deep.include({
+      model_key: 'flux-kontext',
+      money: [],
+      billed_unit_micros: 1_000_000,
+      charged_units: [{ unit: 'image', micros: 1_000_000 }],
+    });
+    expect(models[1]).to.deep.include({
+      model_key: 'flux-schnell',
+      money: [{ currency: 'USD', micros: 10_500 }],
+      billed_unit_micros: 3_500_000,
+      charged_units: [{ unit: 'image', micros: 2_000_000 }],
+    });
+    const { stdout } = await example.service.run(['usage', '--cost', '--credit-value', '0.001:USD']);
+    const cells = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(cells[0]).to.include.members(['BILLED UNITS', 'CHARGED UNITS', 'MARGIN']);
+    expect(cells.find(([model]) => model === 'flux-schnell')).to.include.members([
+      '3.5',
+      '2 images',
+      '0.0105 USD, 7.4 s',
+    ]);
   });
 });
 

@@ -20,6 +20,7 @@ import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { certainRefusal, logRefusal, refusalByStatus } from '../shared/submission-refusal.js';
 import { WholeReferences } from '../shared/whole-references.js';
+import { billedCost } from './billed-units.js';
 import { checkQueue } from './check-queue.js';
 import { falCapabilities } from './fal-capabilities.js';
 import { appOf, readSettings, settingsOf } from './fal-settings.js';
@@ -115,7 +116,7 @@ export class FalProvider implements Provider {
   async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {
     const settings = settingsOf(given);
     if (!isRequestPath(reference)) return { state: 'unknown' };
-    const { status, unknownStatus, ...cost } = await this.requests.status(reference, call);
+    const { status, unknownStatus, cost: time } = await this.requests.status(reference, call);
     if (status === 'missing') return { state: 'unknown' };
     if (status === 'open') return { state: 'running', ...(unknownStatus === undefined ? {} : { unknownStatus }) };
     const result = await this.requests.result(reference, call);
@@ -124,7 +125,8 @@ export class FalProvider implements Provider {
       const { status: code, type } = 'failed' in result ? result.failed : { status: 200, type: undefined };
       this.noteFailure(reference, code, type);
     }
-    return { ...report, ...cost };
+    const cost = { ...time, ...billedCost(result.header, settings.unit_cost) };
+    return Object.keys(cost).length === 0 ? report : { ...report, cost };
   }
 
   async output(

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import { settingsReader } from '../shared/mapped-settings.js';
 import { OUTPUT_PROPERTIES, type OutputSettings, POINTER } from '../shared/output-settings.js';
+import { UNIT_COST, type UnitCost, unitCostFault } from './billed-units.js';
 import { INPUT_SETTINGS, type InputSettings } from '../shared/task-input.js';
 
 /** A model's `provider_settings`. */
@@ -12,6 +13,8 @@ export interface FalSettings extends InputSettings, OutputSettings {
     /** The place where the answer says of each result, in order, whether a filter has made it useless. */
     readonly withheld_at?: string;
   };
+  /** What fal charges the operator for one unit that it bills. */
+  readonly unit_cost?: UnitCost;
 }
 
 const SCHEMA: JsonObject = {
@@ -32,6 +35,7 @@ const SCHEMA: JsonObject = {
       required: ['media_type', 'at'],
       properties: { ...OUTPUT_PROPERTIES, withheld_at: POINTER },
     },
+    unit_cost: UNIT_COST,
   },
 };
 
@@ -40,7 +44,7 @@ const NAMESPACES: readonly string[] = ['workflows', 'comfy'];
 
 export const { readSettings, settingsOf, settingsFault } = settingsReader<FalSettings>(
   SCHEMA,
-  (settings) => endpointFault(settings) ?? synchronousFault(settings),
+  (settings) => endpointFault(settings) ?? synchronousFault(settings) ?? unitCostFault(settings.unit_cost),
 );
 
 /** The owner and the name of a model's app, under which its requests are found: the id without what follows. */

@@ -15,8 +15,10 @@ export interface RequestStatus {
   readonly cost?: ProviderCost;
 }
 
-/** The results of a completed request, or its failure. */
-export type RequestResult = { readonly answer: unknown } | { readonly failed: FailedRequest };
+/** The results of a completed request, or its failure. `header` is of either answer. */
+export type RequestResult = ({ readonly answer: unknown } | { readonly failed: FailedRequest }) & {
+  readonly header: (name: string) => string | undefined;
+};
 
 const MEBIBYTE = 1024 * 1024;
 /** A model may put pictures into its answer. A string longer than a word of an API is read, and not kept. */
@@ -51,11 +53,11 @@ export class QueuedRequests {
   async result(path: string, call: ProviderCall): Promise<RequestResult> {
     const answer = await this.ask('GET', path, call);
     const { status } = answer;
-    if (status === 200) return { answer: await answer.requiredShortJson(MAX_RESULT_BYTES) };
-    const json = await answer.shortJson(MAX_FAILURE_BYTES);
     const header = (name: string) => answer.header(name);
+    if (status === 200) return { answer: await answer.requiredShortJson(MAX_RESULT_BYTES), header };
+    const json = await answer.shortJson(MAX_FAILURE_BYTES);
     const failed = 'value' in json ? readFailure({ status, body: json.value, header }) : undefined;
-    if (failed !== undefined) return { failed };
+    if (failed !== undefined) return { failed, header };
     throw answer.error('bad-answer', `The answer for a result has status ${status}.`);
   }
 

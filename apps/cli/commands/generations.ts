@@ -125,12 +125,14 @@ function inspectedText({ generation, content }: InspectGenerationResponse, statu
   });
 }
 
-function costText({ attempt, provider, inputTokens, outputTokens, computeMs, money }: ProviderCost): string {
+function costText(cost: ProviderCost): string {
+  const { attempt, provider, inputTokens, outputTokens, computeMs, money, billedUnitMicros } = cost;
   const parts = [
     ...(money === undefined ? [] : [`${Number(money.micros) / 1_000_000} ${money.currency}`]),
     ...(inputTokens === undefined ? [] : [`${inputTokens} input tokens`]),
     ...(outputTokens === undefined ? [] : [`${outputTokens} output tokens`]),
     ...(computeMs === undefined ? [] : [`${Number(computeMs) / 1_000} s`]),
+    ...(billedUnitMicros === undefined ? [] : [`${Number(billedUnitMicros) / 1_000_000} billed units`]),
   ];
   return `${parts.join(', ')} (attempt ${attempt}, ${provider})`;
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { PriceUnit } from '../../../core/catalog/price.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import {
@@ -114,12 +115,12 @@ function usageText(by: Word, { rows, total, from, to }: GetAccountUsageResponse)
 function costsOfModels(options: UsageOptions): (operator: Operator) => Promise<Shown> {
   const { account, creditValue, cursor } = options;
   if (cursor !== undefined) throw usageFailure('--cursor is of no use with --cost, which shows all models.');
-  return async ({ operations }) => {
+  return async ({ operations, json }) => {
     // In the message, an empty id means all accounts.
     if (account === '') throw new ServiceError('FIELD_INVALID', 'account_id must be a UUID.');
     const report = await operations.getModelCosts({ accountId: account ?? '', ...daysOf(options) }, EVERYTHING);
     const of = account === undefined ? {} : { account_id: account.toLowerCase() };
-    const costs = { from: report.from, to: report.to, models: report.models.map(costsOf) };
+    const costs = { from: report.from, to: report.to, models: report.models.map((model) => costsOf(model, json)) };
     return { json: { ...of, ...costsJson(costs, creditValue) }, text: costsText(costs, creditValue) };
   };
 }
@@ -131,7 +132,10 @@ interface Costs {
 }
 
 /** Costs in the form in which core adds them up. */
-function costsOf({ modelKey, money, ...sums }: GetModelCostsResponse['models'][number]): ModelCosts {
+function costsOf(
+  { modelKey, money, units, ...sums }: GetModelCostsResponse['models'][number],
+  json: Operator['json'],
+): ModelCosts {
   return {
     modelKey,
     generations: Number(sums.generations),
@@ -141,6 +145,12 @@ function costsOf({ modelKey, money, ...sums }: GetModelCostsResponse['models'][n
     outputTokens: Number(sums.outputTokens),
     computeMs: Number(sums.computeMs),
     money: money.map(({ currency, micros }) => ({ currency, micros: Number(micros) })),
+    ...(units && {
+      units: {
+        billedMicros: Number(units.billedMicros),
+        charged: units.charged.map((one) => ({ unit: json(one)['unit'] as PriceUnit, micros: Number(one.micros) })),
+      },
+    }),
   };
 }
 
@@ -153,6 +163,7 @@ function costsJson({ from, to, models }: Costs, value: CreditValue | undefined):
     output_tokens: sums.outputTokens,
     compute_ms: sums.computeMs,
     money: sums.money,
+    ...(sums.units && { billed_unit_micros: sums.units.billedMicros, charged_units: sums.units.charged }),
     ...marginJson(sums, value),
   });
   return {
@@ -174,16 +185,34 @@ function marginJson(costs: ModelCosts, value: CreditValue | undefined): object {
 }
 
 function costsText({ from, to, models }: Costs, value: CreditValue | undefined): string {
-  const titles = ['model', 'generations', 'credits', 'cost', 'without money', ...(value ? ['income', 'margin'] : [])];
+  const hasUnits = models.some(({ units }) => units !== undefined);
+  const titles = [
+    'model',
+    'generations',
+    'credits',
+    'cost',
+    'without money',
+    ...(hasUnits ? ['billed units', 'charged units'] : []),
+    ...(value ? ['income', 'margin'] : []),
+  ];
   const row = (name: string, costs: ModelCosts) => [
     name,
     costs.generations,
     costs.chargedCredits,
     costText(costs),
     costs.withoutMoney,
+    ...(hasUnits ? unitCells(costs) : []),
     ...(value ? marginCells(costs, value) : []),
   ];
   return table(titles, [...models.map((one) => row(one.modelKey, one)), row(`${from} to ${to}`, totalCosts(models))]);
+}
+
+function unitCells({ units }: ModelCosts): string[] {
+  if (units === undefined) return ['', ''];
+  const charged = units.charged.map(
+    ({ unit, micros }) => `${decimal(micros)} ${unit}${micros === 1_000_000 ? '' : 's'}`,
+  );
+  return [decimal(units.billedMicros), charged.join(', ')];
 }
 
 function marginCells(costs: ModelCosts, value: CreditValue): string[] {
@@ -204,7 +233,11 @@ function costText({ money, inputTokens, outputTokens, computeMs }: ModelCosts): 
 }
 
 function moneyText(micros: number, { currency }: Pick<CreditValue, 'currency'>): string {
-  return `${micros / 1_000_000} ${currency}`;
+  return `${decimal(micros)} ${currency}`;
+}
+
+function decimal(micros: number): string {
+  return String(micros / 1_000_000);
 }
 
 /** `0.01:USD`, with up to six digits behind the point. */

@@ -124,8 +124,8 @@ function expectForClients(message: string, words: readonly string[]): void {
   for (const word of words) expect(message.includes(word), `the vendor's words are in: ${message}`).to.equal(false);
 }
 
-function expectWhole({ inputTokens, outputTokens, computeMs, money }: ProviderCost): void {
-  for (const count of [inputTokens, outputTokens, computeMs, money?.micros])
+function expectWhole({ inputTokens, outputTokens, computeMs, money, billedUnitMicros }: ProviderCost): void {
+  for (const count of [inputTokens, outputTokens, computeMs, money?.micros, billedUnitMicros])
     if (count !== undefined) expect(Number.isSafeInteger(count) && count >= 0, `the cost ${count}`).to.equal(true);
   if (money !== undefined) expect(money.currency).to.match(/^[A-Z]{3}$/);
 }

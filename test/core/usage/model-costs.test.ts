@@ -34,15 +34,22 @@ const cost = fc.record(
     outputTokens: amount,
     computeMs: amount,
     money: fc.record({ micros: amount, currency: fc.constantFrom('EUR', 'USD') }),
+    billedUnitMicros: amount,
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<Omit<AttemptCost, 'attempt' | 'provider'>>;
+const MILLIONS = fc.integer({ min: 1, max: 3 }).map((units) => units * 1_000_000);
 const made = fc.record({
   modelKey: fc.constantFrom('a', 'b'),
   app: fc.nat({ max: 2 }),
   createdAt: fc.constantFrom(...BORDERS).map((time) => Date.parse(time)),
   chargedCredits: amount,
   costs: fc.array(cost, { maxLength: 2 }),
+  outputs: fc.nat({ max: 3 }),
+  // What earlier releases accepted has none.
+  units: fc.option(fc.record({ unit: fc.constantFrom('image' as const, 'task' as const), reservedMicros: MILLIONS }), {
+    nil: undefined,
+  }),
 });
 type Made = typeof made extends fc.Arbitrary<infer T> ? T : never;
 
@@ -58,6 +65,16 @@ function model(generations: readonly Made[]): object {
       const paid = costs.flatMap((one) => (one.money?.currency === currency ? one.money.micros : []));
       return paid.length === 0 ? [] : [{ currency, micros: sum(paid) }];
     });
+    const billed = mine.filter((one) => one.costs.some((each) => each.billedUnitMicros !== undefined));
+    const unitOf = (one: Made) => one.units?.unit ?? 'image';
+    const chargedFor = ({ outputs, units }: Made) => {
+      const delivered = units?.unit === 'task' ? Math.min(1, outputs) : outputs;
+      return outputs === 0 ? 0 : Math.min(delivered * 1_000_000, units?.reservedMicros ?? Infinity);
+    };
+    const charged = (['image', 'task'] as const).flatMap((unit) => {
+      const inUnit = billed.filter((one) => unitOf(one) === unit);
+      return inUnit.length === 0 ? [] : [{ unit, micros: sum(inUnit.map(chargedFor)) }];
+    });
     return {
       modelKey,
       generations: mine.length,
@@ -67,6 +84,9 @@ function model(generations: readonly Made[]): object {
       outputTokens: sum(costs.map((one) => one.outputTokens)),
       computeMs: sum(costs.map((one) => one.computeMs)),
       money,
+      ...(billed.length === 0
+        ? {}
+        : { units: { billedMicros: sum(costs.map((one) => one.billedUnitMicros)), charged } }),
     };
   };
   return ['a', 'b'].map(of).filter(({ generations: count }) => count > 0);
@@ -75,7 +95,15 @@ function model(generations: readonly Made[]): object {
 async function insert(harness: CoreHarness, owner: { accountId: string; appId: string }, one: Made): Promise<void> {
   const { modelKey, createdAt, chargedCredits } = one;
   const costs = one.costs.map((each, index) => ({ ...each, attempt: index + 1, provider: 'p' }));
-  const record = { ...aGeneration(1), ...owner, modelKey, createdAt, chargedCredits, attemptsMade: 1, costs };
+  const {
+    terms: { units: _, measuredRate: _rate, ...terms },
+    outputs: [output],
+    ...rest
+  } = aGeneration(1);
+  const outputs = Array.from({ length: one.outputs }, () => output!);
+  const units = one.units === undefined ? {} : { units: one.units };
+  const about = { modelKey, createdAt, chargedCredits, attemptsMade: 1, costs, outputs };
+  const record = { ...rest, ...owner, ...about, terms: { ...terms, ...units } };
   await harness.context.generations.insert({ ...record, generationId: harness.context.ids.uuid() });
 }
 
@@ -104,11 +132,26 @@ describe('addUpCosts', () => {
       app: 0,
       createdAt: Date.parse(BORDERS[1] ?? ''),
       chargedCredits: 1,
-      costs: [{ money }],
+      costs: [{ money, billedUnitMicros: Number.MAX_SAFE_INTEGER }],
+      outputs: 1,
+      units: undefined,
     };
     for (let count = 0; count < 2; count += 1) await insert(harness, harness.caller, one);
     const [costs] = await addUpCosts(harness.context, RANGE);
     expect(costs?.money).to.deep.equal([money]);
+    expect(costs?.units?.billedMicros).to.equal(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+describe('totalCosts', () => {
+  it('adds up no units, since those of models differ', () => {
+    const units = { billedMicros: 1, charged: [{ unit: 'second', micros: 1 }] } as const;
+    const sums = { generations: 1, chargedCredits: 1, withoutMoney: 0, inputTokens: 0, outputTokens: 0, computeMs: 0 };
+    expect(totalCosts([{ modelKey: 'a', ...sums, money: [], units }])).to.deep.equal({
+      modelKey: '',
+      ...sums,
+      money: [],
+    });
   });
 });
 

@@ -10,6 +10,7 @@ import {
   GetGenerationResponseSchema,
   WatchGenerationResponseSchema,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { PriceUnit } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Operations, SearchGenerationsRequestSchema } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { answerOf, keptBytes, renderGeneration } from '../../../apps/grpc/generations.js';
 import { RefusedRequest } from '../../../apps/grpc/serve-call.js';
@@ -253,6 +254,7 @@ const COST = {
   outputTokens: 70_007_002,
   computeMs: 70_007_003,
   money: { micros: 70_007_004, currency: 'XTS' },
+  billedUnitMicros: 70_007_005,
 } as const;
 const SHOWN_TO_NO_CLIENT = /7000700\d|"(?:XTS|canned|costs?|provider)"/;
 
@@ -293,6 +295,7 @@ describe('what a provider costs', () => {
       inputTokens: 70_007_001n,
       outputTokens: 70_007_002n,
       computeMs: 70_007_003n,
+      billedUnitMicros: 70_007_005n,
     });
     expect(generation?.costs[0]?.money).to.deep.include({ micros: 70_007_004n, currency: 'XTS' });
   });
@@ -311,6 +314,9 @@ describe('what a provider costs', () => {
     });
     expect(models[0]?.money).to.have.length(1);
     expect(models[0]?.money[0]).to.deep.include({ micros: 70_007_004n, currency: 'XTS' });
+    expect(models[0]?.units?.billedMicros).to.equal(70_007_005n);
+    expect(models[0]?.units?.charged).to.have.length(1);
+    expect(models[0]?.units?.charged[0]).to.deep.include({ unit: PriceUnit.IMAGE, micros: 1_000_000n });
   });
 
   it('is not shown to clients over gRPC', async () => {

@@ -4,7 +4,13 @@ import { fileRoute, VendorFake } from './vendor-fake.js';
 
 /** How a request ends. It begins at the first look at its status, and ends at the second. */
 export type Ending =
-  | { readonly ends: 'result'; readonly files?: number; readonly result?: unknown }
+  | {
+      readonly ends: 'result';
+      readonly files?: number;
+      readonly result?: unknown;
+      /** The units that it is billed as; one for each picture when absent, and without the header when empty. */
+      readonly billed?: string;
+    }
   | {
       readonly ends: 'error';
       readonly status: number;
@@ -143,7 +149,8 @@ export class FalFake extends VendorFake {
     if (one.status !== 'COMPLETED' || ending.ends === 'never')
       return { status: 400, json: { detail: 'Request is still in progress' } };
     if (ending.ends === 'error') return { status: ending.status, headers: ending.headers ?? {}, json: ending.body };
-    return { json: ending.result ?? this.pictures(one.id, ending.files ?? 1) };
+    const { files = 1, result = this.pictures(one.id, files), billed = String(files) } = ending;
+    return { headers: billed === '' ? {} : { 'x-fal-billable-units': billed }, json: result };
   }
 
   private pictures(id: string, count: number): object {

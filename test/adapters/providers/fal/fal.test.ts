@@ -1,6 +1,7 @@
 import { createFalClient, type FalClient } from '@fal-ai/client';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { billedCost } from '../../../../adapters/providers/fal/billed-units.js';
 import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
 import { requestFailure } from '../../../../adapters/providers/fal/request-failure.js';
 import { TASK_ERRORS } from '../../../../core/generation/generation.js';
@@ -138,6 +139,17 @@ describe('settings of a model at fal', () => {
       [{ fields: { lora_path: text } }, /^fields\.lora_path needs an enum, values or a value: users must not/],
       [{ negative_prompt_field: 'webhookUrl' }, /^negative_prompt_field must not be webhookUrl: users/],
       [{ webhook: 'https://elsewhere.example' }, /webhook/],
+      [{ unit_cost: { currency: 'USD' } }, 'unit_cost.amount is required.'],
+      ...['-1', '', '1e-3', '1.', '1000000', '0.0000000000001', '1,5', 1e-7, -1, 1e21].map(
+        (amount): [JsonObject, string] => [
+          { unit_cost: { amount, currency: 'USD' } },
+          'unit_cost.amount must be a decimal below a million with up to 12 digits behind the point, such as "0.003".',
+        ],
+      ),
+      [
+        { unit_cost: { amount: '1', currency: 'usd' } },
+        'unit_cost.currency must be three capital letters, such as USD.',
+      ],
     ]);
   });
 });
@@ -177,16 +189,83 @@ describe('the driver for fal', () => {
  */
 
 const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
-const COST = { computeMs: 3_700 };
+/** The cost of a task that is billed as so many units. */
+const costOf = (units: number) => ({ computeMs: 3_700, billedUnitMicros: units * 1_000_000 });
+const COST = costOf(1);
 
 describe('results of fal', () => {
   const vendor = vendorForEach({ openFake: () => FalFake.open(), providerAt: falAt, task });
+
+  it('cost the units that fal bills, and the money that these cost the operator', async () => {
+    const unitCost = { ...SETTINGS, unit_cost: { amount: '0.0000033', currency: 'USD' } };
+    const costs: readonly (readonly [billed: string, unitMicros: number, moneyMicros: number])[] = [
+      ['0', 0, 0],
+      ['1', 1_000_000, 4],
+      ['3.008', 3_008_000, 10],
+      [' 2.50 ', 2_500_000, 9],
+      ['0.26214400000000003', 262_144, 1],
+      ['1.9999995', 2_000_000, 7],
+      ['999999999.9999994', 999_999_999_999_999, 3_300_000_000],
+    ];
+    for (const [billed, billedUnitMicros, micros] of costs) {
+      const plain = await vendor.reportOf({ ends: 'result', billed });
+      expect(plain, billed).to.have.deep.property('cost', { computeMs: 3_700, billedUnitMicros });
+      const priced = await vendor.reportOf({ ends: 'result', billed }, unitCost);
+      const cost = { computeMs: 3_700, billedUnitMicros, money: { micros, currency: 'USD' } };
+      expect(priced, billed).to.have.deep.property('cost', cost);
+    }
+    const dear = { ...SETTINGS, unit_cost: { amount: 999_999.5, currency: 'USD' } };
+    const report = await vendor.reportOf({ ends: 'result', billed: '1000' }, dear);
+    expect(report).to.have.deep.property('cost', costOf(1_000));
+  });
+
+  it('cost what fal says of a failed request as well', async () => {
+    const headers = { 'x-fal-billable-units': '0.5' };
+    const body = { detail: [{ loc: ['body'], msg: 'x', type: 'image_too_small' }] };
+    const report = await vendor.reportOf({ ends: 'error', status: 422, body, headers });
+    expect(report).to.have.deep.property('cost', costOf(0.5));
+  });
+
+  it('cost no units where the header has none that can be read', async () => {
+    const unitCost = { ...SETTINGS, unit_cost: { amount: '1', currency: 'USD' } };
+    for (const billed of [
+      '',
+      '-1',
+      '+1',
+      '1e3',
+      '1e-5',
+      'NaN',
+      'Infinity',
+      '0x10',
+      '1,5',
+      '1, 1',
+      '.5',
+      '1.',
+      '1000000000',
+    ])
+      expect(await vendor.reportOf({ ends: 'result', billed }, unitCost), billed).to.deep.equal({
+        state: 'succeeded',
+        outputs: [PICTURE],
+        cost: { computeMs: 3_700 },
+      });
+    const text = fc.oneof(fc.string({ unit: 'grapheme-ascii', maxLength: 60 }), fc.double().map(String));
+    fc.assert(
+      fc.property(text, (value) => {
+        const { billedUnitMicros = 0, money } = billedCost(() => value, {
+          amount: '123456.123456789012',
+          currency: 'EUR',
+        });
+        for (const micros of [billedUnitMicros, money?.micros ?? 0])
+          expect(Number.isSafeInteger(micros) && micros >= 0, value).to.equal(true);
+      }),
+    );
+  });
 
   it('are the files that the settings point to', async () => {
     expect(await vendor.reportOf({ ends: 'result', files: 3 })).to.deep.equal({
       state: 'succeeded',
       outputs: [PICTURE, PICTURE, PICTURE],
-      cost: COST,
+      cost: costOf(3),
     });
     const video = { ...SETTINGS, output: { media_type: 'video/mp4', at: '/video/url' } };
     const result = { video: { url: 'https://v3b.fal.media/files/b/koala/clip.mp4', content_type: 'video/mp4' } };
@@ -269,7 +348,7 @@ describe('results of fal', () => {
     for (const [status, body, code, mayRetry] of reasons) {
       const report = await vendor.reportOf({ ends: 'error', status, body });
       expect(report, JSON.stringify(body)).to.have.property('failure').that.includes({ code, mayRetry });
-      expect(report).to.have.deep.property('cost', COST);
+      expect(report).to.have.deep.property('cost', { computeMs: 3_700 });
       expect(JSON.stringify(report)).to.not.include('leaked');
     }
   });

@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { PriceUnit } from "./catalog_pb.js";
+import { file_darkroom_v1_catalog } from "./catalog_pb.js";
 import type { GenerationError, GenerationStatus } from "./generations_pb.js";
 import { file_darkroom_v1_generations } from "./generations_pb.js";
 import type { Operation } from "./media_pb.js";
@@ -20,7 +22,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCJeChRHZXRNb2RlbENvc3RzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBQgcKBV9mcm9tQgUKA190byLQAQoKTW9kZWxDb3N0cxIRCgltb2RlbF9rZXkYASABKAkSEwoLZ2VuZXJhdGlvbnMYAiABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAMgASgDEhUKDXdpdGhvdXRfbW9uZXkYBCABKAMSFAoMaW5wdXRfdG9rZW5zGAUgASgDEhUKDW91dHB1dF90b2tlbnMYBiABKAMSEgoKY29tcHV0ZV9tcxgHIAEoAxIpCgVtb25leRgIIAMoCzIaLmRhcmtyb29tLnYxLlByb3ZpZGVyTW9uZXkiWgoVR2V0TW9kZWxDb3N0c1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLmRhcmtyb29tLnYxLk1vZGVsQ29zdHMSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCSIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0IvsCChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAxIYChBkZWxpdmVyaWVzX3dva2VuGAwgASgDEhoKEmRlbGl2ZXJpZXNfcmVtb3ZlZBgNIAEoAxIcChRmaW5nZXJwcmludHNfcmVtb3ZlZBgOIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ypAUKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBElsKDUdldE1vZGVsQ29zdHMSIS5kYXJrcm9vbS52MS5HZXRNb2RlbENvc3RzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldE1vZGVsQ29zdHNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCJeChRHZXRNb2RlbENvc3RzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBQgcKBV9mcm9tQgUKA190byL3AQoKTW9kZWxDb3N0cxIRCgltb2RlbF9rZXkYASABKAkSEwoLZ2VuZXJhdGlvbnMYAiABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAMgASgDEhUKDXdpdGhvdXRfbW9uZXkYBCABKAMSFAoMaW5wdXRfdG9rZW5zGAUgASgDEhUKDW91dHB1dF90b2tlbnMYBiABKAMSEgoKY29tcHV0ZV9tcxgHIAEoAxIpCgVtb25leRgIIAMoCzIaLmRhcmtyb29tLnYxLlByb3ZpZGVyTW9uZXkSJQoFdW5pdHMYCSABKAsyFi5kYXJrcm9vbS52MS5Vbml0Q29zdHMiTgoJVW5pdENvc3RzEhUKDWJpbGxlZF9taWNyb3MYASABKAMSKgoHY2hhcmdlZBgCIAMoCzIZLmRhcmtyb29tLnYxLkNoYXJnZWRVbml0cyJECgxDaGFyZ2VkVW5pdHMSJAoEdW5pdBgBIAEoDjIWLmRhcmtyb29tLnYxLlByaWNlVW5pdBIOCgZtaWNyb3MYAiABKAMiWgoVR2V0TW9kZWxDb3N0c1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLmRhcmtyb29tLnYxLk1vZGVsQ29zdHMSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCSIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0IvsCChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAxIYChBkZWxpdmVyaWVzX3dva2VuGAwgASgDEhoKEmRlbGl2ZXJpZXNfcmVtb3ZlZBgNIAEoAxIcChRmaW5nZXJwcmludHNfcmVtb3ZlZBgOIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ypAUKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBElsKDUdldE1vZGVsQ29zdHMSIS5kYXJrcm9vbS52MS5HZXRNb2RlbENvc3RzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldE1vZGVsQ29zdHNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_catalog, file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A generation, without its content.
@@ -476,6 +478,13 @@ export type ModelCosts = Message<"darkroom.v1.ModelCosts"> & {
    * @generated from field: repeated darkroom.v1.ProviderMoney money = 8;
    */
   money: ProviderMoney[];
+
+  /**
+   * Units that providers billed; absent where none said how many.
+   *
+   * @generated from field: darkroom.v1.UnitCosts units = 9;
+   */
+  units?: UnitCosts | undefined;
 };
 
 /**
@@ -484,6 +493,62 @@ export type ModelCosts = Message<"darkroom.v1.ModelCosts"> & {
  */
 export const ModelCostsSchema: GenMessage<ModelCosts> = /*@__PURE__*/
   messageDesc(file_darkroom_v1_operations, 9);
+
+/**
+ * The units that providers billed, and those that clients were charged for the same generations.
+ *
+ * @generated from message darkroom.v1.UnitCosts
+ */
+export type UnitCosts = Message<"darkroom.v1.UnitCosts"> & {
+  /**
+   * Millionths of the unit that the provider bills the model in.
+   *
+   * @generated from field: int64 billed_micros = 1;
+   */
+  billedMicros: bigint;
+
+  /**
+   * One for each unit of the model's price.
+   *
+   * @generated from field: repeated darkroom.v1.ChargedUnits charged = 2;
+   */
+  charged: ChargedUnits[];
+};
+
+/**
+ * Describes the message darkroom.v1.UnitCosts.
+ * Use `create(UnitCostsSchema)` to create a new message.
+ */
+export const UnitCostsSchema: GenMessage<UnitCosts> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 10);
+
+/**
+ * Units that clients were charged.
+ *
+ * @generated from message darkroom.v1.ChargedUnits
+ */
+export type ChargedUnits = Message<"darkroom.v1.ChargedUnits"> & {
+  /**
+   * Unit of the price.
+   *
+   * @generated from field: darkroom.v1.PriceUnit unit = 1;
+   */
+  unit: PriceUnit;
+
+  /**
+   * Millionths of the unit.
+   *
+   * @generated from field: int64 micros = 2;
+   */
+  micros: bigint;
+};
+
+/**
+ * Describes the message darkroom.v1.ChargedUnits.
+ * Use `create(ChargedUnitsSchema)` to create a new message.
+ */
+export const ChargedUnitsSchema: GenMessage<ChargedUnits> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 11);
 
 /**
  * Credits and costs by model.
@@ -518,7 +583,7 @@ export type GetModelCostsResponse = Message<"darkroom.v1.GetModelCostsResponse">
  * Use `create(GetModelCostsResponseSchema)` to create a new message.
  */
 export const GetModelCostsResponseSchema: GenMessage<GetModelCostsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 10);
+  messageDesc(file_darkroom_v1_operations, 12);
 
 /**
  * Requests the providers.
@@ -533,7 +598,7 @@ export type ListProvidersRequest = Message<"darkroom.v1.ListProvidersRequest"> &
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 11);
+  messageDesc(file_darkroom_v1_operations, 13);
 
 /**
  * The providers.
@@ -554,7 +619,7 @@ export type ListProvidersResponse = Message<"darkroom.v1.ListProvidersResponse">
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 12);
+  messageDesc(file_darkroom_v1_operations, 14);
 
 /**
  * Requests recovery.
@@ -569,7 +634,7 @@ export type RunRecoveryRequest = Message<"darkroom.v1.RunRecoveryRequest"> & {
  * Use `create(RunRecoveryRequestSchema)` to create a new message.
  */
 export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 13);
+  messageDesc(file_darkroom_v1_operations, 15);
 
 /**
  * Result of recovery, as numbers of records.
@@ -681,7 +746,7 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
  * Use `create(RunRecoveryResponseSchema)` to create a new message.
  */
 export const RunRecoveryResponseSchema: GenMessage<RunRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 14);
+  messageDesc(file_darkroom_v1_operations, 16);
 
 /**
  * Requests the retention times.
@@ -696,7 +761,7 @@ export type GetRetentionRequest = Message<"darkroom.v1.GetRetentionRequest"> & {
  * Use `create(GetRetentionRequestSchema)` to create a new message.
  */
 export const GetRetentionRequestSchema: GenMessage<GetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 15);
+  messageDesc(file_darkroom_v1_operations, 17);
 
 /**
  * Retention times.
@@ -760,7 +825,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
  * Use `create(GetRetentionResponseSchema)` to create a new message.
  */
 export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 16);
+  messageDesc(file_darkroom_v1_operations, 18);
 
 /**
  * Operations on a running service, for operators.

@@ -1,0 +1,193 @@
+/*
+ * Goal: the rules for the fields of a model's input hold alike at fal, Replicate and Cog: what is sent is within the bounds of
+ * its rule, files go to the fields of their role in order, and rules that contradict each other are refused in one sentence.
+ * Method: submissions to the fakes and the input that they received; settings with one mistake each.
+ */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ProviderDriver } from '../../../adapters/driver.js';
+import { cogDriver } from '../../../adapters/providers/cog/cog-driver.js';
+import { falDriver } from '../../../adapters/providers/fal/fal-driver.js';
+import { replicateDriver } from '../../../adapters/providers/replicate/replicate-driver.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { Provider, Submission } from '../../../core/ports/provider.js';
+import { WANTED } from '../../contracts/provider.contract.js';
+import { CogFake } from '../../providers/fakes/cog-fake.js';
+import { FalFake } from '../../providers/fakes/fal-fake.js';
+import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
+import type { VendorFake } from '../../providers/fakes/vendor-fake.js';
+import { cogAt, SETTINGS as COG } from './cog/opened-cog.js';
+import { falAt, SETTINGS as FAL } from './fal/opened-fal.js';
+import { replicateAt, SETTINGS as REPLICATE } from './replicate/opened-replicate.js';
+import { expectRefused, referenceOf, sampleTask, settingsFaultOf } from './vendor-subject.js';
+
+type Input = Readonly<Record<string, unknown>>;
+
+interface Opened {
+  readonly provider: Provider & { close(): Promise<void> };
+  readonly fake: VendorFake;
+  inputs(): readonly Input[];
+}
+
+interface Kind {
+  readonly driver: ProviderDriver;
+  readonly settings: JsonObject;
+  readonly open: () => Promise<Opened>;
+}
+
+const inputsOf = (tasks: readonly { readonly input: Input }[]) => () => tasks.map(({ input }) => input);
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  fal: {
+    driver: falDriver,
+    settings: FAL,
+    open: async () => {
+      const fake = await FalFake.open();
+      return { fake, provider: falAt(fake.base), inputs: inputsOf(fake.queue) };
+    },
+  },
+  Replicate: {
+    driver: replicateDriver,
+    settings: REPLICATE,
+    open: async () => {
+      const fake = await ReplicateFake.open();
+      return { fake, provider: replicateAt(fake.base), inputs: inputsOf(fake.predictions) };
+    },
+  },
+  Cog: {
+    driver: cogDriver,
+    settings: COG,
+    open: async () => {
+      const fake = await CogFake.open();
+      return { fake, provider: cogAt(fake.base), inputs: inputsOf(fake.predictions) };
+    },
+  },
+};
+
+const SIZE = { parameter: 'size', minimum: 256, maximum: 1_536, multiple_of: 16 };
+const RULES: JsonObject = {
+  image_size: { ...SIZE, size: 'object' },
+  size: { ...SIZE, size: '{w}*{h}' },
+  width: { ...SIZE, size: 'width' },
+  height: { ...SIZE, size: 'height' },
+  num_frames: { parameter: 'seconds', type: 'integer', times: 24, plus: 1, minimum: 25, maximum: 241 },
+  loras: { value: [{ path: 'https://models.example/ink.safetensors', scale: 0.8 }, null] },
+};
+
+const FILES: JsonObject = {
+  reference_image: [
+    { field: 'image_url' },
+    { field: 'style_image_urls', many: true, maximum: 2 },
+    { field: 'subject_image_url' },
+  ],
+  start_frame: { field: 'start_image_url' },
+};
+
+for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
+  describe(`fields of a model's input at ${name}`, () => {
+    const settings: JsonObject = { ...base, references: FILES, fields: RULES };
+    delete settings['mask'];
+    let opened: Opened;
+    beforeEach(async () => void (opened = await open()));
+    afterEach(async () => {
+      await opened.provider.close();
+      await opened.fake.close();
+    });
+
+    /** The input of a task, or the sentence of its refusal, before which nothing was sent. */
+    const sent = async (wish: Partial<Submission>): Promise<Input | string> => {
+      const before = opened.fake.server.requests.length;
+      const answer = await opened.provider.submit(sampleTask({ modelKey: 'm', settings, ...wish }), WANTED);
+      if (answer.accepted) return opened.inputs().at(-1)!;
+      expect(opened.fake.server.requests).to.have.length(before);
+      return `${answer.failure.code}: ${answer.failure.message}`;
+    };
+
+    it('have a size as an object, a text and two sides, frames of seconds, and constants of any JSON', async () => {
+      expect(settingsFaultOf(driver)(settings)).to.equal(undefined);
+      expect(await sent({ prompt: 'a boat', parameters: { size: '1024x576', seconds: 5, other: 'x' } })).to.deep.equal({
+        prompt: 'a boat',
+        image_size: { width: 1_024, height: 576 },
+        size: '1024*576',
+        width: 1_024,
+        height: 576,
+        num_frames: 121,
+        loras: (RULES['loras'] as JsonObject)['value'],
+      });
+    });
+
+    it('have values within the bounds of their rules, or the task is not sent', async () => {
+      const side = fc.oneof(
+        fc.integer({ min: 200, max: 1_600 }),
+        fc.integer({ min: 16, max: 96 }).map((n) => n * 16),
+      );
+      await fc.assert(
+        fc.asyncProperty(side, side, fc.double({ min: 0, max: 12, noNaN: true }), async (width, height, seconds) => {
+          const isWithin =
+            [width, height].every((px) => px >= 256 && px <= 1_536 && px % 16 === 0) &&
+            Math.round(seconds * 24 + 1) >= 25 &&
+            Math.round(seconds * 24 + 1) <= 241;
+          const input = await sent({ parameters: { size: `${width}x${height}`, seconds } });
+          if (!isWithin) expect(input).to.match(/^INPUT_INVALID: The parameter (?:size|seconds) has a value/);
+          else
+            expect(input).to.deep.include({ image_size: { width, height }, num_frames: Math.round(seconds * 24 + 1) });
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it('leave out the prompt of a task without one', async () => {
+      expect(await sent({ prompt: '' })).to.have.all.keys('loras');
+    });
+
+    it('take the files of a role in order, each field up to its maximum', async () => {
+      const file = (text: string, role?: ReferenceRole) => referenceOf(Buffer.from(text), role);
+      const url = (text: string) => `data:image/png;base64,${Buffer.from(text).toString('base64')}`;
+      const files = ['a', 'b', 'c', 'd', 'e'].map((text) => file(text));
+      const start = file('s', 'start_frame');
+      expect(await sent({ prompt: '', references: [files[0]!, start, files[1]!] })).to.deep.include({
+        image_url: url('a'),
+        style_image_urls: [url('b')],
+        start_image_url: url('s'),
+      });
+      const all = (await sent({ references: files.slice(0, 4) })) as Input;
+      expect(all).to.deep.include({
+        image_url: url('a'),
+        style_image_urls: [url('b'), url('c')],
+        subject_image_url: url('d'),
+      });
+      expect(await sent({ references: files })).to.equal(
+        'INPUT_INVALID: The model takes at most 4 files of the role reference_image.',
+      );
+      expect(await sent({ references: [start, start] })).to.equal(
+        'INPUT_INVALID: The model takes one file of the role start_frame.',
+      );
+    });
+
+    it('are refused in one sentence where their rules contradict each other', () => {
+      const faultWith = (own: JsonObject) => settingsFaultOf(driver)({ ...settings, ...own });
+      const files = (...fields: JsonObject[]) => ({ references: { reference_image: fields } });
+      expectRefused(faultWith, [
+        [{ fields: { size: { ...SIZE, size: '{w}' } } }, /^fields\.size has a size that is not object, width, height/],
+        [{ fields: { size: { size: 'object' } } }, 'fields.size needs either a value or a parameter.'],
+        [{ fields: { size: { ...SIZE, size: 'x'.repeat(65) } } }, /^fields\.size\.size /],
+        [{ fields: { n: { parameter: 'n', type: 'integer', times: 2 } } }, /^fields\.n needs an enum, or a minimum/],
+        [{ fields: { output: { value: { format: 'gif' } } } }, /^"gif" cannot be delivered/],
+        [{ fields: { image_url: { value: null } } }, 'The field image_url of the input is given twice.'],
+        [
+          files({ field: 'images', many: true }, { field: 'image' }),
+          'references.reference_image: images needs a maximum: without one, no file is left for the fields after it.',
+        ],
+        [
+          files({ field: 'image', maximum: 2 }),
+          'references.reference_image: image has a maximum of 2, and takes one file; give it many: true.',
+        ],
+        [files({ field: 'image' }, { field: 'image' }), 'The field image of the input is given twice.'],
+        [files(), /^references\.reference_image /],
+        [files({ field: 'image', many: true, maximum: 0 }), /^references\.reference_image\[0\]\.maximum /],
+        [files(...Array.from({ length: 9 }, (_, index) => ({ field: `image_${index}` }))), /reference_image /],
+        [files({ many: true }), /^references\.reference_image\[0\]\.field is required/],
+      ]);
+    });
+  });
