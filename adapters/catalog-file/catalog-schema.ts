@@ -114,7 +114,7 @@ const ORIGIN = {
   },
 } as const;
 
-const MODEL = {
+export const MODEL_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['model_key', 'price'],
@@ -158,7 +158,7 @@ export const CATALOG_FILE_SCHEMA: JsonObject = {
   type: 'object',
   additionalProperties: false,
   required: ['version', 'models'],
-  properties: { version: { const: 1 }, models: { type: 'array', minItems: 1, maxItems: 1_000, items: MODEL } },
+  properties: { version: { const: 1 }, models: { type: 'array', minItems: 1, maxItems: 1_000, items: MODEL_SCHEMA } },
 } as unknown as JsonObject;
 
 /** The values that one of these schemas describes. */
@@ -186,7 +186,7 @@ interface Values {
 }
 
 /** A model as the file has it, once its shape is right. It has either one provider or a route. */
-export type WrittenEntry = ValueOf<typeof MODEL>;
+export type WrittenEntry = ValueOf<typeof MODEL_SCHEMA>;
 
 /** The keys of `T` that may be left out, required here but for those of `Absent`. */
 type Complete<T, Absent extends keyof T = never> = Required<Omit<T, Absent>> & Pick<T, Absent>;

@@ -1,14 +1,16 @@
 import { readFile, stat } from 'node:fs/promises';
+import { stringify } from 'yaml';
 import type { Model } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import { catalogFaults, type SchemaTools } from './catalog-faults.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { LocatedYaml } from './located-yaml.js';
-import { completed, sourceIn } from './model-defaults.js';
+import { completed, explained, sourceIn } from './model-defaults.js';
 import { modelOf } from './model-rules.js';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const LINE_WIDTH = 120;
 
 /** A catalog that cannot be used. The message has every fault on a separate line, in the order of the file's lines. */
 export class CatalogInvalid extends Error {
@@ -32,6 +34,8 @@ export type ModelOrigin = NonNullable<ModelEntry['origin']>;
 /** What a file says about a model beyond what core knows. */
 interface InFile extends ModelLines {
   readonly origin?: ModelOrigin | undefined;
+  /** The entry with all defaults. */
+  readonly explained?: JsonObject;
 }
 
 /** The models of one file, as they were when it was read. */
@@ -64,6 +68,12 @@ export class FileCatalog implements Catalog {
   originOf(modelKey: string): ModelOrigin | undefined {
     return this.#inFile.get(modelKey)?.origin;
   }
+
+  /** The text of a file that has the same models with each default written out. */
+  explained(): string {
+    const models = this.#models.flatMap(({ modelKey }) => this.#inFile.get(modelKey)?.explained ?? []);
+    return stringify({ version: 1, models }, { version: '1.2', aliasDuplicateObjects: false, lineWidth: LINE_WIDTH });
+  }
 }
 
 /** Reads and checks a catalog file; `name` precedes every fault. Throws `CatalogInvalid` with every fault. */
@@ -93,18 +103,19 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   const faults = catalogFaults(yaml, tools);
   if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
   const { models: written } = yaml.value as unknown as { models: JsonObject[] };
-  const entries = written.map((entry) => completed(entry));
-  const models = entries.map((entry, index) =>
-    modelOf(entry, sourceIn(yaml, `/models/${index}`, written[index] ?? {})),
-  );
-  const inFile = entries.map(({ model_key: key, origin }, index): [string, InFile] => {
+  const models: Model[] = [];
+  const inFile = written.map((one, index): [string, InFile] => {
+    const entry = completed(one);
+    const sourceOf = sourceIn(yaml, `/models/${index}`, one);
+    const model = modelOf(entry, sourceOf);
+    models.push(model);
     const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
     const lines = {
       inputSchema: lineOf('input_schema'),
       onUnknownAcceptance: lineOf('on_unknown_acceptance'),
       onInvalidOutput: lineOf('on_invalid_output'),
     };
-    return [key, { ...lines, origin }];
+    return [entry.model_key, { ...lines, origin: entry.origin, explained: explained(entry, model.price, sourceOf) }];
   });
   return new FileCatalog(models, new Map(inFile));
 }

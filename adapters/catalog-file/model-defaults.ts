@@ -1,10 +1,11 @@
 import { defaultConcurrencyPerAccount } from '../../core/catalog/model.js';
 import { MAX_PROMPT_LENGTH, type Modality } from '../../core/generation/generation.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import type { PriceTerms } from '../../core/catalog/price.js';
+import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/prepare-upload.js';
-import { MAX_OUTPUTS, type ModelEntry } from './catalog-schema.js';
+import { MAX_OUTPUTS, MODEL_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import type { LocatedYaml } from './located-yaml.js';
-import { integerRange, isObject, propertyOf } from './price-rules.js';
+import { integerRange, isObject, propertyOf, scaledDecimal, type SourceOf } from './price-rules.js';
 
 const MAX_UPLOAD_BYTES = 10_485_760;
 const CONCURRENCY = 4;
@@ -64,13 +65,47 @@ export function completed(written: JsonObject): ModelEntry {
 }
 
 /** The text of a value of a completed model, by its pointer within the model. */
-export function sourceIn(
-  yaml: LocatedYaml,
-  base: string,
-  written: JsonObject,
-): (pointer: string) => string | undefined {
+export function sourceIn(yaml: LocatedYaml, base: string, written: JsonObject): SourceOf {
   const isBare = !isObject(written['price']);
   return (pointer) => yaml.sourceOf(base + (isBare && pointer === '/price/credits_per_unit' ? '/price' : pointer));
+}
+
+/**
+ * A completed model as a file can have it, with its keys in the order of the schema. It means the same: decimals are as
+ * they were written where a number would round them, and what has no default stays out.
+ */
+export function explained(entry: ModelEntry, { version }: PriceTerms, sourceOf: SourceOf): JsonObject {
+  const { price, ...rest } = entry as unknown as JsonObject;
+  const exact = exactDecimals({ ...(price as JsonObject), version }, '/price', sourceOf);
+  return inOrder({ ...rest, price: exact }, MODEL_SCHEMA) as JsonObject;
+}
+
+const DECIMAL_PLACES = 6;
+
+function exactDecimals(value: Json, pointer: string, sourceOf: SourceOf): Json {
+  if (Array.isArray(value)) return value.map((item, index) => exactDecimals(item, `${pointer}/${index}`, sourceOf));
+  if (isObject(value))
+    return mapped(value, (member, name) => exactDecimals(member, `${pointer}/${escapePointerToken(name)}`, sourceOf));
+  if (typeof value !== 'number') return value;
+  const source = sourceOf(pointer);
+  const exact = source === undefined ? undefined : scaledDecimal(source, DECIMAL_PLACES);
+  return exact === undefined || exact === scaledDecimal(String(value), DECIMAL_PLACES) ? value : (source ?? value);
+}
+
+interface Ordered {
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, Ordered>>;
+}
+
+/** The members that a schema names first, in its order, at every depth that it describes. */
+function inOrder(value: Json, { properties }: Ordered): Json {
+  if (!isObject(value) || properties === undefined) return value;
+  const known = Object.keys(properties).filter((name) => Object.hasOwn(value, name));
+  return Object.fromEntries(known.map((name) => [name, inOrder(value[name] as Json, properties[name] ?? {})]));
+}
+
+function mapped(value: JsonObject, change: (member: Json, name: string) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member, name)]));
 }
 
 function priceIn({ price }: JsonObject): JsonObject {

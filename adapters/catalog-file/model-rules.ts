@@ -1,7 +1,7 @@
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { ModelMark } from '../../core/media/ai-mark.js';
 import type { ModelEntry } from './catalog-schema.js';
-import { type PlaceFault, priceTerms } from './price-rules.js';
+import { type PlaceFault, priceTerms, type SourceOf } from './price-rules.js';
 
 /**
  * Uploads are kept for a day when nothing else is said, so that a reference outlives the generation that waits for it.
@@ -96,7 +96,7 @@ function* markFaults(mark: ModelEntry['ai_mark']): Generator<PlaceFault> {
 }
 
 /** A checked and completed entry of the file as core's model. */
-export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): Model {
+export function modelOf(entry: ModelEntry, sourceOf: SourceOf): Model {
   const {
     provider: _p,
     provider_settings: _s,

@@ -5,7 +5,8 @@ import { escapePointerToken, type Json, type JsonObject } from '../../core/json.
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
 
-type SourceOf = (pointer: string) => string | undefined;
+/** The text of a value of a model as it was written, by its pointer within the model. */
+export type SourceOf = (pointer: string) => string | undefined;
 
 /** The rules between the price of a model, its input schema and its limits. Pointers are relative to the model. */
 export function* priceFaults(entry: ModelEntry, sourceOf: SourceOf): Generator<PlaceFault> {

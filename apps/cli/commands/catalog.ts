@@ -19,11 +19,20 @@ export function addCatalog(program: CliCommand): void {
   const catalog = program.command('catalog').description('the file of models on offer');
   storeCommand(catalog, 'check [file]')
     .description('check a catalog file and report each fault with its line (default: the configured file)')
-    .examples(['darkroom catalog check', 'darkroom catalog check config/catalog.yaml'])
-    .shows((file: string | undefined, options: StoreOptions) => check(program.io, file, options));
+    .option('--explain', 'print the catalog with each default written out, as YAML, in place of the routes')
+    .examples([
+      'darkroom catalog check',
+      'darkroom catalog check config/catalog.yaml',
+      'darkroom catalog check --explain > explained.yaml',
+    ])
+    .shows((file: string | undefined, options: CheckOptions) => check(program.io, file, options));
 }
 
-async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<Shown> {
+interface CheckOptions extends StoreOptions {
+  readonly explain?: boolean;
+}
+
+async function check(io: CliIo, file: string | undefined, options: CheckOptions): Promise<Shown> {
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
   const resolved = resolve(io.folder, path);
@@ -36,6 +45,9 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
   const { capabilitiesJson } = await import('../../operator/message-json.js');
   const shown = routes.map((route) => routeJson(route, capabilitiesJson));
   for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
+  const explained = options.explain === true ? catalog.explained() : undefined;
+  if (explained !== undefined)
+    return { json: { file: path, models: keys, explained, warnings }, text: explained.trimEnd() };
   return {
     json: { file: path, models: keys, routes: shown, warnings },
     text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(shown)}`,

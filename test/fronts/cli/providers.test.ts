@@ -136,6 +136,26 @@ describe('darkroom catalog check', () => {
   });
 });
 
+describe('darkroom catalog check --explain', () => {
+  it('prints a catalog that it explains in the same words, and nothing else on stdout', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-explain-'));
+    const least =
+      'version: 1\nmodels:\n  - { model_key: m, price: 4, provider: sandbox, provider_settings: { painter: image } }\n';
+    writeFileSync(join(folder, 'least.yaml'), least);
+    const explain = (file: string, ...more: string[]) =>
+      new CliRun(folder, ['catalog', 'check', file, '--explain', ...more]).ended;
+    const first = await explain('least.yaml');
+    writeFileSync(join(folder, 'explained.yaml'), first.stdout);
+    const second = await explain('explained.yaml');
+    const asJson = await explain('explained.yaml', '--json');
+    rmSync(folder, { recursive: true, force: true });
+    expect(first).to.include({ code: 0, stderr: '' });
+    expect(first.stdout).to.include('    max_attempts: 2\n');
+    expect(second.stdout).to.equal(first.stdout);
+    expect((JSON.parse(asJson.stdout) as { explained: string }).explained).to.equal(first.stdout);
+  });
+});
+
 describe('darkroom providers list', () => {
   let grpc: GrpcService;
   before(async () => {
