@@ -99,6 +99,7 @@ module.exports = {
         path: '^adapters/',
         pathNot: [
           '^adapters/model-import/',
+          '^adapters/[^/]+\\.ts$',
           '^adapters/http/',
           '^adapters/system/(ajv-json-schemas|top-level-domains)\\.ts$',
           '^adapters/providers/shared/',

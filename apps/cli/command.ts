@@ -54,10 +54,13 @@ function argumentsOf<Args extends unknown[]>(args: readonly unknown[]): Args {
 export function clientCommand(
   parent: CliCommand,
   nameAndArguments: string,
-  json = 'print one JSON document',
+  {
+    json = 'print one JSON document',
+    isDefault = false,
+  }: { readonly json?: string; readonly isDefault?: boolean } = {},
 ): CliCommand {
   return parent
-    .command(nameAndArguments)
+    .command(nameAndArguments, { isDefault })
     .option(
       '--url <url>',
       "the server's address (default: DARKROOM_URL, else the last login, else http://127.0.0.1:8080)",

@@ -22,8 +22,10 @@ import { KEYS, keySchemas, NO_SIGNER_NAME, optionsOf, PROVIDER_KEYS, variableOf 
 import { ModuleRefused, withModules } from './load-modules.js';
 import { accepts, valueOfText } from './option-schema.js';
 
-const DEFAULT_FILE = 'darkroom.yaml';
-const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', import.meta.url));
+/** The name of a configuration file that is found without being named. */
+export const CONFIG_FILE = 'darkroom.yaml';
+/** The catalog of an installation that names none. */
+export const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', import.meta.url));
 
 export type { Environment } from './given-values.js';
 
@@ -35,6 +37,8 @@ export interface ConfigSource {
   readonly environment?: Environment;
   /** The folder that relative paths begin in; the working directory when absent. */
   readonly folder?: string;
+  /** The text that the file is going to have, in place of what it has now; it may not exist yet. */
+  readonly text?: string;
 }
 
 /**
@@ -47,8 +51,11 @@ export async function loadConfig({
   role,
   environment = process.env,
   folder = process.cwd(),
+  text,
 }: ConfigSource = {}): Promise<Config> {
-  const file = fileOf(named, environment, folder);
+  const name = configFileOf({ file: named, environment, folder });
+  const file =
+    text === undefined ? fileOf(name, folder) : { file: name ?? CONFIG_FILE, document: new LocatedYaml(text) };
   const sources: Sources = { file, environment, faults: [] };
   const drivers = await driversOf(sources, folder);
   const kinds = providerKinds(drivers, sources);
@@ -75,18 +82,24 @@ export async function loadConfig({
 export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<
   readonly Driver[]
 > {
-  return driversOf({ file: fileOf(file, environment, folder), environment }, folder);
+  return driversOf({ file: fileOf(configFileOf({ file, environment, folder }), folder), environment }, folder);
 }
 
-function fileOf(named: string | undefined, environment: Environment, folder: string): ConfigFile | undefined {
-  const file =
-    named ??
+/** The file that a configuration is read from: the one named, else that of DARKROOM_CONFIG, else darkroom.yaml if it exists. */
+export function configFileOf({ file, environment = {}, folder = '.' }: ConfigSource): string | undefined {
+  return (
+    file ??
     (environment['DARKROOM_CONFIG'] || undefined) ??
-    (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  return file === undefined ? undefined : { file, document: new LocatedYaml(readFile(file, folder)) };
+    (existsSync(resolve(folder, CONFIG_FILE)) ? CONFIG_FILE : undefined)
+  );
 }
 
-function readFile(file: string, folder: string): string {
+function fileOf(file: string | undefined, folder: string): ConfigFile | undefined {
+  return file === undefined ? undefined : { file, document: new LocatedYaml(readConfigFile(file, folder)) };
+}
+
+/** The text of a configuration file. Throws `ConfigInvalid`. */
+export function readConfigFile(file: string, folder: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(folder, file)));
   } catch (error) {

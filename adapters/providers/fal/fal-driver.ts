@@ -14,6 +14,14 @@ export const falDriver: ProviderDriver = {
     additionalProperties: false,
     properties: {
       ...connectionOptions({ baseUrl: 'https://queue.fal.run' }),
+      platform_url: {
+        type: 'string',
+        format: 'uri',
+        pattern: '^https?://[^?#@\\s]+$',
+        default: 'https://api.fal.ai/v1',
+        errorMessage: 'must be an http or https URL without a user name and a query',
+        description: 'The address of the API that describes models, for `darkroom models add`. No task is sent to it.',
+      },
       output_hosts: outputHostsOption(['fal.media', '.fal.media']),
       result_expiry_seconds: {
         type: 'integer',

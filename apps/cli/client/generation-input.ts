@@ -181,6 +181,13 @@ export function withGenerationOptions(command: CliCommand): CliCommand {
     .option('--trace-id <id>', 'your own id for the generation, given back with it');
 }
 
+/** The option that takes a file of each role. */
+export const ROLE_FLAGS: Readonly<Record<ReferenceRole, string>> = {
+  reference_image: '--reference',
+  start_frame: '--start-frame',
+  end_frame: '--end-frame',
+};
+
 /**
  * Finds the model, types the parameters and reads the files, from `folder`; nothing is sent that would be refused for
  * these.

@@ -214,7 +214,7 @@ function readMoment(text: string): string {
 }
 
 function addListen(webhooks: CliCommand): void {
-  clientCommand(webhooks, 'listen', 'print one JSON document a line')
+  clientCommand(webhooks, 'listen', { json: 'print one JSON document a line' })
     .description('print what webhooks are told, and forward it to an address that the server cannot reach')
     .option('--forward-to <url>', 'where to post each message, such as http://127.0.0.1:3000/webhooks')
     .option(

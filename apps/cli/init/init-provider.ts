@@ -1,53 +1,27 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { isMap, isNode, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { assert } from '../../../core/assert.js';
-import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { variableOf } from '../../config/keys.js';
-import { loadConfig } from '../../config/load-config.js';
+import { CONFIG_FILE, loadConfig } from '../../config/load-config.js';
 import { isLoopback } from '../../config/network-address.js';
 import { accepts, requirementOf, valueOfText } from '../../config/option-schema.js';
 import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
-import { EXIT, Failure, usageFailure } from '../exit.js';
+import { ROLE_FLAGS } from '../client/generation-input.js';
+import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
+import { type Questions, questionsTo } from '../questions.js';
 import { say, show, table } from '../terminal.js';
+import { withEntries, withLineAfter, withValue, yamlText } from '../yaml-edits.js';
 import { trialJson, trialText, type TriedFile, tryProposal } from './try-proposal.js';
-
-/** Questions to the person at a terminal, one line each. */
-type Questions = NonNullable<ReturnType<typeof questionsTo>>;
-
-/** Undefined where nobody can answer. */
-function questionsTo({ stdin, stderr }: CliIo) {
-  if (!stdin.isTTY) return undefined;
-  const reader = createInterface({ input: stdin });
-  // Lines that are typed ahead, or pasted, wait for their questions.
-  const lines = reader[Symbol.asyncIterator]();
-  return {
-    /** Text above a question, as it is. */
-    tell: (text: string) => stderr.write(`${text}\n`),
-    /** The answer without blanks around it; the default where it is empty. Throws a `Failure` at the end of the input. */
-    async ask(question: string, byDefault?: string): Promise<string> {
-      stderr.write(byDefault === undefined ? `${question}: ` : `${question} (${byDefault}): `);
-      const { value, done } = await lines.next();
-      if (done) {
-        stderr.write('\n');
-        throw new Failure('Nothing was written.', EXIT.cancelled);
-      }
-      return value.trim() || (byDefault ?? '');
-    },
-    close: () => reader.close(),
-  };
-}
 
 const FOLDER = fileURLToPath(new URL('../../../../config/providers', import.meta.url));
 const CATALOG = '.catalog.yaml';
@@ -282,85 +256,6 @@ async function readImported(path: string, { folder }: Asking): Promise<Imported>
   }
 }
 
-/** A key or an index at each level, from the top of a document. */
-export type YamlPath = readonly (string | number)[];
-
-/** The text with another value at `path`, which must have one; all else stays as it was written. `value` is YAML. */
-function withValue(text: string, path: YamlPath, value: string): string {
-  const [start, end] = rangeOf(nodeAt(text, path));
-  return `${text.slice(0, start)}${value}${text.slice(end)}`;
-}
-
-/** The text with one more line below the one of the value at `path`, as deep as its key. */
-function withLineAfter(text: string, path: YamlPath, line: string): string {
-  const [start, end] = rangeOf(nodeAt(text, path));
-  const [indent = ''] = /^ */.exec(text.slice(startOfLine(text, start))) ?? [];
-  const endOfLine = text.indexOf('\n', end);
-  assert(endOfLine >= 0, 'the line has an end');
-  return `${text.slice(0, endOfLine + 1)}${indent}${line}\n${text.slice(endOfLine + 1)}`;
-}
-
-/**
- * The text with only those entries of the block mapping or list at `path` whose key or index is kept. Comments right above
- * an entry belong to it.
- */
-function withEntries(text: string, path: YamlPath, isKept: (entry: string | number) => boolean): string {
-  const { entries, end } = entriesOf(text, path);
-  const kept = entries.filter(({ name }) => isKept(name));
-  const pieces = kept.map((entry) => text.slice(entry.start, entries[entries.indexOf(entry) + 1]?.start ?? end));
-  const [first = '', ...others] = pieces;
-  const tail = text.slice(end);
-  return `${text.slice(0, entries[0]?.start ?? end)}${[first.replace(/^\s*\n/, ''), ...others].join('')}${tail}`;
-}
-
-/** A text as YAML: with quotes unless it is plainly an address or a path. */
-function yamlText(text: string): string {
-  return /^(?:https?:\/\/|\.{0,2}\/)[\w./~:-]*[\w/]$/.test(text) ? text : JSON.stringify(text);
-}
-
-interface Entry {
-  readonly name: string | number;
-  /** The start of the line of its first comment, or of its own line. */
-  readonly start: number;
-}
-
-function entriesOf(text: string, path: YamlPath): { readonly entries: readonly Entry[]; readonly end: number } {
-  const collection = nodeAt(text, path);
-  const [, , end] = rangeOf(collection);
-  const named: (readonly [string | number, unknown])[] = isMap(collection)
-    ? collection.items.map(({ key }) => [isScalar(key) ? String(key.value) : '', key])
-    : isSeq(collection)
-      ? collection.items.map((item, index) => [index, item])
-      : [];
-  return { end, entries: named.map(([name, node]) => ({ name, start: startWithComments(text, rangeOf(node)[0]) })) };
-}
-
-function nodeAt(text: string, path: YamlPath): Node {
-  const node = parseDocument(text).getIn(path, true);
-  assert(isNode(node), `there is a value at ${path.join('.')}`);
-  return node;
-}
-
-function rangeOf(node: unknown): readonly [start: number, valueEnd: number, nodeEnd: number] {
-  assert(isNode(node) && node.range !== undefined && node.range !== null, 'a value that was read has a place');
-  return node.range;
-}
-
-function startOfLine(text: string, offset: number): number {
-  return text.lastIndexOf('\n', offset - 1) + 1;
-}
-
-function startWithComments(text: string, offset: number): number {
-  let start = startOfLine(text, offset);
-  while (start > 0) {
-    const before = startOfLine(text, start - 1);
-    if (!/^\s*(?:#.*)?\n$/.test(text.slice(before, start))) break;
-    start = before;
-  }
-  return start;
-}
-
-const CONFIG_FILE = 'darkroom.yaml';
 const CATALOG_FILE = 'catalog.yaml';
 
 export interface ChosenFiles {
@@ -527,16 +422,10 @@ function keySentence({ instance, keyFile }: Choice, variable: string): string {
     : `If the server asks for a key, set ${variable} to it, or name a file that has it in api_key_file of ${CONFIG_FILE}.`;
 }
 
-const FLAGS: Readonly<Record<ReferenceRole, string>> = {
-  reference_image: '--reference',
-  start_frame: '--start-frame',
-  end_frame: '--end-frame',
-};
-
 /** The files that each task of a workflow needs, as `inputs` of its settings has places for them. */
 function neededFiles(model: ExampleModel | undefined): string {
   const inputs = (model?.provider_settings?.['inputs'] ?? {}) as JsonObject;
-  const flags = Object.entries(FLAGS).flatMap(([role, flag]) => {
+  const flags = Object.entries(ROLE_FLAGS).flatMap(([role, flag]) => {
     const places = inputs[role];
     return Array.isArray(places) ? places.map(() => ` ${flag} picture.png`) : [];
   });

@@ -1,4 +1,6 @@
+import { type Json, type JsonObject, memberOf } from '../../../core/json.js';
 import { image } from '../../fixtures/images.js';
+import { type DescribedFile, DescribedModel } from './described-model.js';
 import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { fileRoute, VendorFake } from './vendor-fake.js';
 
@@ -55,7 +57,20 @@ const MODELS: readonly string[] = [
   'workflows/acme/portrait',
 ];
 
-/** The queue of fal as its documentation describes it. The status and the result of a request are under the app alone. */
+/** A model of the platform's API. */
+interface ListedModel {
+  /** As in `models` of the answer. */
+  readonly model: JsonObject;
+  /** As in `prices` of the answer, without the endpoint. */
+  readonly price?: JsonObject | undefined;
+  /** Undefined where the answer has no schema. */
+  readonly described: DescribedModel | undefined;
+}
+
+/**
+ * The queue of fal as its documentation describes it, and at `platform` the API that describes models. The status and the
+ * result of a request are under the app alone.
+ */
 export class FalFake extends VendorFake {
   /** Every request that was taken, in order. */
   readonly queue: QueuedFake[] = [];
@@ -63,6 +78,8 @@ export class FalFake extends VendorFake {
   ending: Ending = { ends: 'result' };
   /** The URLs that an answer gives for its request; those of this server when absent. */
   addressOf?: (path: string) => string;
+  private readonly listed = new Map<string, ListedModel>();
+  private readonly files = new Map<string, DescribedFile>();
 
   private constructor(
     readonly key: string,
@@ -75,9 +92,24 @@ export class FalFake extends VendorFake {
     return new FalFake(key, await image('png', 64, 64)).opened();
   }
 
+  /** The address of the API that describes models. */
+  get platform(): string {
+    return `${this.base}/v1`;
+  }
+
+  /** Lists a model as the API does, and takes requests for it as its schema says. */
+  describe(model: JsonObject, price?: JsonObject): DescribedModel | undefined {
+    const described = describedIn(model);
+    this.listed.set(model['endpoint_id'] as string, { model, price, described });
+    return described;
+  }
+
   protected routes(): readonly FakeRoute[] {
+    const png = { headers: { 'content-type': 'image/png' }, body: this.picture };
     return [
-      fileRoute('/files/*', () => ({ headers: { 'content-type': 'image/png' }, body: this.picture })),
+      fileRoute('/files/*', ({ params }) => fileAnswer(this.files.get(params['*'] ?? '')) ?? png),
+      { method: 'GET', path: '/v1/models', of: 'check', handle: (request) => this.list(request) },
+      this.route('GET', '/v1/models/pricing', 'check', (request) => this.prices(request)),
       ...['/:owner/:app', '/workflows/:owner/:app'].flatMap((app) => {
         const request = `${app}/requests/:id`;
         return [
@@ -118,20 +150,55 @@ export class FalFake extends VendorFake {
     };
   }
 
-  private submit(request: FakeRequest): FakeAnswer {
+  /** Needs no key, but refuses a wrong one. */
+  private list(request: FakeRequest): FakeAnswer {
+    if (request.headers.authorization !== undefined && this.refused(request) !== undefined)
+      return { status: 401, json: { error: { type: 'authorization_error', message: 'Invalid key' } } };
+    const models = this.asked(request).map(({ model: { openapi, ...model } }) =>
+      request.query.get('expand') === 'openapi-3.0' ? { ...model, openapi: openapi ?? null } : model,
+    );
+    return { json: { models, next_cursor: null, has_more: false } };
+  }
+
+  private prices(request: FakeRequest): FakeAnswer {
+    const prices = this.asked(request).flatMap(({ model, price }) =>
+      price === undefined ? [] : [{ endpoint_id: model['endpoint_id'], ...price }],
+    );
+    return { json: { prices, next_cursor: null, has_more: false } };
+  }
+
+  private asked({ query }: FakeRequest): readonly ListedModel[] {
+    return query.getAll('endpoint_id').flatMap((id) => this.listed.get(id) ?? []);
+  }
+
+  private async submit(request: FakeRequest): Promise<FakeAnswer> {
     const endpoint = request.params['*'] ?? '';
-    if (!MODELS.includes(endpoint)) return { status: 404, json: { detail: `Application "${endpoint}" not found` } };
-    const input = request.json() as Readonly<Record<string, unknown>>;
+    const described = this.listed.get(endpoint)?.described;
+    if (!MODELS.includes(endpoint) && described === undefined)
+      return { status: 404, json: { detail: `Application "${endpoint}" not found` } };
+    const input = request.json() as JsonObject;
+    const [fault] = described?.faultsOf(input) ?? [];
+    if (fault !== undefined)
+      return { status: 422, json: { detail: [{ loc: ['body'], msg: fault, type: 'value_error' }] } };
+    const id = `764cabcf-b745-4b3e-ae38-${String(this.queue.length).padStart(12, '0')}`;
+    const made = described === undefined ? undefined : await this.make(described, input, id);
     const one: QueuedFake = {
-      id: `764cabcf-b745-4b3e-ae38-${String(this.queue.length).padStart(12, '0')}`,
+      id,
       endpoint,
       input,
       headers: request.headers,
-      ending: ENDINGS[String(input['prompt'])] ?? this.ending,
+      ending: ENDINGS[input['prompt'] as string] ?? made ?? this.ending,
       status: input['prompt'] === 'endless' ? 'IN_PROGRESS' : 'IN_QUEUE',
     };
     this.queue.push(one);
     return { json: { ...this.shown(one), queue_position: 0 } };
+  }
+
+  private async make(model: DescribedModel, input: JsonObject, id: string): Promise<Ending> {
+    const pathOf = (index: number) => `b/${id}/${index}`;
+    const { answer, files } = await model.made(input, (index) => `${this.base}/files/${pathOf(index)}`);
+    for (const [index, file] of files.entries()) this.files.set(pathOf(index), file);
+    return { ends: 'result', result: answer };
   }
 
   private look(one: QueuedFake): FakeAnswer {
@@ -190,4 +257,25 @@ function appOf(endpoint: string): string {
     .split('/')
     .slice(0, endpoint.startsWith('workflows/') ? 3 : 2)
     .join('/');
+}
+
+/** The input is the body that a task is submitted with; the output is the answer at the address of its result. */
+function describedIn({ openapi, metadata }: JsonObject): DescribedModel | undefined {
+  const paths = Object.entries(memberOf(openapi, 'paths') ?? {}) as readonly (readonly [string, Json])[];
+  const schemaAt = (holder: Json | undefined) => at(holder, 'content', 'application/json', 'schema');
+  const input = paths.map(([, path]) => schemaAt(at(path, 'post', 'requestBody'))).find((one) => one !== undefined);
+  const result = paths.find(([address]) => address.endsWith('/requests/{request_id}'));
+  if (openapi === undefined || input === undefined || result === undefined) return undefined;
+  const output = schemaAt(at(result[1], 'get', 'responses', '200')) ?? {};
+  const category = memberOf(metadata, 'category');
+  const makes = typeof category === 'string' && category.endsWith('video') ? 'video' : 'image';
+  return new DescribedModel({ document: openapi, input, output, makes });
+}
+
+function at(value: Json | undefined, ...names: readonly string[]): Json | undefined {
+  return names.reduce((holder, name) => memberOf(holder, name), value);
+}
+
+function fileAnswer(file: DescribedFile | undefined): FakeAnswer | undefined {
+  return file && { headers: { 'content-type': file.mediaType }, body: file.bytes };
 }

@@ -1,0 +1,35 @@
+import type { Vendor } from './proposal.js';
+
+/** How people name a model of a vendor, behind the vendor's name and a colon. */
+export interface VendorRef {
+  readonly pattern: RegExp;
+  /** As help and sentences show it. */
+  readonly form: string;
+  readonly example: string;
+  /** Whether the vendor's server asks for a key. */
+  readonly needsKey?: true;
+  /** Whether the name is the address of a server, which is then the `base_url` of its provider. */
+  readonly isAddress?: true;
+}
+
+export const VENDOR_REFS: Readonly<Record<Vendor, VendorRef>> = {
+  fal: {
+    pattern: /^[A-Za-z0-9][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9][A-Za-z0-9_.-]*){1,8}$/,
+    form: '<endpoint>',
+    example: 'fal-ai/flux/schnell',
+    needsKey: true,
+  },
+  replicate: {
+    pattern: /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\/[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(?::[0-9a-f]{64})?$/,
+    form: '<owner>/<name>[:version]',
+    example: 'black-forest-labs/flux-schnell',
+    needsKey: true,
+  },
+  cog: { pattern: /^https?:\/\/[^?#@\s]+$/, form: '<address>', example: 'http://127.0.0.1:5000', isAddress: true },
+  openai: {
+    pattern: /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/,
+    form: '<model>',
+    example: 'gpt-image-2',
+    needsKey: true,
+  },
+};

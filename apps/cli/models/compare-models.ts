@@ -1,0 +1,212 @@
+import { completed } from '../../../adapters/catalog-file/model-defaults.js';
+import { schemaDigest } from '../../../adapters/model-import/schema-digest.js';
+import { type Json, type JsonObject, memberOf, pointerOf } from '../../../core/json.js';
+import type { Config } from '../../config/config.js';
+import { printable } from '../../logging/logged-fields.js';
+import { Failure, sentenceOf } from '../exit.js';
+import type { CliIo } from '../io.js';
+import { configOf, type StoreOptions } from '../operator/with-operator.js';
+import { counted, type Shown, table } from '../terminal.js';
+import { indexOfModel, keyOf, modelsIn, readCatalog } from './catalog-text.js';
+import { readRef } from './model-ref.js';
+import { optionsOf, propose, recordedOf } from './propose.js';
+
+/** Models whose vendors are asked at the same time. */
+const AT_ONCE = 8;
+
+/** What a vendor says of a model compared with the day on which it was added. */
+interface Upstream {
+  readonly state: 'same' | 'changed' | 'new_version' | 'not_read';
+  readonly fault?: string;
+}
+
+/** The models of the catalog with where they come from, and whether the vendor's description has changed. */
+export async function listModels(io: CliIo, options: StoreOptions): Promise<Shown> {
+  const config = await configOf(io, options);
+  const { name, text } = readCatalog(config, io);
+  if (text === undefined) throw new Failure(`There is no ${name}.`);
+  const models = modelsIn(text);
+  const upstream = await concurrently(models, (model) => upstreamOf(io, model, config));
+  const rows = models.map((model, index) => {
+    const { ref = '', date = '' } = originOf(model) ?? {};
+    return [keyOf(model), providersOf(model).join(', '), ref, date, upstreamText(upstream[index])];
+  });
+  return {
+    json: {
+      file: name,
+      models: models.map((model, index) => ({
+        model_key: keyOf(model),
+        providers: providersOf(model),
+        ...(originOf(model) === undefined ? {} : { origin: originOf(model), upstream: upstream[index] }),
+      })),
+    },
+    text: table(['model', 'provider', 'from', 'added', 'upstream'], rows),
+  };
+}
+
+interface Origin {
+  readonly ref: string;
+  readonly date: string;
+  readonly digest: string;
+  readonly version?: string;
+  readonly options?: JsonObject;
+}
+
+function originOf(model: JsonObject): Origin | undefined {
+  const origin = model['origin'];
+  return typeof memberOf(origin, 'ref') === 'string' ? (origin as unknown as Origin) : undefined;
+}
+
+function providersOf(model: JsonObject): readonly string[] {
+  const route = Array.isArray(model['route']) ? model['route'] : [];
+  return [model['provider'], ...route.map((one) => memberOf(one, 'provider'))].filter(
+    (name): name is string => typeof name === 'string',
+  );
+}
+
+/** The provider of a model whose kind the reference names. */
+function instanceOf(model: JsonObject, kind: string, { providers }: Config): string {
+  const names = providersOf(model);
+  return names.find((name) => providers.get(name)?.driver.name === kind) ?? names[0] ?? kind;
+}
+
+async function upstreamOf(io: CliIo, model: JsonObject, config: Config): Promise<Upstream | undefined> {
+  const origin = originOf(model);
+  if (origin === undefined) return undefined;
+  try {
+    const ref = readRef(origin.ref);
+    const instance = instanceOf(model, ref.kind, config);
+    if (ref.vendor === undefined) {
+      const { digest } = await propose(io, {
+        ref,
+        options: optionsOf(origin.options),
+        config,
+        instance,
+        today: origin.date,
+      });
+      return { state: digest === origin.digest ? 'same' : 'changed' };
+    }
+    const recorded = await recordedOf({ ref, config, instance }, ref.vendor);
+    const version = memberOf(memberOf(recorded.document, 'latest_version'), 'id');
+    if (origin.version !== undefined && version !== undefined && version !== origin.version)
+      return { state: 'new_version' };
+    return { state: schemaDigest(recorded) === origin.digest ? 'same' : 'changed' };
+  } catch (error) {
+    return { state: 'not_read', fault: sentenceOf(error) };
+  }
+}
+
+function upstreamText(upstream: Upstream | undefined): string {
+  if (upstream === undefined) return '';
+  const { state, fault } = upstream;
+  return fault === undefined ? state.replace('_', ' ') : `not read: ${printable(fault)}`;
+}
+
+async function concurrently<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const left = [...items.entries()];
+  const worker = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) results[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}
+
+/** A value of an entry that is another one in what is proposed now; undefined where there is none. */
+interface Difference {
+  readonly at: string;
+  readonly catalog: Json | undefined;
+  readonly proposed: Json | undefined;
+}
+
+/** Members that the person who added the model decides, or that follow from the day. */
+const OWN = ['origin', 'model_key', 'provider', 'route'] as const;
+
+/**
+ * Proposes a model again with the options that it was added with, and compares the entry of the catalog with that. Its
+ * failure says that something differs.
+ */
+export async function diffModel(
+  io: CliIo,
+  key: string,
+  { schema, ...options }: StoreOptions & { readonly schema?: string | undefined },
+): Promise<Shown> {
+  const config = await configOf(io, options);
+  const catalog = readCatalog(config, io);
+  const model = modelsIn(catalog.text)[indexOfModel(catalog, key)] ?? {};
+  const origin = originOf(model);
+  if (origin === undefined)
+    throw new Failure(`${key} has no origin in ${catalog.name}: darkroom models add did not write it.`);
+  const ref = readRef(origin.ref);
+  const instance = instanceOf(model, ref.kind, config);
+  const today = new Date().toISOString().slice(0, 10);
+  const proposed = await propose(io, { ref, options: optionsOf(origin.options), config, instance, schema, today });
+  const isSameSchema = proposed.digest === origin.digest;
+  const differences = [...differencesOf(comparable(model), comparable(proposed.entry))];
+  const schemaSentence = isSameSchema
+    ? `The schema of ${ref.text} is the same as on ${origin.date}.`
+    : `The schema of ${ref.text} has changed since ${origin.date}.`;
+  const isSame = isSameSchema && differences.length === 0;
+  return {
+    json: {
+      model_key: key,
+      origin,
+      digest: proposed.digest,
+      schema_changed: !isSameSchema,
+      differences: differences.map(({ at, catalog: now = null, proposed: next = null }) => ({
+        at,
+        catalog: now,
+        proposed: next,
+      })),
+    },
+    text: [
+      schemaSentence,
+      ...(differences.length === 0
+        ? ['The entry of the catalog is as it is proposed now.']
+        : ['', table(['value', 'in the catalog', 'proposed now'], differences.map(rowOf))]),
+    ].join('\n'),
+    failure: isSame
+      ? undefined
+      : new Failure(
+          `${key}: the schema ${isSameSchema ? 'is the same' : 'has changed'}, and ${counted(differences.length, 'value')} of the entry ${differences.length === 1 ? 'differs' : 'differ'}.`,
+          undefined,
+          'shown',
+        ),
+  };
+}
+
+function comparable(model: JsonObject): JsonObject {
+  const own: readonly string[] = OWN;
+  // The settings of a route are those of the provider that the entry came from.
+  const settings =
+    model['provider_settings'] ?? memberOf((model['route'] as Json[] | undefined)?.[0], 'provider_settings');
+  const entry = completed({ ...model, ...(settings === undefined ? {} : { provider_settings: settings }) });
+  return Object.fromEntries(Object.entries(entry as unknown as JsonObject).filter(([name]) => !own.includes(name)));
+}
+
+function* differencesOf(
+  catalog: Json | undefined,
+  proposed: Json | undefined,
+  at: readonly string[] = [],
+): Generator<Difference> {
+  if (isObject(catalog) && isObject(proposed)) {
+    for (const name of new Set([...Object.keys(catalog), ...Object.keys(proposed)]))
+      yield* differencesOf(memberOf(catalog, name), memberOf(proposed, name), [...at, name]);
+  } else if (JSON.stringify(catalog) !== JSON.stringify(proposed)) yield { at: pointerOf(at), catalog, proposed };
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const MAX_SHOWN = 60;
+
+function rowOf({ at, catalog, proposed }: Difference): readonly string[] {
+  return [at, ...[catalog, proposed].map((value) => shortened(value))];
+}
+
+function shortened(value: Json | undefined): string {
+  if (value === undefined) return '(none)';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
+}

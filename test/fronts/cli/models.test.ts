@@ -1,0 +1,331 @@
+/**
+ * Goal: `darkroom models add` puts exactly one checked entry into the catalog, or changes no file at all and says why in one
+ * sentence; `list`, `diff` and `remove` say and do what they announce.
+ * Method: command lines in this process, in folders of their own; small schemas, and a fake of fal's API.
+ */
+import { expect } from 'chai';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { JsonObject } from '../../../core/json.js';
+import { falAnswer, PAINTER } from '../../adapters/model-import/vendor-answers.js';
+import { CliRun, type Ran, type RunOptions } from '../../harness/cli-run.js';
+import { FalFake } from '../../providers/fakes/fal-fake.js';
+
+const REF = `fal:${PAINTER.id}`;
+const ANSWER = JSON.stringify(PAINTER.document);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'darkroom-models-'));
+  write('answer.json', ANSWER);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+function read(name: string): string {
+  return readFileSync(join(folder, name), 'utf8');
+}
+
+/** All files and their texts. */
+function files(): Readonly<Record<string, string>> {
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, read(name)]));
+}
+
+function models(...args: readonly string[]): Promise<Ran> {
+  return new CliRun(folder, ['models', ...args]).ended;
+}
+
+/** At a terminal, or with variables. */
+function modelsWith(options: RunOptions & { readonly columns?: number }, ...args: readonly string[]): Promise<Ran> {
+  return new CliRun(folder, ['models', ...args], options).ended;
+}
+
+function add(...args: readonly string[]): Promise<Ran> {
+  return models('add', REF, '--schema', 'answer.json', '--price', '4', ...args);
+}
+
+interface Entry {
+  readonly model_key: string;
+  readonly provider: string;
+  readonly origin?: JsonObject;
+}
+
+function entries(name = 'catalog.yaml'): readonly Entry[] {
+  return (parse(read(name)) as { readonly models: readonly Entry[] }).models;
+}
+
+/** The command fails with this sentence, and no file has changed. */
+async function refused(ran: () => Promise<Ran>, sentence: RegExp, code = 1): Promise<void> {
+  const before = files();
+  const { code: ended, stderr } = await ran();
+  const lines = stderr.trim().split('\n');
+  expect(lines.at(-1)).to.match(sentence);
+  expect([ended, files()]).to.deep.equal([code, before]);
+}
+
+describe('darkroom models add', () => {
+  it('writes a configuration and a catalog into an empty folder, which the service accepts', async () => {
+    const { code, stdout } = await add('--yes');
+    expect(code).to.equal(0);
+    expect(read('darkroom.yaml')).to.equal('catalog: catalog.yaml\nproviders:\n  fal:\n    kind: fal\n');
+    const [entry, ...others] = entries();
+    expect([entry?.model_key, entry?.provider, others]).to.deep.equal(['painter-one', 'fal', []]);
+    expect(entry?.origin).to.include({ ref: REF });
+    expect(entry?.origin?.['options']).to.deep.equal({ price: '4' });
+    expect(stdout).to.include('painter-one is in catalog.yaml; also written: darkroom.yaml.');
+    expect(stdout).to.include('Set DARKROOM_PROVIDERS_FAL_API_KEY to the key of fal');
+    expect((await new CliRun(folder, ['catalog', 'check']).ended).code).to.equal(0);
+  });
+
+  it('shows the entry, what was guessed and what is not sent, and asks before it writes', async () => {
+    const yes = await modelsWith(
+      { columns: 100, stdin: 'yes\n' },
+      'add',
+      REF,
+      '--schema',
+      'answer.json',
+      '--price',
+      '4',
+    );
+    expect(yes.stdout).to.match(/^model_key: painter-one\n/);
+    expect(yes.stdout).to.match(/\nGuessed:\n {2}- .+/);
+    expect(yes.stdout).to.match(/\nNot sent:\n(?: {2}- .+\n)* {2}- num_inference_steps: /);
+    expect(yes.stderr).to.equal('Write it to catalog.yaml and darkroom.yaml? yes or no (no): ');
+    expect([yes.code, entries().length]).to.deep.equal([0, 1]);
+  });
+
+  it('changes nothing after another answer, an early end, or where nobody can be asked', async () => {
+    const asked = ['add', REF, '--schema', 'answer.json', '--price', '4'];
+    await refused(() => modelsWith({ columns: 100, stdin: '\n' }, ...asked), /Nothing was written\.$/, 130);
+    await refused(() => modelsWith({ columns: 100, stdin: '' }, ...asked), /Nothing was written\.$/, 130);
+    await refused(() => models(...asked), /^darkroom: Nothing was written: .* --yes is needed\.$/, 2);
+  });
+
+  it('appends to a catalog with all its comments, and adds the provider to the configuration', async () => {
+    const catalog = `# Ours.
+version: 1
+models:
+  # Made here.
+  - model_key: own # the first
+    provider: sandbox
+    provider_settings: { painter: image }
+    price: 3
+# The end.
+`;
+    write('models.yaml', catalog);
+    write('darkroom.yaml', '# Here.\ncatalog: models.yaml # ours\nrest:\n  port: 8090\n');
+    chmodSync(join(folder, 'models.yaml'), 0o640);
+    expect((await add('--yes')).code).to.equal(0);
+    const [head = '', tail] = catalog.split('# The end.\n');
+    expect(read('models.yaml').startsWith(`${head}\n  # Guessed: `)).to.equal(true);
+    expect(read('models.yaml').endsWith(`# The end.\n${tail}`)).to.equal(true);
+    expect(entries('models.yaml').map(({ model_key: key }) => key)).to.deep.equal(['own', 'painter-one']);
+    expect(statSync(join(folder, 'models.yaml')).mode & 0o777).to.equal(0o640);
+    expect(read('darkroom.yaml')).to.equal(
+      '# Here.\ncatalog: models.yaml # ours\nrest:\n  port: 8090\nproviders:\n  sandbox:\n    kind: sandbox\n  fal:\n    kind: fal\n',
+    );
+  });
+
+  it('uses a configured provider of the kind under its own name, and asks which of several', async () => {
+    write('darkroom.yaml', 'catalog: catalog.yaml\nproviders:\n  studio: { kind: fal } # ours\n');
+    const before = read('darkroom.yaml');
+    expect((await add('--yes')).code).to.equal(0);
+    expect([entries()[0]?.provider, read('darkroom.yaml')]).to.deep.equal(['studio', before]);
+    write('darkroom.yaml', `${before}  spare: { kind: fal }\n`);
+    await refused(
+      () => add('--yes', '--key', 'b'),
+      /studio and spare are providers of kind fal; --provider says which/,
+      2,
+    );
+    expect((await add('--yes', '--key', 'b', '--provider', 'spare')).code).to.equal(0);
+    expect(entries().map(({ provider }) => provider)).to.deep.equal(['studio', 'spare']);
+    write('darkroom.yaml', 'catalog: catalog.yaml\nproviders:\n  fal: { kind: sandbox }\n');
+    await refused(
+      () => add('--yes', '--key', 'c'),
+      /has a provider fal already.*--provider gives the new one a name/,
+      2,
+    );
+  });
+
+  it('refuses a key that is taken, and takes another', async () => {
+    await add('--yes');
+    await refused(() => add('--yes'), /has a model painter-one already: .*--key painter-one-2/);
+    expect((await add('--yes', '--key', 'painter-one-2')).code).to.equal(0);
+    expect(entries().map(({ model_key: key }) => key)).to.deep.equal(['painter-one', 'painter-one-2']);
+  });
+
+  it('leaves all files as they were when the catalog or the configuration has a fault', async () => {
+    write('darkroom.yaml', 'catalog: catalog.yaml\nproviders:\n  fal: { kind: fal }\n');
+    for (const [text, sentence] of [
+      ['version: 1\nmodels:\n  - model_key: own\n    provider: nobody\n    price: 3\n', /must be a connected provider/],
+      ['version: 1\nmodels: {}\n', /models must be/],
+      ['version: 1\nmodels:\n  - a: [\n', /cannot be read/],
+      ['[]\n', /must be an object/],
+    ] as const) {
+      write('catalog.yaml', text);
+      await refused(() => add('--yes'), sentence);
+    }
+    rmSync(join(folder, 'catalog.yaml'));
+    write('darkroom.yaml', 'catalog: catalog.yaml\nprovider: []\n');
+    await refused(() => add('--yes'), /provider is not a key of the configuration/);
+    write('darkroom.yaml', 'catalog: catalog.yaml\nproviders: []\n');
+    await refused(() => add('--yes'), /providers must hold keys with values/);
+  });
+
+  it('never repeats a key, and takes it from the variable of a provider that is not configured yet', async () => {
+    const environment = { DARKROOM_PROVIDERS_FAL_API_KEY: 'id:secret-of-fal' };
+    const ran = await modelsWith(
+      { environment },
+      'add',
+      REF,
+      '--schema',
+      'answer.json',
+      '--price',
+      '4',
+      '--yes',
+      '--json',
+    );
+    expect(ran.code).to.equal(0);
+    const shown = JSON.parse(ran.stdout) as { readonly notes: readonly string[]; readonly files: readonly string[] };
+    expect(shown.files).to.deep.equal(['catalog.yaml', 'darkroom.yaml']);
+    expect(shown.notes).to.deep.equal([
+      'The key is not written: the service needs DARKROOM_PROVIDERS_FAL_API_KEY too.',
+    ]);
+    expect(JSON.stringify([ran, files()])).not.to.include('secret-of-fal');
+  });
+
+  const REFUSALS: readonly (readonly [args: readonly string[], sentence: RegExp, code: number])[] = [
+    [['fal-ai/flux/dev'], /does not name a model: write fal:<endpoint>, replicate:/, 2],
+    [['fal:one'], /does not name a model of fal: write fal:<endpoint>, such as/, 2],
+    [['replicate:a/b:c'], /does not name a model of replicate/, 2],
+    [['cog:http://user:secret@host'], /does not name a model of cog/, 2],
+    [[REF, '--price', '-1'], /--price must be a number of credits/, 2],
+    [[REF, '--price', '1e3'], /--price must be a number of credits/, 2],
+    [[REF, '--markup', '0'], /--markup must be a number above 0/, 2],
+    [[REF, '--dollar-credits', 'many'], /--dollar-credits must be a number above 0/, 2],
+    [[REF, '--set', 'references'], /--set must be a field and its value/, 2],
+    [[REF, '--key', 'A B'], /--key must have/, 2],
+    [[REF, '--provider', 'A'], /--provider must be a name/, 2],
+    [[REF, '--schema', 'none.json'], /none\.json cannot be read \(ENOENT\)/, 2],
+    [[REF, '--schema', 'text.json'], /is not JSON/, 1],
+    [[REF, '--schema', 'other.json', '--price', '4'], /not about fal-ai\/painter\/one/, 1],
+    [['comfyui:answer.json'], /give --price/, 2],
+    [['comfyui:answer.json', '--price', '4'], /workflow/i, 1],
+    [['comfyui:none.json', '--price', '4'], /none\.json cannot be read/, 2],
+  ];
+  for (const [args, sentence, code] of REFUSALS) {
+    it(`refuses ${args.join(' ')} in one sentence`, async () => {
+      write('text.json', 'no json');
+      write('other.json', JSON.stringify(falAnswer('fal-ai/other', {})));
+      await refused(() => models('add', ...args, '--yes'), sentence, code);
+    });
+  }
+
+  it('asks for a price where the vendor names none', async () => {
+    await refused(() => models('add', REF, '--schema', 'answer.json', '--yes'), /--price/);
+  });
+
+  it('names what is missing, and stands beside the list of a server', async () => {
+    expect((await models('add')).stderr).to.include("missing required argument 'ref'");
+    expect((await models('--url', 'nowhere', 'painter')).stderr).to.include("The server's address must be");
+  });
+});
+
+describe('darkroom models with the API of a vendor', () => {
+  let fake: FalFake;
+  before(async () => {
+    fake = await FalFake.open();
+  });
+  after(() => fake.close());
+  beforeEach(() => {
+    fake.describe(painter(), { unit_price: 0.003, unit: 'megapixels', currency: 'USD' });
+    write(
+      'darkroom.yaml',
+      `catalog: catalog.yaml\nproviders:\n  fal: { kind: fal, platform_url: "${fake.platform}" }\n`,
+    );
+  });
+
+  function painter(): JsonObject {
+    return (JSON.parse(ANSWER) as { readonly models: readonly [JsonObject] }).models[0];
+  }
+
+  const withKey = (...args: readonly string[]): Promise<Ran> =>
+    modelsWith({ environment: { DARKROOM_PROVIDERS_FAL_API_KEY: fake.key } }, ...args);
+
+  it('needs no key for the schema, and then a price', async () => {
+    await refused(() => models('add', REF, '--yes'), /--price/);
+    expect((await models('add', REF, '--yes', '--price', '4')).code).to.equal(0);
+  });
+
+  const FAULTS: readonly (readonly [name: string, plan: () => void, sentence: RegExp])[] = [
+    ['no such model', () => undefined, /fal has no endpoint fal-ai\/none/],
+  ];
+  for (const [name, plan, sentence] of FAULTS) {
+    it(`says so and writes nothing with ${name}`, async () => {
+      plan();
+      await refused(() => withKey('add', 'fal:fal-ai/none', '--yes'), sentence);
+    });
+  }
+
+  it('lists models with their origin and what has changed at the vendor', async () => {
+    await models('add', REF, '--yes', '--price', '4');
+    const row = async () => (await models('list')).stdout.split('\n')[1]?.split(/ {2,}/);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await row()).to.deep.equal(['painter-one', 'fal', REF, today, 'same']);
+    const model = painter();
+    fake.describe({ ...model, metadata: { status: 'active' } });
+    expect((await row())?.at(-1), 'words about the model are not its schema').to.equal('same');
+    fake.describe(JSON.parse(JSON.stringify(model).replace('"maximum":4', '"maximum":2')) as JsonObject);
+    expect((await row())?.at(-1)).to.equal('changed');
+    await fake.close();
+    const { code, stdout } = await models('list');
+    fake = await FalFake.open();
+    expect([code, stdout.split('\n')[1]]).to.match(/^0,painter-one .*not read: Nothing answers at /);
+  });
+
+  it('shows what differs from what would be proposed now, and whether the schema changed', async () => {
+    await models('add', REF, '--yes', '--price', '4');
+    const same = await models('diff', 'painter-one');
+    expect([same.code, same.stdout.includes('is the same as on')]).to.deep.equal([0, true]);
+    fake.describe(JSON.parse(JSON.stringify(painter()).replace('"maximum":4', '"maximum":2')) as JsonObject, {
+      unit_price: 0.003,
+      unit: 'megapixels',
+      currency: 'USD',
+    });
+    const changed = await models('diff', 'painter-one');
+    expect(changed.stdout).to.match(/has changed since/);
+    expect(changed.stdout).to.match(/\/input_schema\/properties\/n\/maximum +4 +2\n/);
+    expect([changed.code, changed.stderr]).to.match(
+      /^1,darkroom: painter-one: the schema has changed, and \d+ values of/,
+    );
+    const json = JSON.parse((await models('diff', 'painter-one', '--json')).stdout) as { schema_changed: boolean };
+    expect(json.schema_changed).to.equal(true);
+  });
+});
+
+describe('darkroom models remove', () => {
+  it('takes the entry with its comments, and leaves the others as they were', async () => {
+    await add('--yes');
+    const before = read('catalog.yaml');
+    await add('--yes', '--key', 'b');
+    const { code, stdout } = await models('remove', 'b', '--yes');
+    expect([code, read('catalog.yaml')]).to.deep.equal([0, before]);
+    expect(stdout).to.include('Open generations of this model wait for its entry to come back');
+  });
+
+  it('asks, and refuses the last model, one that is not there, and the catalog of the program', async () => {
+    await refused(() => models('remove', 'sandbox-image', '--yes'), /comes with the program is never changed/);
+    await add('--yes');
+    await refused(() => models('remove', 'painter-one', '--yes'), /is the only model of catalog\.yaml/);
+    await add('--yes', '--key', 'b');
+    await refused(() => models('remove', 'painter-two', '--yes'), /has no model painter-two; similar keys are/, 2);
+    await refused(() => models('remove', 'b'), /--yes is needed/, 2);
+    await refused(() => modelsWith({ columns: 80, stdin: 'n\n' }, 'remove', 'b'), /Nothing was written/, 130);
+    await refused(() => models('diff', 'c'), /has no model c/, 2);
+  });
+});
