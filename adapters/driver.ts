@@ -1,5 +1,6 @@
+import type { PromptRule } from '../core/catalog/model.js';
 import type { Modality, ReferenceRole } from '../core/generation/generation.js';
-import type { JsonObject } from '../core/json.js';
+import type { Json, JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { Clock } from '../core/ports/machine.js';
@@ -257,6 +258,16 @@ export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly parameters: readonly string[];
   readonly takesNegativePrompt: boolean;
   readonly referenceRoles: readonly ReferenceRole[];
+  /** The most reference files of a request. */
+  readonly maxReferenceUploads: number;
+  /** Whether requests have a prompt; one of a model with `none` is never sent. */
+  readonly promptRule: PromptRule;
+}
+
+/** A value of a parameter that clients may send, and that the settings cannot. */
+export interface RefusedValue {
+  readonly parameter: string;
+  readonly value: Json;
 }
 
 export interface ProviderDriver extends DriverBase {
@@ -272,6 +283,11 @@ export interface ProviderDriver extends DriverBase {
    * because they have no effect. When absent, all parameters are assumed to be sent.
    */
   parametersSent?(settings: JsonObject): readonly string[];
+  /**
+   * Values that this `input_schema` allows and a model with these settings refuses, as far as they are found without trying
+   * all; one for each parameter. `catalog check` warns of them, because their generations fail. When absent, none is known.
+   */
+  refusedValues?(settings: JsonObject, inputSchema: JsonObject): readonly RefusedValue[];
   /** It sends the number of outputs itself, whichever parameter has it. */
   readonly sendsCount?: true;
   /**

@@ -17,7 +17,7 @@ export interface SchemaTools {
 }
 
 /** The modality of a model, and the inputs that clients may send for it. */
-export type ModelShape = Pick<SettingsPlace, 'modality' | 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>;
+export type ModelShape = Omit<SettingsPlace, 'catalogFolder' | 'options'>;
 
 /**
  * The connected providers by name; each says what is wrong with the `provider_settings` of such a model, as a sentence, or
@@ -81,7 +81,10 @@ function* oneModelFaults(
   const schemaFaults = isSound('input_schema') ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
-  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits'))
+  if (
+    tools.providers &&
+    isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits', 'prompt')
+  )
     yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, sourceIn(yaml, base, model));
@@ -90,11 +93,13 @@ function* oneModelFaults(
 
 function* providersFaults(entry: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
   const { provider, provider_settings, route = [], modality, input_schema: schema, limits } = entry;
-  const model = {
+  const model: ModelShape = {
     modality,
     parameters: isObject(schema['properties']) ? Object.keys(schema['properties']) : [],
     takesNegativePrompt: limits.negative_prompt,
     referenceRoles: limits.reference_roles,
+    maxReferenceUploads: limits.max_reference_uploads,
+    promptRule: entry.prompt,
   };
   const named = [
     ...(provider === undefined ? [] : [{ base: '', provider, provider_settings }]),

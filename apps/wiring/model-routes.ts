@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import type { ProviderDriver } from '../../adapters/driver.js';
+import type { ProviderDriver, RefusedValue } from '../../adapters/driver.js';
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
 import type { ProviderCapabilities } from '../../core/ports/provider.js';
@@ -13,6 +13,8 @@ export interface ModelAtProvider extends Pick<RouteEntry, 'provider' | 'weight'>
   readonly capabilities?: ProviderCapabilities;
   /** The model's parameters that have no effect there. */
   readonly unsent: readonly string[];
+  /** Values that the model's `input_schema` allows and that fail there. */
+  readonly refused: readonly RefusedValue[];
 }
 
 /** A probable mistake in a usable catalog. */
@@ -36,6 +38,7 @@ export function modelRoutes(
         provider,
         weight,
         unsent,
+        refused: configured?.driver.refusedValues?.(settings, model.inputSchema) ?? [],
         ...(capabilities === undefined ? {} : { capabilities }),
       };
     }),
@@ -56,7 +59,8 @@ function unsentParameters(
 
 /** Probable mistakes in the catalog, in the order of the file. */
 export function catalogWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
-  return [...unsentWarnings(catalog, routes), ...resubmitWarnings(catalog, routes)].toSorted((a, b) => a.line - b.line);
+  const warnings = [unsentWarnings, refusedWarnings, resubmitWarnings].flatMap((of) => of(catalog, routes));
+  return warnings.toSorted((a, b) => a.line - b.line);
 }
 
 /** Parameters that a provider in the route does not receive, one warning each. */
@@ -67,6 +71,18 @@ function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]
       message:
         `The parameter ${name} of ${modelKey} has no effect at ${provider}: no rule of its provider_settings takes it. ` +
         'Give it one, or remove it from input_schema.',
+    })),
+  );
+}
+
+/** Values of parameters that clients may send and a provider in the route refuses, one warning for each parameter. */
+function refusedWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
+  return routes.flatMap(({ modelKey, provider, refused }) =>
+    refused.map(({ parameter, value }) => ({
+      line: catalog.linesOf(modelKey).inputSchema,
+      message:
+        `The parameter ${parameter} of ${modelKey} may be ${JSON.stringify(value).slice(0, 100)}, which fails at ${provider}: ` +
+        'a rule of its provider_settings refuses it. Change the rule, or input_schema.',
     })),
   );
 }

@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { refusedByFields } from '../shared/refused-values.js';
 import { parametersOfFields } from '../shared/request-fields.js';
 import { a1111Capabilities } from './a1111-capabilities.js';
 import { settingsFault } from './a1111-settings.js';
@@ -17,6 +18,8 @@ export const a1111Driver: ProviderDriver = {
   settingsFault,
 
   parametersSent: parametersOfFields,
+
+  refusedValues: refusedByFields,
   sendsCount: true,
 
   capabilities: a1111Capabilities,

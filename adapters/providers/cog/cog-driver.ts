@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { refusedByFields } from '../shared/refused-values.js';
 import { parametersOfFields } from '../shared/request-fields.js';
 import { cogCapabilities } from './cog-capabilities.js';
 import { settingsFault } from './cog-settings.js';
@@ -25,9 +26,11 @@ export const cogDriver: ProviderDriver = {
     },
   },
 
-  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
+  settingsFault,
 
   parametersSent: parametersOfFields,
+
+  refusedValues: refusedByFields,
 
   capabilities: cogCapabilities,
 

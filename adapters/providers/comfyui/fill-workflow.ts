@@ -26,7 +26,10 @@ export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames):
     for (const target of targets) graph.set(target, fitted(target, value, graph.valueOf(target), name));
   };
   // Without a prompt, the texts of the workflow stay.
-  if (task.prompt !== '') set(plan.prompt, task.prompt, 'prompt');
+  if (task.prompt !== '') {
+    if (plan.prompt === undefined) throw new PlanInvalid('inputs has no place for the prompt.');
+    set(plan.prompt, task.prompt, 'prompt');
+  }
   if (task.negativePrompt !== undefined) {
     if (plan.negativePrompt === undefined) throw new PlanInvalid('inputs has no place for the negative prompt.');
     set(plan.negativePrompt, task.negativePrompt, 'negative_prompt');

@@ -16,7 +16,8 @@ export type MaskUse = 'alpha' | 'white';
 /** How a model's tasks become a graph: checked, so that every target is an input with a value of its own. */
 export interface Plan {
   readonly workflow: Workflow;
-  readonly prompt: readonly Target[];
+  /** Absent where the workflow takes no prompt. */
+  readonly prompt?: readonly Target[];
   readonly negativePrompt?: readonly Target[];
   /** The inputs that take the names of uploaded files, one file each. */
   readonly references: Readonly<Record<ReferenceRole, readonly Target[]>>;
@@ -44,7 +45,7 @@ export function readPlan({ inputs, outputs }: ComfyUiSettings, workflow: Workflo
   const { prompt, negative_prompt: negativePrompt, ...rest } = inputs;
   return {
     workflow,
-    prompt,
+    ...(prompt === undefined ? {} : { prompt }),
     ...(negativePrompt === undefined ? {} : { negativePrompt: listOf(negativePrompt) }),
     references: {
       reference_image: listOf(inputs['reference_image']),

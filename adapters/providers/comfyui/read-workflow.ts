@@ -56,9 +56,11 @@ export function planFault(
 
 /** Parameters that clients may send and the plan has no place for. */
 function lostOf(
-  { parameters, negativePrompt, references }: Plan,
-  model: Pick<SettingsPlace, 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>,
+  { prompt, parameters, negativePrompt, references }: Plan,
+  model: Pick<SettingsPlace, 'parameters' | 'takesNegativePrompt' | 'referenceRoles' | 'promptRule'>,
 ): string | undefined {
+  if (model.promptRule !== 'none' && prompt === undefined)
+    return 'inputs has no prompt; give it targets, or set prompt of the model to none.';
   const parameter = model.parameters.find((name) => !parameters.has(name));
   if (parameter !== undefined)
     return `inputs has no place for the parameter ${parameter}; give it targets, or an empty list if it goes nowhere on purpose.`;

@@ -85,7 +85,7 @@ function nodeFaultsOf(body: unknown, workflow: Workflow): readonly NodeFault[] {
 /** The parameter, or the role of a reference, whose value goes to the input of a fault. */
 function parameterAt(plan: Plan, { node, input }: NodeFault): string | undefined {
   const isAt = (targets: readonly Target[]) => targets.some((target) => target.node === node && target.input === input);
-  if (isAt(plan.prompt)) return 'prompt';
+  if (plan.prompt !== undefined && isAt(plan.prompt)) return 'prompt';
   if (plan.negativePrompt !== undefined && isAt(plan.negativePrompt)) return 'negative_prompt';
   for (const [role, slots] of Object.entries(plan.references)) if (isAt(slots)) return role;
   for (const [parameter, mapping] of plan.parameters)

@@ -46,7 +46,6 @@ export const SETTINGS_SCHEMA: JsonObject = {
     inputs: {
       type: 'object',
       maxProperties: 100,
-      required: ['prompt'],
       propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,128}$' },
       properties: {
         prompt: TARGETS,
@@ -93,7 +92,7 @@ export interface SizeTargets {
 
 export interface ComfyUiSettings {
   readonly workflow: string;
-  readonly inputs: Readonly<Record<string, readonly Target[] | SizeTargets>> & { readonly prompt: readonly Target[] };
+  readonly inputs: Readonly<Record<string, readonly Target[] | SizeTargets>> & { readonly prompt?: readonly Target[] };
   readonly outputs?: readonly { readonly node: string; readonly prefix?: string }[];
 }
 

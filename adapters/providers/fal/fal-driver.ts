@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { refusedByFields } from '../shared/refused-values.js';
 import { parametersOfFields } from '../shared/request-fields.js';
 import { falCapabilities } from './fal-capabilities.js';
 import { settingsFault } from './fal-settings.js';
@@ -43,9 +44,11 @@ export const falDriver: ProviderDriver = {
     },
   },
 
-  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
+  settingsFault,
 
   parametersSent: parametersOfFields,
+
+  refusedValues: refusedByFields,
 
   capabilities: (settings, options) => falCapabilities(settings, options as { readonly keeps_payloads: boolean }),
 

@@ -3,7 +3,7 @@ import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { AUTH_OPTION, keyHeaderFault } from './auth-option.js';
 import { httpJsonCapabilities } from './http-json-capabilities.js';
-import { parametersSent, settingsFault } from './read-settings.js';
+import { parametersSent, settingsFault, valuesRefused } from './read-settings.js';
 
 /** Models behind an asynchronous HTTP API that the settings of each model describe. */
 export const httpJsonDriver: ProviderDriver = {
@@ -30,11 +30,14 @@ export const httpJsonDriver: ProviderDriver = {
     },
   },
 
-  settingsFault(settings, { modality, options }) {
-    return settingsFault(settings, modality) ?? keyHeaderFault(settings, options);
+  settingsFault(settings, place) {
+    const { options } = place;
+    return settingsFault(settings, place) ?? keyHeaderFault(settings, options);
   },
 
   parametersSent,
+
+  refusedValues: valuesRefused,
 
   capabilities: httpJsonCapabilities,
 

@@ -128,11 +128,16 @@ function bodyFault({ submit, parameters }: HttpJsonSettings): string | undefined
     const fault = leafFault(leaf, parameters);
     if (fault !== undefined) return `/submit/body${leaf.pointer}: ${fault}`;
   }
-  const prompts = leaves.filter(({ value, isCondition }) => value === '{prompt}' && !isCondition);
+  return filesFault(placeholdersOf(submit.body)) ?? masksFault(placeholdersOf(submit.body));
+}
+
+/** Why a model whose tasks have a prompt cannot have the settings. */
+export function promptFault({ submit }: HttpJsonSettings): string | undefined {
+  const prompts = leavesOf(submit.body).filter(({ value, isCondition }) => value === '{prompt}' && !isCondition);
   if (prompts.length === 0) return '/submit/body: Nothing in it takes {prompt}.';
   return prompts.every(({ isConditional }) => isConditional)
     ? `/submit/body: {prompt} must also be where no ${CONDITION} leaves it out.`
-    : (filesFault(placeholdersOf(submit.body)) ?? masksFault(placeholdersOf(submit.body)));
+    : undefined;
 }
 
 /** Names with a dollar are for these settings, and are not sent. */

@@ -1,11 +1,13 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { RefusedValue, SettingsPlace } from '../../driver.js';
 import { outputFormatFault } from '../shared/output-settings.js';
+import { refusedValues } from '../shared/refused-values.js';
 import { type FieldRule, parametersIn } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
 import { leavesOf } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
-import { mappingFault } from './mapping-fault.js';
+import { mappingFault, promptFault } from './mapping-fault.js';
 import { SETTINGS_SCHEMA } from './settings-schema.js';
 
 /** One sentence that begins with the JSON Pointer of the place, or the settings with their defaults. */
@@ -28,10 +30,21 @@ export function settingsOf(given: JsonObject): HttpJsonSettings {
   return read.settings;
 }
 
-/** The same for a catalog, which says what the model makes. */
-export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
+/** The same for a catalog, which says what the model makes, and whether its tasks have a prompt. */
+export function settingsFault(
+  given: JsonObject,
+  { modality, promptRule }: Pick<SettingsPlace, 'modality' | 'promptRule'>,
+): string | undefined {
   const read = readSettings(given);
-  return 'fault' in read ? read.fault : formatFault(read.settings, modality);
+  if ('fault' in read) return read.fault;
+  const fault = promptRule === 'none' ? undefined : promptFault(read.settings);
+  return fault ?? formatFault(read.settings, modality);
+}
+
+/** Values that a rule for a parameter of the body refuses. */
+export function valuesRefused(given: JsonObject, inputSchema: JsonObject): readonly RefusedValue[] {
+  const read = readSettings(given);
+  return 'fault' in read ? [] : refusedValues([read.settings.parameters], inputSchema);
 }
 
 export function parametersSent(given: JsonObject): readonly string[] {

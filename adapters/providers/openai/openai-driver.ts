@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { openAiCapabilities } from './openai-capabilities.js';
-import { modalityFault, parametersSent, settingsFault } from './openai-settings.js';
+import { modalityFault, parametersSent, settingsFault, valuesRefused } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -26,6 +26,8 @@ export const openAiDriver: ProviderDriver = {
   settingsFault: (settings, { modality }) => settingsFault(settings) ?? modalityFault(settings, modality),
 
   parametersSent,
+
+  refusedValues: valuesRefused,
 
   capabilities: openAiCapabilities,
 

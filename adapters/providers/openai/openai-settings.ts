@@ -1,6 +1,7 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/image-header.js';
+import type { RefusedValue } from '../../driver.js';
 import { ListedHosts } from '../../http/allow-list.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
@@ -11,6 +12,7 @@ import {
   fieldRulesFault,
   parametersIn,
 } from '../shared/request-fields.js';
+import { refusedValues } from '../shared/refused-values.js';
 import { checkSettings } from '../shared/settings.js';
 import { PRESET_NAMES, type PresetName, PRESETS, type ServerSettings } from './presets.js';
 
@@ -105,6 +107,12 @@ export function modalityFault(given: JsonObject, modality: Modality): string | u
 export function parametersSent(given: JsonObject): readonly string[] {
   const read = readSettings(given);
   return 'fault' in read ? [] : parametersIn(read.settings.fields, read.settings.reference_fields);
+}
+
+/** Also by the rules of its preset. */
+export function valuesRefused(given: JsonObject, inputSchema: JsonObject): readonly RefusedValue[] {
+  const read = readSettings(given);
+  return 'fault' in read ? [] : refusedValues([read.settings.fields, read.settings.reference_fields], inputSchema);
 }
 
 function freshlyRead(given: JsonObject): ReadSettings {

@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { refusedByFields } from '../shared/refused-values.js';
 import { parametersOfFields } from '../shared/request-fields.js';
 import { replicateCapabilities } from './replicate-capabilities.js';
 import { settingsFault } from './replicate-settings.js';
@@ -18,9 +19,11 @@ export const replicateDriver: ProviderDriver = {
     },
   },
 
-  settingsFault: (settings, { modality }) => settingsFault(settings, modality),
+  settingsFault,
 
   parametersSent: parametersOfFields,
+
+  refusedValues: refusedByFields,
 
   capabilities: replicateCapabilities,
 

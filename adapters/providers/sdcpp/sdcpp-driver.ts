@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { refusedByFields } from '../shared/refused-values.js';
 import { parametersOfFields } from '../shared/request-fields.js';
 import { sdcppCapabilities } from './sdcpp-capabilities.js';
 import { settingsFault } from './sdcpp-settings.js';
@@ -17,6 +18,8 @@ export const sdcppDriver: ProviderDriver = {
   settingsFault,
 
   parametersSent: parametersOfFields,
+
+  refusedValues: refusedByFields,
   sendsCount: true,
 
   capabilities: sdcppCapabilities,

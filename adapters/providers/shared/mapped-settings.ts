@@ -1,8 +1,8 @@
-import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { SettingsPlace } from '../../driver.js';
 import { outputFormatFault, type OutputSettings } from './output-settings.js';
 import { checkSettings } from './settings.js';
-import { type InputSettings, inputSettingsFault } from './task-input.js';
+import { type InputSettings, inputSettingsFault, limitsFault } from './task-input.js';
 
 export type ReadSettings<Settings> = { readonly fault: string } | { readonly settings: Settings };
 
@@ -11,8 +11,8 @@ export interface SettingsReader<Settings> {
   readonly readSettings: (given: JsonObject) => ReadSettings<Settings>;
   /** The settings of a task that was taken with them. */
   readonly settingsOf: (given: JsonObject) => Settings;
-  /** The first fault, for a catalog, which says what the model makes. */
-  readonly settingsFault: (given: JsonObject, modality: Modality) => string | undefined;
+  /** The first fault, for a catalog, which says what the model makes and takes. */
+  readonly settingsFault: (given: JsonObject, place: SettingsPlace) => string | undefined;
 }
 
 /** `ownFault` is what the schema cannot say. */
@@ -34,9 +34,10 @@ export function settingsReader<Settings extends InputSettings & OutputSettings>(
       if ('fault' in read) throw new Error(`The model's provider_settings cannot be used. ${read.fault}`);
       return read.settings;
     },
-    settingsFault: (given, modality) => {
+    settingsFault: (given, place) => {
       const read = readSettings(given);
-      return 'fault' in read ? read.fault : outputFormatFault(read.settings, modality);
+      if ('fault' in read) return read.fault;
+      return limitsFault(read.settings, place) ?? outputFormatFault(read.settings, place.modality);
     },
   };
 }

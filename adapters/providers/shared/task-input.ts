@@ -1,6 +1,7 @@
 import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities, ProviderReference, Submission } from '../../../core/ports/provider.js';
+import type { SettingsPlace } from '../../driver.js';
 import type { BodyFile } from '../../http/http-request.js';
 import { MASK_FORMS, type MaskForm } from './masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
@@ -120,6 +121,24 @@ function referencesFault({ references }: InputSettings): string | undefined {
   return undefined;
 }
 
+/** What the limits of a model allow and its settings have no field for, as one sentence. */
+export function limitsFault(
+  { references }: Pick<InputSettings, 'references'>,
+  { referenceRoles, maxReferenceUploads }: Pick<SettingsPlace, 'referenceRoles' | 'maxReferenceUploads'>,
+): string | undefined {
+  let most = 0;
+  for (const role of referenceRoles) {
+    const fields = references[role];
+    if (fields === undefined)
+      return `references has no field for the role ${role}; give it one, or remove it from reference_roles of limits.`;
+    // A request has one file of the role of a frame.
+    most += role === 'reference_image' ? mostOfAll(fields) : 1;
+  }
+  return maxReferenceUploads > most && referenceRoles.length > 0
+    ? `references has fields for ${most} file${most === 1 ? '' : 's'}, and max_reference_uploads of limits is ${maxReferenceUploads}; give it more, or lower the limit.`
+    : undefined;
+}
+
 function maskFault({ references, mask }: InputSettings): string | undefined {
   if (mask === undefined) return undefined;
   if (references.reference_image === undefined)
@@ -209,11 +228,15 @@ function referencesRefusal({ references: known, mask }: InputSettings, reference
   for (const { role } of references) {
     const fields = known[role];
     if (fields === undefined) return refusal('settings wrong');
-    const most = [fields].flat().reduce((sum, field) => sum + mostOf(field), 0);
+    const most = mostOfAll(fields);
     if (references.filter((other) => other.role === role).length > most)
       return inputRefusal(`The model takes ${most === 1 ? 'one file' : `at most ${most} files`} of the role ${role}.`);
   }
   return maskRefusal(references, mask === undefined ? 0 : 1);
+}
+
+function mostOfAll(fields: ReferenceField | readonly ReferenceField[]): number {
+  return [fields].flat().reduce((sum, field) => sum + mostOf(field), 0);
 }
 
 function mostOf({ many, maximum = Infinity }: ReferenceField): number {

@@ -13,6 +13,7 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Provider, Submission } from '../../../core/ports/provider.js';
 import { WANTED } from '../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../fixtures/settings-place.js';
 import { CogFake } from '../../providers/fakes/cog-fake.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
 import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
@@ -163,6 +164,38 @@ for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
       expect(await sent({ references: [start, start] })).to.equal(
         'INPUT_INVALID: The model takes one file of the role start_frame.',
       );
+    });
+
+    it('are refused for limits that let clients send more files, or files of other roles', () => {
+      const faultFor = (referenceRoles: readonly ReferenceRole[], maxReferenceUploads: number) =>
+        driver.settingsFault?.(settings, { ...IMAGE_PLACE, referenceRoles, maxReferenceUploads });
+      expect(faultFor(['reference_image', 'start_frame'], 5)).to.equal(undefined);
+      expect(faultFor(['reference_image', 'start_frame'], 6)).to.equal(
+        'references has fields for 5 files, and max_reference_uploads of limits is 6; give it more, or lower the limit.',
+      );
+      expect(faultFor(['start_frame'], 2)).to.match(/^references has fields for 1 file, and max_reference_uploads/);
+      expect(faultFor(['reference_image', 'end_frame'], 1)).to.equal(
+        'references has no field for the role end_frame; give it one, or remove it from reference_roles of limits.',
+      );
+    });
+
+    it('are known to refuse values that an input schema allows', () => {
+      const refused = (properties: JsonObject) => driver.refusedValues?.(settings, { type: 'object', properties });
+      const size = (...sizes: string[]): JsonObject => ({ size: { type: 'string', enum: sizes } });
+      expect(
+        refused({ ...size('256x256', '1536x1024'), seconds: { type: 'integer', minimum: 1, maximum: 10 } }),
+      ).to.deep.equal([]);
+      expect(refused(size('256x256', 'auto'))).to.deep.equal([{ parameter: 'size', value: 'auto' }]);
+      expect(refused(size('1600x1024', '250x256'))).to.deep.equal([{ parameter: 'size', value: '1600x1024' }]);
+      expect(refused({ seconds: { type: 'integer', minimum: 1, maximum: 12 } })).to.deep.equal([
+        { parameter: 'seconds', value: 11 },
+      ]);
+      expect(refused({ seconds: { type: 'number', minimum: 0.5, maximum: 1e9, default: 1 } })).to.deep.equal([
+        { parameter: 'seconds', value: 0.5 },
+      ]);
+      expect(
+        refused({ size: { type: 'string', pattern: '.*', default: 'square' }, other: { const: 1 } }),
+      ).to.deep.equal([{ parameter: 'size', value: 'square' }]);
     });
 
     it('are refused in one sentence where their rules contradict each other', () => {

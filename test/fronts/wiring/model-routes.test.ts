@@ -125,10 +125,11 @@ describe('the warning about resubmit', () => {
 
 describe('the warning about a parameter without effect', () => {
   const LINES = new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
-  const schema = { type: 'object', properties: { n: { type: 'integer' }, steps: { type: 'integer' } } };
+  const PROPERTIES: JsonObject = { n: { type: 'integer' }, steps: { type: 'integer' } };
 
   /** The warnings for a model with the parameters `n`, which counts its outputs, and `steps`. */
-  function warningsOf(kind: string, settings: JsonObject): readonly CatalogWarning[] {
+  function warningsOf(kind: string, settings: JsonObject, properties = PROPERTIES): readonly CatalogWarning[] {
+    const schema = { type: 'object', properties };
     const driver = BUILT_IN_DRIVERS.find(({ name }) => name === kind) as ProviderDriver;
     const price = { ...imageModel().price, countParameter: 'n' };
     const route = [{ provider: 'own', settings, weight: 1 }];
@@ -179,6 +180,20 @@ describe('the warning about a parameter without effect', () => {
           'Give it one, or remove it from input_schema.',
       ]);
     });
+
+  it('is also given for a value that the input schema allows and a rule refuses', () => {
+    const narrow = { ...steps, parameter: 'n', maximum: 3 };
+    const range = { n: { type: 'integer', minimum: 1, maximum: 4 } };
+    for (const [kind, settings] of Object.entries(base)) {
+      const name = { sdcpp: 'output_compression', a1111: 'steps' }[kind] ?? 'num_outputs';
+      const given = warningsOf(kind, { ...settings, fields: { [name]: narrow } }, range);
+      expect(given.map(messageOf), kind).to.deep.equal([
+        'The parameter n of plain-image may be 4, which fails at own: a rule of its provider_settings refuses it. ' +
+          'Change the rule, or input_schema.',
+      ]);
+      expect(given[0]?.line).to.equal(3);
+    }
+  });
 
   it('is given for http-json, whose rules are in parameters', () => {
     const settings = (parameters: JsonObject): JsonObject => ({

@@ -51,7 +51,11 @@ const NOT_SET = 'names a file or a place, which clients may not set.';
 
 const REFUSED: readonly (readonly [of: string, settings: JsonObject, fault: string, modality?: Modality])[] = [
   ['no workflow', { inputs: { prompt: PROMPT } }, 'workflow is required.'],
-  ['no prompt', { workflow: 'still.json', inputs: {} }, 'inputs.prompt is required.'],
+  [
+    'no prompt',
+    { workflow: 'still.json', inputs: {} },
+    'inputs has no prompt; give it targets, or set prompt of the model to none.',
+  ],
   ['an unknown key', withInputs({}, { graph: {} }), 'unknown field "graph".'],
   [
     'a misspelt key, which is named too',
@@ -230,6 +234,12 @@ describe('settings of models on ComfyUI', () => {
     expect(faultOf(lacking, 'image', {}, { parameters: ['format', 'steps'] })).to.equal(
       'inputs has no place for the parameter steps; give it targets, or an empty list if it goes nowhere on purpose.',
     );
+  });
+
+  it('are taken without a place for the prompt for a model that takes none', () => {
+    const without = { workflow: 'still.json', inputs: {} };
+    expect(faultOf(without, 'image', {}, { promptRule: 'none' })).to.equal(undefined);
+    expect(faultOf(without, 'image', {}, { promptRule: 'optional' })).to.match(/^inputs has no prompt;/);
   });
 
   it('are refused without a place for a negative prompt or a file that limits let clients send', () => {

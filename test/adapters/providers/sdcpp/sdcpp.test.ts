@@ -74,6 +74,20 @@ describe('settings of a model of sd-server', () => {
     );
   });
 
+  it('may leave the size to a parameter within the bounds of the server', () => {
+    const bounded = { parameter: 'size', size: '{w}x{h}', minimum: 64, maximum: 4_096, multiple_of: 8 };
+    for (const own of [{}, { minimum: 128, maximum: 512, multiple_of: 64 }])
+      expect(field('size', { ...bounded, ...own })).to.equal(undefined);
+    const tooWide = [{ minimum: 63 }, { maximum: 4_097 }, { multiple_of: 4 }, { size: '{h}x{w}' }, { size: 'object' }];
+    for (const own of tooWide)
+      expect(field('size', { ...bounded, ...own }), JSON.stringify(own)).to.equal(
+        'fields.size needs the size "{w}x{h}", a minimum from 64, a maximum up to 4096, and a multiple_of 8.',
+      );
+    for (const name of ['seed', 'output_format', 'vae_tiling_params.enabled'])
+      expect(field(name, { ...bounded, size: 'width' }), name).to.match(/^fields\.\S+ may not have a size: it is /);
+    expect(field('output_compression', { value: [1] })).to.match(/^fields\.output_compression must not allow \[1\]: /);
+  });
+
   it('name no field beyond the list: what it does not know the server takes for nothing', () => {
     for (const name of 'width prompt batch_count lora hires.enabled embed_image_metadata constructor'.split(' '))
       expect(field(name, { value: 1 }), name).to.match(
@@ -202,6 +216,27 @@ describe('requests to sd-server', () => {
     expect([width, height]).to.deep.equal([128, 64]);
     const answer = await vendor.submit({ settings: { fields }, parameters: { size: '8192x8192' } });
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+  });
+
+  it('have any size within the bounds of its rule', async () => {
+    const size = { parameter: 'size', size: '{w}x{h}', minimum: 64, maximum: 1_024, multiple_of: 64 };
+    const settings: JsonObject = { fields: { size } };
+    expect(await sent({ settings, parameters: { size: '192x128' } })).to.include({ width: 192, height: 128 });
+    for (const other of ['192x100', '2048x64'])
+      expect(await vendor.submit({ settings, parameters: { size: other } })).to.have.nested.property(
+        'failure.code',
+        'INPUT_INVALID',
+      );
+  });
+
+  it('have a drawn seed within the bounds of a rule with a rate and an offset', async () => {
+    const seed = { parameter: 'seed', type: 'integer', times: 10, plus: 3, minimum: 100, maximum: 200 };
+    const inputSchema = { type: 'object', properties: { seed: { type: 'integer', minimum: 0, maximum: 15 } } };
+    for (let tasks = 0; tasks < 20; tasks += 1) {
+      const { seed: drawn } = await sent({ settings: { fields: { seed } }, inputSchema, token: randomUUID() });
+      expect(drawn).to.be.within(100, 153);
+      expect(Number(drawn) % 10).to.equal(3);
+    }
   });
 
   it('have a reference as base64, whatever pieces it comes in', async () => {

@@ -1,0 +1,48 @@
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { RefusedValue } from '../../driver.js';
+import { isObject } from './json-members.js';
+import { type FieldRules, fieldsFrom, ParameterInvalid } from './request-fields.js';
+
+/** Whole numbers of a range that are tried one by one; of a wider one, its ends. */
+const MAX_TRIED = 1_000;
+
+/** The first value of each parameter that the schema of an object allows and a rule refuses. */
+export function refusedValues(rules: readonly FieldRules[], inputSchema: JsonObject): readonly RefusedValue[] {
+  const { properties } = inputSchema;
+  if (!isObject(properties)) return [];
+  return Object.entries(properties).flatMap(([parameter, schema]) => {
+    const value = isObject(schema) ? candidatesOf(schema).find((one) => isRefused(rules, parameter, one)) : undefined;
+    return value === undefined ? [] : [{ parameter, value }];
+  });
+}
+
+/** The same for `provider_settings` with rules as their `fields`. */
+export function refusedByFields({ fields = {} }: JsonObject, inputSchema: JsonObject): readonly RefusedValue[] {
+  return refusedValues([fields as FieldRules], inputSchema);
+}
+
+/** Values that the schema lists, or the ends of its range, and its default. */
+function candidatesOf({ type, enum: listed, const: only, minimum, maximum, default: usual }: JsonObject): Json[] {
+  const byDefault = usual === undefined ? [] : [usual];
+  if (Array.isArray(listed)) return [...listed, ...byDefault];
+  if (only !== undefined) return [only, ...byDefault];
+  if (type === 'boolean') return [false, true];
+  if (type !== 'integer' && type !== 'number') return byDefault;
+  const [least, most] = [minimum, maximum].map((end) => (typeof end === 'number' ? end : undefined));
+  if (type === 'integer' && least !== undefined && most !== undefined && most - least < MAX_TRIED)
+    return Array.from({ length: Math.floor(most) - Math.ceil(least) + 1 }, (_, index) => Math.ceil(least) + index);
+  return [...byDefault, ...[least, most].filter((end) => end !== undefined)];
+}
+
+function isRefused(rules: readonly FieldRules[], parameter: string, value: Json): boolean {
+  const own = rules.map((some) =>
+    Object.fromEntries(Object.entries(some).filter(([, rule]) => rule.parameter === parameter)),
+  );
+  try {
+    for (const some of own) fieldsFrom(some, { [parameter]: value });
+    return false;
+  } catch (error) {
+    if (error instanceof ParameterInvalid) return true;
+    throw error;
+  }
+}
