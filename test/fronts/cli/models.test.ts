@@ -257,20 +257,25 @@ describe('darkroom models with the API of a vendor', () => {
   const withKey = (...args: readonly string[]): Promise<Ran> =>
     modelsWith({ environment: { DARKROOM_PROVIDERS_FAL_API_KEY: fake.key } }, ...args);
 
+  it('computes the price from the one that fal names to the key, by the value of a dollar and a markup', async () => {
+    expect((await withKey('add', REF, '--yes')).code).to.equal(0);
+    expect(
+      (await withKey('add', REF, '--yes', '--key', 'b', '--dollar-credits', '1000', '--markup', '2')).code,
+    ).to.equal(0);
+    const prices = entries().map((entry) => (entry as unknown as { price: { credits_per_unit: number } }).price);
+    expect(prices.map(({ credits_per_unit: credits }) => credits)).to.deep.equal([0.39, 6]);
+  });
+
   it('needs no key for the schema, and then a price', async () => {
     await refused(() => models('add', REF, '--yes'), /--price/);
     expect((await models('add', REF, '--yes', '--price', '4')).code).to.equal(0);
   });
 
-  const FAULTS: readonly (readonly [name: string, plan: () => void, sentence: RegExp])[] = [
-    ['no such model', () => undefined, /fal has no endpoint fal-ai\/none/],
-  ];
-  for (const [name, plan, sentence] of FAULTS) {
-    it(`says so and writes nothing with ${name}`, async () => {
-      plan();
-      await refused(() => withKey('add', 'fal:fal-ai/none', '--yes'), sentence);
-    });
-  }
+  it('says why nothing was added when fal has no such endpoint, or cannot answer', async () => {
+    await refused(() => withKey('add', 'fal:fal-ai/none', '--yes'), /fal has no endpoint fal-ai\/none\.$/);
+    fake.server.plan({ type: 'status', status: 503 });
+    await refused(() => withKey('add', REF, '--yes'), /has a fault of its own \(status 503\); try again later\.$/);
+  });
 
   it('lists models with their origin and what has changed at the vendor', async () => {
     await models('add', REF, '--yes', '--price', '4');

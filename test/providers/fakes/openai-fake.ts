@@ -284,6 +284,8 @@ function advance(job: FakeJob): void {
 export class OpenAiFake extends VendorFake {
   readonly images: ImagesFake;
   readonly videos: VideosFake;
+  /** The day on which its model ends, as YYYY-MM-DD. */
+  shutdownDate?: string;
 
   private constructor(
     readonly vendor: OpenAiVendor,
@@ -309,7 +311,7 @@ export class OpenAiFake extends VendorFake {
 
   protected routes(): readonly FakeRoute[] {
     const { images, videos } = this;
-    const models = { object: 'list', data: [{ id: 'gpt-image-2', object: 'model' }] };
+    const model = { id: 'gpt-image-2', object: 'model' };
     return [
       this.route('POST', '/images/generations', 'submit', (request) => images.generate(request)),
       this.route('POST', '/images/edits', 'submit', (request) => images.edit(request)),
@@ -318,8 +320,17 @@ export class OpenAiFake extends VendorFake {
       this.route('GET', '/videos/:id', 'poll', ({ params }) => videos.show(params['id'] ?? '')),
       this.route('DELETE', '/videos/:id', 'cancel', ({ params }) => videos.remove(params['id'] ?? '')),
       this.route('GET', '/videos/:id/content', 'output', ({ params }) => videos.content(params['id'] ?? '')),
-      this.route('GET', '/models', 'check', () => ({ json: models })),
+      this.route('GET', '/models', 'check', () => ({ json: { object: 'list', data: [model] } })),
+      this.route('GET', '/models/:id', 'check', ({ params }) =>
+        params['id'] === model.id
+          ? { json: { ...model, created: 1_763_913_600, owned_by: 'system', ...this.ending } }
+          : openAiError(404, { type: 'invalid_request_error', code: 'model_not_found' }),
+      ),
     ];
+  }
+
+  private get ending(): object {
+    return this.shutdownDate === undefined ? {} : { shutdown_date: this.shutdownDate };
   }
 
   protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {

@@ -1,4 +1,6 @@
+import { type Json, type JsonObject, memberOf } from '../../../core/json.js';
 import { image } from '../../fixtures/images.js';
+import { type DescribedFile, DescribedModel } from './described-model.js';
 import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { fileRoute, VendorFake } from './vendor-fake.js';
 
@@ -49,6 +51,9 @@ export class ReplicateFake extends VendorFake {
     `models/acme/portrait/versions/${'a1'.repeat(32)}`,
     'deployments/acme/studio',
   ]);
+  /** Models and versions with descriptions, by the paths to them. */
+  private readonly described = new Map<string, { readonly answer: JsonObject; readonly model: DescribedModel }>();
+  private readonly resultFiles = new Map<string, DescribedFile>();
   /** Makes the picture for a prompt; always the same picture when absent. */
   paint?: (prompt: string) => Uint8Array;
   /** The URL of its files, if it differs from the server's own. */
@@ -63,6 +68,17 @@ export class ReplicateFake extends VendorFake {
 
   static async open(key = 'r8_test'): Promise<ReplicateFake> {
     return new ReplicateFake(key, await image('png', 64, 64)).opened();
+  }
+
+  /** Answers with this about a model, and takes predictions of it as its schema says; also of each of its versions. */
+  describe(owner: string, name: string, answer: JsonObject, makes: 'image' | 'video' = 'image'): DescribedModel {
+    const version = answer['latest_version'] as JsonObject;
+    const model = describedContainer(version['openapi_schema'] as JsonObject, makes);
+    const path = `models/${owner}/${name}`;
+    this.described.set(path, { answer, model });
+    this.described.set(`${path}/versions/${version['id'] as string}`, { answer: version, model });
+    for (const known of this.described.keys()) this.known.add(known);
+    return model;
   }
 
   prediction(id: string): FakePrediction | undefined {
@@ -84,11 +100,13 @@ export class ReplicateFake extends VendorFake {
       this.route('POST', '/files', 'upload', (request) => this.keep(request)),
       fileRoute('/results/*', ({ params }) => this.result(params['*'])),
       this.route('GET', '/account', 'check', () => ({ json: account })),
-      this.route('GET', '/*', 'check', ({ params }) => (this.known.has(params['*'] ?? '') ? { json: {} } : NOT_FOUND)),
+      this.route('GET', '/*', 'check', ({ params: { '*': path = '' } }) =>
+        this.known.has(path) ? { json: this.described.get(path)?.answer ?? {} } : NOT_FOUND,
+      ),
     ];
   }
 
-  private create(request: FakeRequest): FakeAnswer {
+  private async create(request: FakeRequest): Promise<FakeAnswer> {
     const { owner, name } = request.params;
     const { version, input } = request.json() as { readonly version?: string; readonly input?: object };
     const path = request.path.replace('/v1/', '').replace(/\/?predictions$/, '');
@@ -97,13 +115,19 @@ export class ReplicateFake extends VendorFake {
     if (version !== undefined && ![...this.known].some((one) => one.endsWith(`/${version}`)))
       return problem(422, 'Invalid version or not permitted', 'The specified version does not exist.');
     const { prompt } = input as { readonly prompt?: string };
+    const id = `gm3qorzdhgbfurvjtvhg6d${String(this.predictions.length).padStart(4, '0')}`;
+    const isAsked = (one: string) => (version === undefined ? one === path : one.endsWith(`/versions/${version}`));
+    const described = [...this.described].find(([one]) => isAsked(one))?.[1].model;
+    const [fault] = described?.faultsOf(input as JsonObject) ?? [];
+    if (fault !== undefined) return problem(422, 'Input validation failed', `- input.${fault}`);
     if (prompt === 'invalid') return problem(422, 'Input validation failed', '- input.prompt: is not good');
     const prediction: FakePrediction = {
-      id: `gm3qorzdhgbfurvjtvhg6d${String(this.predictions.length).padStart(4, '0')}`,
+      id,
       model: owner === undefined ? `version ${version}` : `${owner}/${name}`,
       input: input as Readonly<Record<string, unknown>>,
       cancelAfter: request.headers['cancel-after'] as string | undefined,
-      ending: ENDINGS[prompt ?? ''] ?? this.ending,
+      ending:
+        ENDINGS[prompt ?? ''] ?? (described && (await this.make(described, input as JsonObject, id))) ?? this.ending,
       status: 'starting',
       output: null,
       error: null,
@@ -111,6 +135,13 @@ export class ReplicateFake extends VendorFake {
     };
     this.predictions.push(prediction);
     return { status: 201, json: this.shown(prediction) };
+  }
+
+  private async make(model: DescribedModel, input: JsonObject, id: string): Promise<Ending> {
+    const pathOf = (index: number) => `${id}/made-${index}`;
+    const { answer, files } = await model.made(input, (index) => `${this.server.url}/results/${pathOf(index)}`);
+    for (const [index, file] of files.entries()) this.resultFiles.set(pathOf(index), file);
+    return { ends: 'succeeded', output: answer };
   }
 
   private show({ params }: FakeRequest): FakeAnswer {
@@ -158,6 +189,8 @@ export class ReplicateFake extends VendorFake {
   }
 
   private result(path = ''): FakeAnswer {
+    const file = this.resultFiles.get(path);
+    if (file !== undefined) return { headers: { 'content-type': file.mediaType }, body: file.bytes };
     const { prompt } = this.prediction(path.split('/')[0] ?? '')?.input ?? {};
     const body = typeof prompt === 'string' ? this.paint?.(prompt) : undefined;
     return { headers: { 'content-type': 'image/png' }, body: body ?? this.picture };
@@ -185,4 +218,11 @@ export class ReplicateFake extends VendorFake {
 
 function problem(status: number, title: string, detail: string): FakeAnswer {
   return { status, json: { title, detail, status } };
+}
+
+/** The model that an OpenAPI document of a container describes. */
+export function describedContainer(document: Json, makes: 'image' | 'video'): DescribedModel {
+  const schemas = memberOf(memberOf(document, 'components'), 'schemas');
+  const [input, output] = [memberOf(schemas, 'Input') ?? {}, memberOf(schemas, 'Output') ?? {}];
+  return new DescribedModel({ document, input, output, makes });
 }
