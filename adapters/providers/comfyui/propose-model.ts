@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../../../core/json.js';
-import { IMAGE_TYPES } from '../../../core/media/media-types.js';
 import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { readPlan, readSettings } from './plan.js';
@@ -41,38 +40,26 @@ export function proposeCatalog(text: string, file: string): string {
   const parameters = parametersOf(traced);
   const names = parameters.map(({ name }) => name);
   const settings = settingsOf(traced, parameters, file);
+  const inputs = settings['inputs'] as JsonObject;
   // A fault that the service would find is found here, before anything is written.
   readPlan(readSettings(settings), workflow);
-  const { modality } = traced;
   const lines = [
     `# Proposed from ${printable(file)}. Read what was guessed, at the end of this file, before you use it.`,
     'version: 1',
     'models:',
     `  - model_key: ${JSON.stringify(keyOf(file))}`,
-    `    display_name: ${JSON.stringify(keyOf(file))}`,
-    `    modality: ${modality}`,
-    `    operations: [${modality}_generation]`,
-    '    input_schema:',
-    '      type: object',
-    '      additionalProperties: false',
-    `      properties:${parameters.length === 0 ? ' {}' : ''}`,
+    ...(parameters.length === 0 ? [] : ['    input_schema:', '      properties:']),
     ...parameters.map(({ name, schema }) => `        ${name}: ${flow(schema)}`),
-    `    limits: ${flow(limitsOf(traced, parameters))}`,
+    ...(traced.prompt.length === 0 ? ['    prompt: none'] : []),
+    ...limitLines(traced, names),
     `    price: ${flow(priceOf(traced, names))}`,
     '    provider: comfyui',
     '    provider_settings:',
     `      workflow: ${JSON.stringify(file)}`,
-    '      inputs:',
-    ...Object.entries(settings['inputs'] as JsonObject).map(([name, targets]) => `        ${name}: ${flow(targets)}`),
+    `      inputs:${Object.keys(inputs).length === 0 ? ' {}' : ''}`,
+    ...Object.entries(inputs).map(([name, targets]) => `        ${name}: ${flow(targets)}`),
     ...(settings['outputs'] === undefined ? [] : [`      outputs: ${flow(settings['outputs'])}`]),
-    '    queue_timeout_seconds: 3600',
-    `    run_timeout_seconds: ${modality === 'video' ? 3600 : 600}`,
-    '    max_attempts: 2',
-    '    concurrency: 4',
-    '    concurrency_per_account: 2',
-    '    cancel_floor_credits: 0',
     '    on_unknown_acceptance: resubmit',
-    '    poll_interval_ms: 1000',
     '',
     ...[
       ...traced.checks,
@@ -210,7 +197,7 @@ function settingsOf(traced: TracedWorkflow, parameters: readonly ProposedParamet
   return {
     workflow: file,
     inputs: {
-      prompt: targetsOf(prompt),
+      ...(prompt.length === 0 ? {} : { prompt: targetsOf(prompt) }),
       ...(negativePrompt.length === 0 ? {} : { negative_prompt: targetsOf(negativePrompt) }),
       ...Object.fromEntries(parameters.map(({ name, targets }) => [name, targets])),
       ...Object.fromEntries(
@@ -223,33 +210,30 @@ function settingsOf(traced: TracedWorkflow, parameters: readonly ProposedParamet
   };
 }
 
-function limitsOf(
-  { references, negativePrompt, batch }: TracedWorkflow,
-  parameters: readonly ProposedParameter[],
-): JsonObject {
-  const takesFiles = references.length > 0;
-  const most = parameters.find(({ name }) => name === 'n')?.schema['maximum'];
-  return {
-    max_reference_uploads: references.length,
-    reference_roles: [...new Set(references.map(({ role }) => role))],
-    upload_media_types: takesFiles ? [...IMAGE_TYPES] : [],
-    max_upload_bytes: takesFiles ? 20 * 1024 * 1024 : 1,
-    max_outputs: most ?? Math.min(batch, MAX_COUNT),
-    negative_prompt: negativePrompt.length > 0,
+/** What differs from the defaults. A workflow that loads a picture needs it. */
+function limitLines({ references, negativePrompt, batch }: TracedWorkflow, names: readonly string[]): string[] {
+  const roles = [...new Set(references.map(({ role }) => role))];
+  const limits: JsonObject = {
+    ...(roles.length === 0 ? {} : { reference_roles: roles }),
+    ...(references.length === roles.length ? {} : { max_reference_uploads: references.length }),
+    ...(roles.length === 0 ? {} : { max_upload_bytes: 20 * 1024 * 1024 }),
+    ...(names.includes('n') || batch === 1 ? {} : { max_outputs: Math.min(batch, MAX_COUNT) }),
+    ...(negativePrompt.length > 0 ? { negative_prompt: true } : {}),
   };
+  return [
+    ...(Object.keys(limits).length === 0 ? [] : [`    limits: ${flow(limits)}`]),
+    ...(roles.length === 0 ? [] : [`    required_roles: ${flow(roles)}`]),
+  ];
 }
 
 function priceOf({ modality }: TracedWorkflow, names: readonly string[]): JsonObject {
   const isBySecond = names.includes('duration_seconds');
   return {
-    version: '1',
-    unit: isBySecond ? 'second' : modality,
+    ...(isBySecond ? { unit: 'second' } : modality === 'video' ? { unit: 'video' } : {}),
     credits_per_unit: 10,
     ...(isBySecond ? { duration_parameter: 'duration_seconds' } : {}),
     ...(names.includes('n') ? { count_parameter: 'n' } : {}),
     ...(names.includes('size') ? { size_parameter: 'size' } : {}),
-    minimum_credits: 10,
-    maximum_credits: 1_000,
   };
 }
 

@@ -199,13 +199,16 @@ function hasOtherKnownSaves(t: Tracing): boolean {
 
 // ---- words
 
+const NO_TEXT =
+  'no text was found, so the model takes no prompt; where there is one, name its node and its input in inputs.prompt, and remove prompt: none';
+
 function findWords(
   t: Tracing,
   makers: readonly Maker[],
   main: Maker | undefined,
 ): Pick<TracedWorkflow, 'prompt' | 'negativePrompt'> {
   if (main === undefined) {
-    t.check('no text was found; name in inputs.prompt the node and the input that the prompt goes to');
+    t.check(NO_TEXT);
     return { prompt: [], negativePrompt: [] };
   }
   const of = (maker: Maker, side: 'positive' | 'negative') => usable(textsOf(t, maker, side));
@@ -224,11 +227,7 @@ function findWords(
     negativeOwn,
     makers.map((maker) => of(maker, 'negative')),
   ).filter(isOwn);
-  t.check(
-    prompt.length === 0
-      ? 'no text was found; name in inputs.prompt the node and the input that the prompt goes to'
-      : `the prompt replaces ${shownTexts(prompt)}${around(prompt)}`,
-  );
+  t.check(prompt.length === 0 ? NO_TEXT : `the prompt replaces ${shownTexts(prompt)}${around(prompt)}`);
   if (negativePrompt.length > 0)
     t.check(`the negative prompt replaces ${shownTexts(negativePrompt)}${around(negativePrompt)}`);
   const writers = wayOf(t, main).filter((node) => WRITES_TEXT.test(node.classType));

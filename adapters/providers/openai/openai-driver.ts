@@ -23,7 +23,12 @@ export const openAiDriver: ProviderDriver = {
       },
     },
   },
-  settingsFault: (settings, { modality }) => settingsFault(settings) ?? modalityFault(settings, modality),
+  settingsFault: (settings, { modality, promptRule }) =>
+    settingsFault(settings) ??
+    modalityFault(settings, modality) ??
+    (promptRule === 'required'
+      ? undefined
+      : `This API needs a prompt: prompt must not be ${promptRule} for the model.`),
 
   parametersSent,
 

@@ -4,8 +4,11 @@ import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:pa
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
+import { completed } from '../../../adapters/catalog-file/model-defaults.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { assert } from '../../../core/assert.js';
+import type { PromptRule } from '../../../core/catalog/model.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { variableOf } from '../../config/keys.js';
 import { CONFIG_FILE, loadConfig } from '../../config/load-config.js';
@@ -32,7 +35,9 @@ export interface ExampleModel {
   readonly model_key: string;
   readonly description?: string;
   readonly modality: string;
+  readonly prompt: PromptRule;
   readonly limits: { readonly max_reference_uploads: number };
+  readonly required_roles: readonly ReferenceRole[];
   /** The name of an instance. */
   readonly provider: string;
   readonly provider_settings?: JsonObject;
@@ -71,9 +76,10 @@ function providerExample(name: string): ProviderExample {
   return { name, config, catalog, instances, models: modelsOf(catalog) };
 }
 
-/** The models of a catalog that can be used. */
+/** The models of a catalog that can be used, with their defaults. */
 export function modelsOf(catalog: string): readonly ExampleModel[] {
-  return (valueOf(catalog) as unknown as { models: readonly ExampleModel[] }).models;
+  const { models } = valueOf(catalog) as { models: JsonObject[] };
+  return models.map((model) => completed(model) as unknown as ExampleModel);
 }
 
 /** The files beside the examples that the settings of a model name, by their paths. */
@@ -422,12 +428,13 @@ function keySentence({ instance, keyFile }: Choice, variable: string): string {
     : `If the server asks for a key, set ${variable} to it, or name a file that has it in api_key_file of ${CONFIG_FILE}.`;
 }
 
-/** The files that each task of a workflow needs, as `inputs` of its settings has places for them. */
+/** The files that each task needs: of a workflow, one for each place in `inputs` of its settings. */
 function neededFiles(model: ExampleModel | undefined): string {
   const inputs = (model?.provider_settings?.['inputs'] ?? {}) as JsonObject;
   const flags = Object.entries(ROLE_FLAGS).flatMap(([role, flag]) => {
     const places = inputs[role];
-    return Array.isArray(places) ? places.map(() => ` ${flag} picture.png`) : [];
+    const needed = model?.required_roles.includes(role as ReferenceRole) ? [role] : [];
+    return (Array.isArray(places) ? places : needed).map(() => ` ${flag} picture.png`);
   });
   return flags.join('');
 }
@@ -435,9 +442,10 @@ function neededFiles(model: ExampleModel | undefined): string {
 function nextCommands(models: readonly ExampleModel[]): readonly string[] {
   const model = models.find(({ limits }) => limits.max_reference_uploads === 0) ?? models[0];
   const out = model?.modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
+  const prompt = model?.prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
   return [
     'npx darkroom providers check',
     'npx darkroom serve',
-    `npx darkroom generate "${FIRST_PROMPT}" --model ${model?.model_key}${neededFiles(model)} --out ${out}`,
+    `npx darkroom generate${prompt} --model ${model?.model_key}${neededFiles(model)} --out ${out}`,
   ];
 }

@@ -204,7 +204,7 @@ async function submissionOf(model: Model, settings: JsonObject): Promise<Submiss
     attempt: 1,
     modelKey: model.modelKey,
     operation: model.operations[0] ?? 'image_generation',
-    prompt: FIRST_PROMPT,
+    prompt: model.promptRule === 'none' ? '' : FIRST_PROMPT,
     parameters,
     inputSchema: model.inputSchema,
     references: await referencesFor(settings),

@@ -41,6 +41,8 @@ export function standardWith(changes: Readonly<Record<string, JsonObject>>, more
 export interface ProposedModel {
   readonly input_schema: { readonly properties: JsonObject };
   readonly modality: string;
+  readonly prompt: string;
+  readonly required_roles: readonly string[];
   readonly limits: {
     readonly max_outputs: number;
     readonly reference_roles: readonly string[];
@@ -50,15 +52,16 @@ export interface ProposedModel {
   readonly provider_settings: { readonly inputs: Record<string, unknown>; readonly outputs?: unknown };
 }
 
+/** The model of the proposal for a workflow, with its defaults. */
 export function proposed(workflow: JsonObject, file = 'my workflow.json'): ProposedModel {
   const { folder, remove } = folderWith({ [file]: workflow });
   try {
     const yaml = proposeCatalog(JSON.stringify(workflow), file);
     const providers = new Map([['comfyui', { driver: comfyUiDriver, options: {} }]]);
-    expect(
-      parseCatalog(yaml, file, catalogTools({ providers, catalog: join(folder, 'catalog.yaml') })).models(),
-    ).to.have.length(1);
-    return (parse(yaml) as { models: ProposedModel[] }).models[0]!;
+    const catalog = parseCatalog(yaml, file, catalogTools({ providers, catalog: join(folder, 'catalog.yaml') }));
+    const { models } = parse(catalog.explained()) as { models: ProposedModel[] };
+    expect(models).to.have.length(1);
+    return models[0]!;
   } finally {
     remove();
   }

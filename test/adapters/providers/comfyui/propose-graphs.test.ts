@@ -407,7 +407,8 @@ describe('the model proposed for a graph', () => {
       { 2: { text: ['23', 0] } },
       { 23: n('Caption', { image: ['7', 0] }), 21: n('CutOut', { prompt: 'x' }) },
     );
-    expect(proposed(wordless).provider_settings.inputs['prompt']).to.deep.equal([]);
+    expect(proposed(wordless)).to.have.property('prompt', 'none');
+    expect(proposed(wordless).provider_settings.inputs).to.not.have.property('prompt');
   });
 
   it('ignores the size of a loader that does not feed the latent', () => {

@@ -80,7 +80,9 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
     const {
       provider_settings: { inputs, outputs },
       input_schema: { properties },
+      required_roles: roles,
     } = proposed(CONTROLLED);
+    expect(roles).to.deep.equal(['start_frame', 'end_frame']);
     expect(inputs).to.deep.equal({
       prompt: at('3', 'text'),
       negative_prompt: at('4', 'text'),

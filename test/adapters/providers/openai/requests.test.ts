@@ -5,6 +5,7 @@ import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-pro
 import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
+import type { PromptRule } from '../../../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
@@ -281,6 +282,13 @@ describe('settings of a model on a server with the API of OpenAI', () => {
             const settings = JSON.parse(JSON.stringify(given)) as JsonObject;
             expect(settingsFault(settings), JSON.stringify(settings)).to.equal(isPaid && isFinal ? refused : undefined);
           }
+  });
+
+  it('are refused for a model without a prompt', () => {
+    const faultFor = (promptRule: PromptRule) =>
+      openAiDriver.settingsFault?.({ model: 'x' }, { ...IMAGE_PLACE, promptRule });
+    expect(faultFor('required')).to.equal(undefined);
+    expect(faultFor('none')).to.equal('This API needs a prompt: prompt must not be none for the model.');
   });
 
   it('are refused in one sentence', () => {
