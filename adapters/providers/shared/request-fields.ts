@@ -204,7 +204,9 @@ function constantFault(value: Json): string | undefined {
 /** Looks no deeper than one level below the limit. */
 function depthOf(value: Json, above = 0): number {
   if (typeof value !== 'object' || value === null || above > MAX_CONSTANT_DEPTH) return above;
-  return Math.max(above + 1, ...Object.values(value).map((inner) => depthOf(inner, above + 1)));
+  let deepest = above + 1;
+  for (const inner of Object.values(value)) deepest = Math.max(deepest, depthOf(inner, above + 1));
+  return deepest;
 }
 
 function sizeFault(size: string, bounds: FieldRule): string | undefined {
