@@ -62,23 +62,23 @@ interface Measured {
  */
 export function priceOfOutputs(model: PricedModel, parameters: JsonObject, outputs: readonly Measured[]): number {
   if (outputs.length === 0) return 0;
-  const { unit } = model.terms;
-  const reserved = priceOf(model, parameters);
-  if (unit !== 'megapixel' && unit !== 'second') return priceOf(model, parameters, outputs.length);
-  const amounts = outputs.map(({ widthPx, heightPx, durationMs = 0 }) =>
-    unit === 'megapixel' ? widthPx * heightPx : Math.max(1, Math.ceil(durationMs / 1_000 - 0.25)),
-  );
-  const total = BigInt(amounts.reduce((sum, one) => sum + one, 0));
-  const measured = { over: total, under: unit === 'megapixel' ? 1_000_000n : 1n };
-  return Math.min(reserved, creditsOf(model.terms, parameters, measured));
+  const { terms } = model;
+  if (terms.unit !== 'megapixel' && terms.unit !== 'second') return priceOf(model, parameters, outputs.length);
+  const costs = outputs.map((output) => {
+    const seconds = Math.max(1, Math.ceil((output.durationMs ?? 0) / 1_000 - 0.25));
+    return costOf(terms, terms.unit === 'second' ? whole(seconds) : megapixelsOf(terms, output));
+  });
+  return Math.min(priceOf(model, parameters), creditsOf(terms, parameters, costs));
 }
 
 function creditsFor(terms: PricedModel['terms'], parameters: JsonObject, count: number): number {
-  return creditsOf(terms, parameters, units(terms, parameters, count));
+  const cost = costOf(terms, unitsOf(terms, parameters));
+  return creditsOf(terms, parameters, Array<Fraction>(terms.unit === 'task' ? 1 : count).fill(cost));
 }
 
-function creditsOf(terms: PricedModel['terms'], parameters: JsonObject, amount: Fraction): number {
-  let millionths = times(whole(terms.microcreditsPerUnit), amount);
+/** The credits for outputs of these costs. Reference files have no price here: histories do not have their sizes. */
+function creditsOf(terms: PricedModel['terms'], parameters: JsonObject, costs: readonly Fraction[]): number {
+  let millionths = costs.reduce(plus, whole(0));
   for (const { parameter, thousandthsByValue } of terms.multipliers) {
     const value = parameters[parameter];
     const name = typeof value === 'string' ? value : JSON.stringify(value ?? null);
@@ -90,20 +90,44 @@ function creditsOf(terms: PricedModel['terms'], parameters: JsonObject, amount: 
   return Math.min(terms.maximumCredits, Math.max(terms.minimumCredits, credits));
 }
 
-function units(terms: PricedModel['terms'], parameters: JsonObject, count: number): Fraction {
-  switch (terms.unit) {
-    case 'task':
-      return whole(1);
-    case 'image':
-    case 'video':
-      return whole(count);
-    case 'second':
-      return whole(count * Math.ceil(Number(parameters[terms.durationParameter ?? ''] ?? 1)));
-    case 'megapixel': {
-      const [width, height] = textOf(parameters[terms.sizeParameter ?? ''] ?? '1000x1000').split('x');
-      return { over: BigInt(width ?? 0) * BigInt(height ?? 0) * BigInt(count), under: 1_000_000n };
-    }
+/** The cost of one output with these units, in millionths of a credit: the first unit may have a rate of its own. */
+function costOf({ microcreditsPerUnit, firstUnitMicrocredits }: PricedModel['terms'], units: Fraction): Fraction {
+  const first = whole(firstUnitMicrocredits ?? microcreditsPerUnit);
+  if (units.over <= units.under) return times(first, units);
+  return plus(first, times(whole(microcreditsPerUnit), plus(units, whole(-1))));
+}
+
+/** The units of one requested output. */
+function unitsOf(terms: PricedModel['terms'], parameters: JsonObject): Fraction {
+  const seconds = Number(parameters[terms.durationParameter ?? ''] ?? 1);
+  if (terms.unit === 'second') return whole(Math.ceil(seconds));
+  if (terms.unit !== 'megapixel') return whole(1);
+  const [width, height] = (sizeAsked(terms, parameters) ?? '1000x1000').split('x').map(Number);
+  return megapixelsOf(terms, { widthPx: width ?? 0, heightPx: height ?? 0, durationMs: seconds * 1_000 });
+}
+
+function megapixelsOf(
+  { roundsUp, frameRateMillihertz }: PricedModel['terms'],
+  { widthPx, heightPx, durationMs = 0 }: Measured,
+): Fraction {
+  const frames =
+    frameRateMillihertz === undefined ? 1 : Math.max(1, Math.round((durationMs * frameRateMillihertz) / 1_000_000));
+  const pixels = BigInt(widthPx) * BigInt(heightPx) * BigInt(frames);
+  return roundsUp === true ? whole((pixels + 999_999n) / 1_000_000n) : { over: pixels, under: 1_000_000n };
+}
+
+/** The size that the parameters ask for, `WIDTHxHEIGHT`; they include their defaults. */
+export function sizeAsked(
+  { sizeParameter, sizeTable }: Pick<PricedModel['terms'], 'sizeParameter' | 'sizeTable'>,
+  parameters: JsonObject,
+): string | undefined {
+  if (sizeTable === undefined) {
+    const size = parameters[sizeParameter ?? ''];
+    return size === undefined ? undefined : textOf(size);
   }
+  const asked = JSON.stringify(sizeTable.parameters.map((name) => parameters[name] ?? null));
+  const found = sizeTable.sizes.find(({ values }) => JSON.stringify(values) === asked);
+  return found && `${found.widthPx}x${found.heightPx}`;
 }
 
 type Accepted = Pick<Generation, 'generationId' | 'accountId' | 'estimatedCredits' | 'reservedCredits'>;

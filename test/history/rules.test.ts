@@ -34,6 +34,8 @@ import {
   checkReserved,
   type PricedModel,
   priceOf,
+  priceOfOutputs,
+  sizeAsked,
   wantedOutputs,
   withDefaults,
 } from './prices.js';
@@ -443,6 +445,37 @@ describe('prices', () => {
     const asked = { n: 2, seconds: 3, size: '1000x500' };
     const units = ['task', 'image', 'video', 'second', 'megapixel'] as const;
     expect(units.map((unit) => priceOf(inUnits(unit), asked))).to.deep.equal([1, 2, 2, 6, 1]);
+  });
+
+  it('go by megapixels that are rounded up, of frames, and by the rate of the first one', () => {
+    const priceWith = (terms: Partial<PricedModel['terms']>, size: string) => {
+      const byMegapixel = inUnits('megapixel');
+      return priceOf({ ...byMegapixel, terms: { ...byMegapixel.terms, ...terms } }, { n: 1, seconds: 2, size });
+    };
+    expect(priceWith({ roundsUp: true }, '1001x1000')).to.equal(2);
+    expect(priceWith({ frameRateMillihertz: 1_750 }, '1000x1000'), '3.5 frames are 4').to.equal(4);
+    expect(priceWith({ frameRateMillihertz: 1 }, '1000x1000'), 'one frame at least').to.equal(1);
+    expect(priceWith({ firstUnitMicrocredits: 3_000_000 }, '2000x1000')).to.equal(4);
+    expect(priceWith({ firstUnitMicrocredits: 3_000_000 }, '1000x500')).to.equal(2);
+    const delivered = { widthPx: 1_000, heightPx: 1_000 };
+    const common = inUnits('megapixel');
+    const first = { ...common, terms: { ...common.terms, firstUnitMicrocredits: 3_000_000 } };
+    expect(priceOfOutputs(first, { n: 2, size: '2000x1000' }, [delivered, delivered])).to.equal(6);
+  });
+
+  it('go by the size that a table has for the parameters', () => {
+    const { sizeParameter: _, ...terms } = inUnits('megapixel').terms;
+    const sizeTable = {
+      parameters: ['ratio', 'scale'],
+      sizes: [
+        { values: ['1:1', 1], widthPx: 1_000, heightPx: 1_000 },
+        { values: ['1:1', 2], widthPx: 2_000, heightPx: 2_000 },
+      ],
+    };
+    const asked = { n: 1, ratio: '1:1', scale: 2 };
+    expect(sizeAsked({ sizeTable }, asked)).to.equal('2000x2000');
+    expect(priceOf({ ...model, terms: { ...terms, sizeTable } }, asked)).to.equal(4);
+    expect(sizeAsked({ sizeTable }, { ...asked, scale: '2' })).to.equal(undefined);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Generation, GenerationRecord, Tombstone } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
+import { sizeAsked } from '../../history/prices.js';
 import { checkShape } from '../../history/record-shape.js';
 import { checkOutputs } from '../../history/task.js';
 import { type Answer, type Asked, type Durable, type Effect, violation } from '../observed.js';
@@ -321,7 +322,7 @@ export class Outputs implements GenerationListener {
     const parameter = (name: string | undefined) => (name === undefined ? undefined : parameters[name]);
     const asked = {
       count: this.prices.wanted(modelKey, parameters),
-      size: parameter(price.sizeParameter),
+      size: sizeAsked(price, parameters),
       durationSeconds: parameter(price.durationParameter),
       isExact: onOtherSize === 'refuse',
     };

@@ -175,6 +175,16 @@ The price of the units is rounded up before it is multiplied, and then again.
 - let amount = cost + BigInt(microcreditsPerMegapixel) * BigInt(pixels);
 + let amount = ((cost + MICRO * UNIT - 1n) / (MICRO * UNIT)) * MICRO * UNIT;
 
+first-megapixel-at-the-common-rate: 3, core/catalog/price.js, seed 1
+The first megapixel of an output costs what the others cost.
+- const first = units < UNIT ? units : UNIT;
++ const first = 0n;
+
+listed-sizes-ignored: 9, core/catalog/price.js, seed 31
+The table of sizes is not read, so an output of another size is delivered, though the model refuses it.
+- if (sizeTable !== undefined) {
++ if (sizeTable === null) {
+
 settled-before-the-money-moves: 4, core/generation/settle-generation.js, seed 1
 The generation says that it is settled while its hold is still open.
 - await Promise.all([paid, announceState(context, generation)]); const retention = retentionOf(generation, context.settings); const changed = await
