@@ -14,6 +14,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { Provider, Submission } from '../../../core/ports/provider.js';
 import { WANTED } from '../../contracts/provider.contract.js';
 import { IMAGE_PLACE } from '../../fixtures/settings-place.js';
+import { maskedPicture, maskedReference } from '../../fixtures/marked-media.js';
 import { CogFake } from '../../providers/fakes/cog-fake.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
 import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
@@ -164,6 +165,16 @@ for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
       expect(await sent({ references: [start, start] })).to.equal(
         'INPUT_INVALID: The model takes one file of the role start_frame.',
       );
+    });
+
+    it('take the file with a mask in the first field of its role', async () => {
+      const masked = maskedReference(await maskedPicture().png().toBuffer());
+      const plain = referenceOf(Buffer.from('plain'));
+      const withMask = { ...settings, mask: { field: 'mask_image', form: 'white' } };
+      const input = (await sent({ settings: withMask, references: [plain, masked] })) as Input;
+      expect(input['style_image_urls']).to.deep.equal(['data:image/png;base64,cGxhaW4=']);
+      for (const field of ['image_url', 'mask_image'])
+        expect(input[field], field).to.match(/^(?:data:image\/png|http)/);
     });
 
     it('are refused for limits that let clients send more files, or files of other roles', () => {
