@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import { loadCatalog, parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { connectionOptions } from '../../adapters/providers/shared/connection-options.js';
 import { FIELD_RULES_SCHEMA } from '../../adapters/providers/shared/request-fields.js';
 import { loadConfig } from '../../apps/config/load-config.js';
@@ -40,6 +40,19 @@ describe('docs/providers/README.md', () => {
     const shown = rowsUnder('Key of a rule').flatMap(([keys = '']) => keys.split(',').map((key) => plain(key).trim()));
     expect(shown).to.have.members(Object.keys(properties));
   });
+});
+
+describe('pages of providers', () => {
+  for (const { kind, name } of BUILT_IN_DRIVERS) {
+    if (kind !== 'provider' || name === 'sandbox') continue;
+
+    it(`docs/providers/${name}.md begins with a catalog that can be used, on one screen`, async () => {
+      const [catalog] = readPage(`docs/providers/${name}.md`).blocks.filter(({ info }) => info === 'yaml');
+      const config = await loadConfig({ file: `${name}.yaml`, folder: EXAMPLES, environment: {} });
+      expect(parseCatalog(catalog?.text ?? '', name, catalogTools(config)).models()).to.have.length(1);
+      expect(catalog?.text.trimEnd().split('\n')).to.have.length.at.most(20);
+    });
+  }
 });
 
 describe('examples of providers', () => {

@@ -23,6 +23,7 @@ import { ClientHistory } from './client-history.js';
 import { drawsFrom } from './draws.js';
 import { Load } from './load.js';
 import { ServedProcess } from './served-process.js';
+import { fullCatalog } from '../harness/full-catalog.js';
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? sizeOf('killRounds'));
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
@@ -44,7 +45,7 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
     const port = await freePort();
     const file = join(folder, 'darkroom.yaml');
     // Many at once, so that a kill finds generations in every state.
-    const shipped = await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8');
+    const shipped = fullCatalog(await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8'));
     await writeFile(file, CONFIG(port));
     await writeFile(join(folder, 'catalog.yaml'), shipped.replaceAll(/(concurrency(?:_per_account)?): \d+/g, '$1: 64'));
     config = await loadConfig({ file, folder, environment: {} });

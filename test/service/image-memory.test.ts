@@ -68,7 +68,7 @@ describe('the memory of references', () => {
       config: { providers: { sandbox: { kind: 'sandbox', threads: 4 } } },
       catalog: (shipped) =>
         shipped.replace(
-          /concurrency: 4\n( +)concurrency_per_account: 2/,
+          /concurrency: 4\n( +)concurrency_per_account: 3/,
           `concurrency: ${GENERATIONS}\n$1concurrency_per_account: ${GENERATIONS}`,
         ),
     });

@@ -14,11 +14,12 @@ import { newOwner } from '../fixtures/memory-stores.js';
 import { CliProcess, CliRun, type Ran } from '../harness/cli-run.js';
 import { freePort } from '../servers/free-port.js';
 import type { OpenLane } from './lanes.js';
+import { fullCatalog } from '../harness/full-catalog.js';
 
 export interface LiveOptions {
   /** Keys of `darkroom.yaml`, by section; they go over the ones below. */
   readonly config?: JsonObject;
-  /** The catalog's text, made from the one that comes with the program. */
+  /** The catalog's text, made from the one that comes with the program, in full. */
   readonly catalog?: (shipped: string) => string;
   /** The data folder; inside the service's own folder when absent. */
   readonly dataFolder?: string;
@@ -80,7 +81,7 @@ export class LiveService {
     writeFileSync(configFile, JSON.stringify(sections));
     writeFileSync(
       join(folder, 'catalog.yaml'),
-      catalog(readFileSync((await loadConfig({ folder: tmpdir(), environment: {} })).catalog, 'utf8')),
+      catalog(fullCatalog(readFileSync((await loadConfig({ folder: tmpdir(), environment: {} })).catalog, 'utf8'))),
     );
     const read = await loadConfig({ file: configFile, folder, environment: {} });
     if (lane) {

@@ -18,6 +18,7 @@ import { type Build, type FleetOptions, FleetProcess, PROGRAM } from './fleet-pr
 import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
 import { type Link, Toxiproxy } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
+import { fullCatalog } from '../../harness/full-catalog.js';
 
 /** The links and proxies between one process and the stores. */
 export interface Ways {
@@ -107,7 +108,7 @@ export class Installation {
     const folder = options.logs;
     mkdirSync(folder, { recursive: true });
     // While the folder is empty, its configuration is the default one.
-    const shipped = await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8');
+    const shipped = fullCatalog(await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8'));
     const secret = randomBytes(32).toString('hex');
     const [database, bucket] = ['darkroom-faults', 'darkroom-faults'];
     const configFile = join(folder, 'darkroom.yaml');

@@ -307,7 +307,7 @@ describe('a first start', () => {
   it('suggests none if no model makes a picture from a prompt alone', async () => {
     const video = readFileSync(SHIPPED, 'utf8')
       .split(/^(?= {2}- model_key:)/m)
-      .filter((part, index) => index === 0 || part.includes('modality: video'));
+      .filter((part, index) => index === 0 || part.includes('unit: second'));
     writeFileSync(join(folder, 'catalog.yaml'), video.join(''));
     environment['DARKROOM_CATALOG'] = join(folder, 'catalog.yaml');
     await whileServing('/models lists what there is.', (stdout) => {

@@ -114,7 +114,7 @@ describe('darkroom catalog check', () => {
   it('shows who makes each model and what it promises, and warns on stderr with the line', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-check-'));
     const catalog = readFileSync(join(ROOT, 'config/providers/replicate.catalog.yaml'), 'utf8');
-    const risky = catalog.replace('on_unknown_acceptance: fail', 'on_unknown_acceptance: resubmit');
+    const risky = catalog.replace(/^ {4}provider: .*$/m, '    on_unknown_acceptance: resubmit\n$&');
     writeFileSync(join(folder, 'catalog.yaml'), risky);
     writeFileSync(
       join(folder, 'darkroom.yaml'),
@@ -367,7 +367,7 @@ describe('darkroom init --provider', () => {
       next: [
         'npx darkroom providers check',
         'npx darkroom serve',
-        'npx darkroom generate "a lighthouse at dusk" --model kling-turbo --out first-video.mp4',
+        'npx darkroom generate "a lighthouse at dusk" --model kling-turbo --start-frame picture.png --out first-video.mp4',
       ],
     });
     expect(parse(written('darkroom.yaml'))).to.deep.include({
