@@ -7,7 +7,7 @@ A store that kept less than it was given is believed, since what is left still d
 - if (kept !== byteSize)
 + if (false)
 
-outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 37
+outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 123
 A write or a removal that was given up arrives late, at a key that was delivered since.
 - return g.fence === this.writtenUnder;
 + return false;

@@ -105,12 +105,12 @@ A request that was still on its way when its call ended arrives after the task w
 - return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);
 + return statedTwiceAt(state.notFound, settledAt, time, rules);
 
-cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 27
+cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 69
 What a provider says that a refused task costs is forgotten with the attempt.
 - const undone = undoAttempt(g, command);
 + const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);
 
-attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 19
+attempt-used-up-by-capacity: 5, core/generation/decide.js, seed 22
 A provider that is full uses up the attempts of a generation.
 - { next: { ...withoutUnsentAttempt(g), ...refusedBy } }
 + { next: { ...withoutAttempt(g), ...refusedBy } }
@@ -290,7 +290,7 @@ A run that ends because the store does not answer frees the slot of a task that 
 - if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry); else entry.release();
 + entry.release();
 
-lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 45
+lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 26
 A worker uses slots that another one was given meanwhile.
 - if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
 + await providerUses.replace(given.next, stored?.version ?? 0);
