@@ -10,6 +10,10 @@ export interface Subject {
   readonly modality: 'image' | 'video';
   /** Whether one answer may have several outputs. */
   readonly makesList: boolean;
+  /** What fal files it under. */
+  readonly category?: string;
+  /** Whether the schema requires no field at all. */
+  readonly needsNothing: boolean;
   readonly options: ImportOptions;
 }
 
@@ -57,8 +61,14 @@ export class Draft {
     this.parameters.set(parameter, schema);
     this.rules.set(field.name, { parameter, ...rule });
     if (field.isRequired && schema['default'] === undefined) this.requiredParameters.push(parameter);
-    if (/\b(?:cost|price|pricing|billing|billed|credits?)\b/i.test(field.text))
-      this.priced.set(parameter, sentenceAbout(field.text, /\b(?:cost|price|pricing|billing|billed|credits?)\b/i));
+    const words = sentenceAbout(field.text, COSTS);
+    if (words !== undefined && !SAME_COST.test(words)) this.priced.set(parameter, words);
+  }
+
+  /** For a parameter that usually does, unless the vendor says otherwise. */
+  mayChangePrice({ text }: VendorField, parameter: string): void {
+    const isSame = SAME_COST.test(sentenceAbout(text, COSTS) ?? '');
+    if (this.parameters.has(parameter) && !this.priced.has(parameter) && !isSame) this.priced.set(parameter, '');
   }
 
   /** A constant that is sent with every request. */
@@ -82,8 +92,11 @@ export class Draft {
   }
 }
 
+const COSTS = /\b(?:costs?|price|pricing|billing|billed|credits?)\b/i;
+const SAME_COST = /\b(?:same regardless|no (?:extra|additional) cost|at no cost)\b/i;
+
 /** The sentence of a text in which a word is, cut short. */
-function sentenceAbout(text: string, word: RegExp): string {
-  const sentence = text.split(/(?<=[.!?])\s/).find((one) => word.test(one)) ?? text;
-  return shownText(sentence, 160);
+function sentenceAbout(text: string, word: RegExp): string | undefined {
+  const sentence = text.split(/(?<=[.!?])\s/).find((one) => word.test(one));
+  return sentence === undefined ? undefined : shownText(sentence, 160);
 }

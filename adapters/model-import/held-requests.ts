@@ -46,8 +46,7 @@ export async function heldRequests(proposal: Proposal): Promise<HeldRequests> {
   const checked = checkSettings(SETTINGS_SCHEMA, inputSettingsOf(entry));
   if ('fault' in checked) return { count: 0, faults: [`The settings cannot be used: ${checked.fault}`] };
   const settings = checked.settings as unknown as InputSettings;
-  const needed = (vendorInput['required'] ?? []) as readonly Json[];
-  const cases = casesOf(entry, settings, settings.mask?.field !== undefined && needed.includes(settings.mask.field));
+  const cases = casesOf(entry, settings, new Set((vendorInput['required'] ?? []) as string[]));
   const faults: string[] = [];
   for (const one of cases) {
     const made = await taskInput(settings, submissionOf(one), async () => FILE, SPLITS);
@@ -72,7 +71,7 @@ function firstFault(vendorInput: JsonObject, input: JsonObject): string | undefi
 
 // ---- the cases
 
-function casesOf(entry: JsonObject, settings: InputSettings, needsMask: boolean): readonly Case[] {
+function casesOf(entry: JsonObject, settings: InputSettings, needed: ReadonlySet<string>): readonly Case[] {
   const properties = propertiesOf(entry);
   const required = (memberOf(entry['input_schema'], 'required') ?? []) as string[];
   const base: JsonObject = {};
@@ -80,13 +79,14 @@ function casesOf(entry: JsonObject, settings: InputSettings, needsMask: boolean)
     if (schema['default'] !== undefined) base[name] = schema['default'];
     else if (required.includes(name)) base[name] = valuesOf(schema)[0] ?? null;
   }
-  const withFiles = fileCases(entry, settings, needsMask);
+  const withFiles = fileCases(entry, settings, needed);
   const least = withFiles[0] ?? [];
-  const plain = { parameters: base, references: least, prompt: 'a lighthouse' };
+  // A model without a prompt is never sent one.
+  const plain = { parameters: base, references: least, prompt: entry['prompt'] === 'none' ? '' : 'a lighthouse' };
   const takesNegative = memberOf(entry['limits'], 'negative_prompt') === true;
   return [
     { ...plain, about: 'defaults' },
-    ...(entry['prompt'] === undefined ? [] : [{ ...plain, about: 'no prompt', prompt: '' }]),
+    ...(entry['prompt'] === 'optional' ? [{ ...plain, about: 'no prompt', prompt: '' }] : []),
     ...(takesNegative ? [{ ...plain, about: 'a negative prompt', negativePrompt: 'blurry' }] : []),
     ...withFiles.slice(1).map((references) => ({ ...plain, about: filesInWords(references), references })),
     ...Object.entries(properties).flatMap(([name, schema]) =>
@@ -119,36 +119,44 @@ function valuesOf(schema: JsonObject): readonly Json[] {
 type Files = Case['references'];
 
 /**
- * The fewest files, each role with one file and with the most, all together, and a masked one. A vendor that needs a mask
- * refuses tasks without one, which the proposal says: there every picture has one.
+ * The fewest files, each role with one more and with the most, all together, and a masked one. Where the vendor needs several
+ * files of a role, or a mask, it refuses tasks without them, which the proposal says: no request lacks them here.
  */
-function fileCases(entry: JsonObject, { references, mask }: InputSettings, needsMask: boolean): readonly Files[] {
+function fileCases(
+  entry: JsonObject,
+  { references, mask }: InputSettings,
+  needed: ReadonlySet<string>,
+): readonly Files[] {
   const roles = Object.keys(references) as ReferenceRole[];
   const required = (entry['required_roles'] ?? []) as ReferenceRole[];
   const most = Number(memberOf(entry['limits'], 'max_reference_uploads') ?? roles.length);
-  const one = (role: ReferenceRole) => ({
-    role,
-    ...(needsMask && role === 'reference_image' ? { isMasked: true } : {}),
-  });
-  const least: Files = required.map(one);
+  const needsMask = mask?.field !== undefined && needed.has(mask.field);
+  const filesOf = (role: ReferenceRole, count: number): Files =>
+    Array.from({ length: count }, (_, index) => ({
+      role,
+      ...(needsMask && role === 'reference_image' && index === 0 ? { isMasked: true } : {}),
+    }));
+  const fieldsOf = (role: ReferenceRole) => [references[role] ?? []].flat();
+  const fewest = (role: ReferenceRole) => Math.max(1, fieldsOf(role).filter(({ field }) => needed.has(field)).length);
+  const leastWithout = (other?: ReferenceRole) =>
+    required.filter((role) => role !== other).flatMap((role) => filesOf(role, fewest(role)));
   const each = roles.flatMap((role): Files[] => {
-    const others = least.filter((file) => file.role !== role);
-    const room = Math.max(1, Math.min(most - others.length, capacityOf(references[role] as Json | undefined)));
+    const others = leastWithout(role);
+    const room = Math.max(fewest(role), Math.min(most - others.length, capacityOf(fieldsOf(role))));
     return [
-      [...others, one(role)],
-      [...others, one(role), ...Array.from({ length: room - 1 }, () => ({ role }))],
+      [...others, ...filesOf(role, fewest(role))],
+      [...others, ...filesOf(role, room)],
     ];
   });
-  const all: Files[] = roles.length > 1 && roles.length <= most ? [roles.map(one)] : [];
-  const others = least.filter(({ role }) => role !== 'reference_image');
-  const masked: Files[] = mask === undefined ? [] : [[...others, { role: 'reference_image', isMasked: true }]];
-  return [least, ...each, ...all, ...masked];
+  const all: Files[] = roles.length > 1 && roles.length <= most ? [roles.flatMap((role) => filesOf(role, 1))] : [];
+  const masked: Files[] =
+    mask === undefined ? [] : [[...leastWithout('reference_image'), { role: 'reference_image', isMasked: true }]];
+  return [leastWithout(), ...each, ...all, ...masked];
 }
 
 /** How many files the fields of a role take. */
-function capacityOf(fields: Json | undefined): number {
-  const each = [fields ?? []].flat() as { many?: boolean; maximum?: number }[];
-  return each.reduce((sum, { many = false, maximum = Infinity }) => sum + (many ? maximum : 1), 0);
+function capacityOf(fields: readonly { readonly many?: boolean; readonly maximum?: number }[]): number {
+  return fields.reduce((sum, { many = false, maximum = Infinity }) => sum + (many ? maximum : 1), 0);
 }
 
 function filesInWords(references: Files): string {

@@ -27,7 +27,10 @@ export function proposeOpenaiModel(recorded: RecordedModel, options: ImportOptio
   if (/^(?:dall-e|sora)/.test(id)) throw new ImportRefused(`OpenAI has ended ${shown}.`);
   if (!/^(?:gpt-image|chatgpt-image)/.test(id))
     throw new ImportRefused(`${shown} does not make pictures: the models of the Images API begin with gpt-image.`);
-  const draft = new Draft({ vendor: 'openai', id: shown, modality: 'image', makesList: true, options }, []);
+  const draft = new Draft(
+    { vendor: 'openai', id: shown, modality: 'image', makesList: true, needsNothing: false, options },
+    [],
+  );
   sayEnd(draft, memberOf(document, 'shutdown_date'), options.today);
   const [fixed] = Object.keys(options.set);
   if (fixed !== undefined)

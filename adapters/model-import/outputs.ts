@@ -51,7 +51,7 @@ function falOutput({ id }: RecordedModel, { output, category = '' }: VendorDocum
     /video/.test(result.name) || (!/image/.test(result.name) && category.endsWith('video')) ? 'video' : 'image';
   if (/(?:audio|speech|music|3d|json|text)$/.test(category) && !/image|video/.test(result.name))
     throw new ImportRefused(`${id} makes neither pictures nor videos: fal files it under ${shownText(category, 40)}.`);
-  const format = formatIn(properties[result.name] as JsonObject);
+  const format = formatIn(properties[result.name] as JsonObject, modality);
   const hasFlags = isObject(properties['has_nsfw_concepts']) && result.makesList;
   return {
     modality,
@@ -82,12 +82,14 @@ function partsOf(schema: JsonObject): JsonObject[] {
 }
 
 /** A format that the description or the default content type of a file names. */
-function formatIn(schema: JsonObject): string | undefined {
+function formatIn(schema: JsonObject, modality: 'image' | 'video'): string | undefined {
   for (const part of partsOf(schema)) {
     const file = isObject(part['items']) ? part['items'] : part;
     const type = memberOf(memberOf(file['properties'], 'content_type'), 'default');
-    const [, named] = /^(?:image|video)\/(png|jpeg|webp|mp4)$/.exec(typeof type === 'string' ? type : '') ?? [];
-    const [, described] = /\bin (PNG|JPEG|WebP) format/i.exec(shownText(part['description'], 300)) ?? [];
+    const known = modality === 'video' ? /^video\/(mp4)$/ : /^image\/(png|jpeg|webp)$/;
+    const words = modality === 'video' ? /\bin (MP4) format/i : /\bin (PNG|JPEG|WebP) format/i;
+    const [, named] = known.exec(typeof type === 'string' ? type : '') ?? [];
+    const [, described] = words.exec(shownText(part['description'], 300)) ?? [];
     if (named !== undefined || described !== undefined) return named ?? described?.toLowerCase();
   }
   return undefined;

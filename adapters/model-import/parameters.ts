@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.js';
 import { formatFault } from '../../core/media/image-header.js';
 import { isOfOperator } from '../providers/shared/operator-fields.js';
+import { fieldRulesFault } from '../providers/shared/request-fields.js';
 import type { Draft } from './draft.js';
 import { offerChoices } from './sizes.js';
 import { defaultText, type Scalar, type VendorField } from './vendor-field.js';
@@ -233,9 +234,10 @@ export function takeSeed(draft: Draft): void {
   if (maximum < minimum) return draft.drop(field, 'no seed from 0 on is within its bounds');
   if (field.isRequired)
     draft.guess(
-      'The schema requires a seed, so each request must have one; the container may be older than its schema.',
+      `The schema requires a seed: without one ${minimum} is sent, and the same prompt makes the same picture again.`,
     );
-  draft.offer(field, 'seed', { type: 'integer', minimum, maximum }, { type: 'integer', minimum, maximum });
+  const bounds = { type: 'integer', minimum, maximum };
+  draft.offer(field, 'seed', field.isRequired ? { ...bounds, default: minimum } : bounds, bounds);
 }
 
 const FORMAT_NAMES = [
@@ -284,7 +286,7 @@ export function takeQuality(draft: Draft): void {
   const field = draft.named('quality', 'image_quality', 'video_quality');
   if (field?.choices === undefined) return;
   offerChoices(draft, field, 'quality');
-  if (draft.parameters.has('quality') && !draft.priced.has('quality')) draft.priced.set('quality', '');
+  draft.mayChangePrice(field, 'quality');
 }
 
 const AUDIO_NAMES = ['generate_audio', 'generate_audio_switch', 'enable_audio', 'with_audio', 'sound', 'audio_enabled'];
@@ -294,8 +296,7 @@ export function takeAudio(draft: Draft): void {
   if (field === undefined || !field.types.has('boolean')) return;
   const known = typeof field.default === 'boolean' ? { default: field.default } : {};
   draft.offer(field, 'generate_audio', { type: 'boolean', ...known }, { type: 'boolean' });
-  if (!draft.priced.has('generate_audio') && !/\bsame regardless\b/i.test(field.text))
-    draft.priced.set('generate_audio', '');
+  draft.mayChangePrice(field, 'generate_audio');
 }
 
 // ---- what only the operator decides
@@ -340,6 +341,10 @@ export function dropOperatorFields(draft: Draft): void {
 
 const MAX_FREE_TEXT = 500;
 const MAX_FREE_TEXTS = 4;
+/** The rules of one request have room for 100 fields. */
+const MAX_RULES = 90;
+/** Names of parameters that the price and the front know by their meaning. */
+const PRICED_NAMES: readonly string[] = ['n', 'size', 'duration_seconds'];
 
 /** What no rule knows: constants where the vendor requires a value, parameters with `--all`, or nothing. */
 export function takeRest(draft: Draft): void {
@@ -347,8 +352,10 @@ export function takeRest(draft: Draft): void {
   for (const field of draft.left()) {
     const isText = field.choices === undefined && field.types.has('string');
     if (isText) texts += 1;
-    const isOffered = (draft.subject.options.all || field.isRequired) && !(isText && texts > MAX_FREE_TEXTS);
-    const parameter = draft.parameters.has(field.name) ? `vendor_${field.name}` : field.name;
+    const isRoom = draft.rules.size < MAX_RULES;
+    const isOffered = isRoom && (draft.subject.options.all || field.isRequired) && !(isText && texts > MAX_FREE_TEXTS);
+    const isTaken = draft.parameters.has(field.name) || PRICED_NAMES.includes(field.name);
+    const parameter = isTaken ? `vendor_${field.name}` : field.name;
     if (isOffered && offerPlain(draft, field, parameter)) continue;
     if (field.isRequired) fillRequired(draft, field);
     else
@@ -371,7 +378,7 @@ function isComposed({ types }: VendorField): boolean {
 function offerPlain(draft: Draft, field: VendorField, parameter: string): boolean {
   if (field.choices !== undefined) {
     const types = new Set(field.choices.map((value) => typeof value));
-    if (field.choices.length < 2 || types.size > 1 || field.choices.length > 500) return false;
+    if (field.choices.length < 2 || types.size > 1) return false;
     offerChoices(draft, field, parameter);
     return true;
   }
@@ -394,7 +401,7 @@ function offerPlain(draft: Draft, field: VendorField, parameter: string): boolea
     draft.offer(field, parameter, { type, ...bounds, ...known }, { type, ...bounds });
     return true;
   }
-  if (!field.types.has('string') || isOfOperator(field.name)) return false;
+  if (!field.types.has('string') || isOfOperator(field.name) || (field.maxLength ?? 1) < 1) return false;
   const most = Math.min(MAX_FREE_TEXT, field.maxLength ?? MAX_FREE_TEXT);
   if (field.maxLength === undefined)
     draft.guess(`${field.name} has no longest text in the schema; ${most} characters are taken.`);
@@ -447,6 +454,6 @@ export function isSendable(
     return (
       value >= minimum && value <= maximum && (types.has('number') || (types.has('integer') && Number.isInteger(value)))
     );
-  if (Array.isArray(value)) return types.has('array');
-  return typeof value === 'object' ? types.has('object') : types.has(typeof value);
+  if (typeof value !== 'object') return types.has(typeof value);
+  return types.has(Array.isArray(value) ? 'array' : 'object') && fieldRulesFault({ constant: { value } }) === undefined;
 }

@@ -42,6 +42,7 @@ export function fileKind(field: VendorField): FileKind | undefined {
 /** Takes all fields of files. Throws `ImportRefused` for a model that needs files of another kind. */
 export function takeFiles(draft: Draft): ModelFiles {
   const { id, modality } = draft.subject;
+  refuseWorkOnVideos(draft);
   const files = draft.left().flatMap((field) => {
     const kind = fileKind(field);
     return kind === undefined ? [] : [{ field, kind }];
@@ -76,6 +77,8 @@ export function takeFiles(draft: Draft): ModelFiles {
         `The files of the role ${role} go to ${fields.map(({ name }) => name).join(', then ')}, in the order of the request.`,
       );
   }
+  for (const field of [...byRole.values()].flat())
+    if (isStyle(field)) draft.guess(`The pictures of ${field.name} are style references, by its words.`);
   if (references.reference_image !== undefined && (references.start_frame ?? references.end_frame) !== undefined)
     draft.guess('Reference pictures and frames are offered together; the vendor may refuse a task with both.');
   if (most > MAX_REFERENCE_UPLOADS) {
@@ -87,7 +90,7 @@ export function takeFiles(draft: Draft): ModelFiles {
   const roles = [...byRole.keys()];
   const mask = maskOf(
     draft,
-    files.filter(({ kind }) => kind === 'mask').map(({ field }) => field),
+    files.filter(({ field, kind }) => kind === 'mask' && draft.left().includes(field)).map(({ field }) => field),
     roles,
   );
   const sizes = [...byRole.values()]
@@ -101,6 +104,15 @@ export function takeFiles(draft: Draft): ModelFiles {
     most,
     ...(sizes.length === 0 ? {} : { maxFileBytes: Math.min(...sizes) }),
   };
+}
+
+/** A model that changes a video, and says so only by what it is filed under, or by taking nothing else. */
+function refuseWorkOnVideos(draft: Draft): void {
+  const { id, category = '', needsNothing } = draft.subject;
+  const kinds = draft.left().map(fileKind);
+  const worksOnVideo = category.startsWith('video-to-') || (needsNothing && !kinds.includes('image'));
+  if (kinds.includes('video') && worksOnVideo)
+    throw new ImportRefused(`${id} needs a video, and clients upload pictures only.`);
 }
 
 const NEEDED: Readonly<Record<Exclude<FileKind, 'image'>, string>> = {
@@ -172,6 +184,11 @@ function isNeeded(draft: Draft, byRole: ByRole, role: ReferenceRole, name: strin
   const field = byRole.get(role)?.find((one) => one.name === name);
   if (field === undefined) return false;
   if (field.isRequired) return true;
+  // A model that requires nothing needs at least what it works on: "The image to reframe."
+  if (draft.subject.needsNothing && /\b(?:image|photo|picture) to (?:be )?[a-z]+/i.test(field.text)) {
+    draft.guess(`The words of ${name} say that it is needed; the schema requires nothing.`);
+    return true;
+  }
   // "A start or end image is required." where the schema lets both be absent.
   if (
     /\b(?:start|first)\b[^.]{0,60}\b(?:is|are) required\b|\byou must use an? (?:start|first|input)/i.test(field.text)
@@ -202,16 +219,14 @@ function picturesOf(draft: Draft, field: VendorField): number {
   return named;
 }
 
-const PICTURES = '(?:[a-z-]+ ){0,2}(?:images?|pictures?|photos?|references?|subjects?|elements?)';
+/** Up to two words, none of which is a unit of something else. */
+const PICTURES =
+  '(?:(?!(?:mb|kb|px|pixels?|seconds?|videos?|characters?)\\b)[a-z-]+ ){0,2}(?:images?|pictures?|photos?|references?|subjects?|elements?)';
 const AT_MOST = '(?:up to|at most|max(?:imum)?(?: of)?:?|supports?)';
 const COUNTS: readonly RegExp[] = [
   new RegExp(`\\b${AT_MOST} (\\d{1,3}) ${PICTURES}`, 'gi'),
   new RegExp(`\\b\\d{1,3} ?(?:-|–|to) ?(\\d{1,3}) ${PICTURES}`, 'gi'),
-  new RegExp(`\\b(?:images?|pictures?|photos?) \\((?:${AT_MOST}) (\\d{1,3})\\)`, 'gi'),
-  new RegExp(
-    `\\b(?:images?|pictures?|photos?)[^.]{0,20}, (?:${AT_MOST}) (\\d{1,3})\\b(?! ?(?:MB|KB|px|pixels|seconds?|videos?|characters?))`,
-    'gi',
-  ),
+  new RegExp(`\\b(?:images?|pictures?|photos?) \\(${AT_MOST} (\\d{1,3})\\)`, 'gi'),
 ];
 
 /** The largest number of pictures that the words of a field name. */
@@ -230,16 +245,19 @@ function maskOf(draft: Draft, fields: readonly VendorField[], roles: readonly Re
     return undefined;
   }
   draft.take(field);
-  const form = maskForm(field.text);
+  const form = maskForm(field.text) ?? KNOWN_MASKS.find(([name]) => name.test(draft.subject.id))?.[1];
   if (form === undefined)
     draft.guess(
       `The areas that are made anew are taken to be white in ${field.name}; try it, and set form: black if the rest changes.`,
     );
-  else draft.guess(`The areas that are made anew are ${form} in ${field.name}, by its words.`);
+  else draft.guess(`The areas that are made anew are ${form} in ${field.name}, by the vendor's words.`);
   if (field.isRequired)
     draft.guess('The model needs a mask: a picture without transparent areas is refused by the vendor.');
   return { field: field.name, form: form ?? 'white' };
 }
+
+/** Vendors that say the form of a mask elsewhere. */
+const KNOWN_MASKS: readonly (readonly [RegExp, 'white' | 'black'])[] = [[/ideogram/i, 'black']];
 
 const ANEW = '(?:inpaint|replac|edit|regenerat|generat|chang|fill|modif|made anew)';
 const KEPT = '(?:preserv|kept|keep|protect|unchanged)';

@@ -28,6 +28,8 @@ import { fittingOnly } from './vendor-schema.js';
 /** The largest file that the catalog lets a model take unless the entry says otherwise. */
 const DEFAULT_UPLOAD_BYTES = 10 * 1024 * 1024;
 const MAX_PROMPT_CHARACTERS = 8_000;
+/** The longest text of a list of values; vendors' own are words. */
+const MAX_CHOICE = 100;
 
 /**
  * Makes a catalog entry for a model from the answer of its vendor. Nothing is fetched, and no text of the answer is followed.
@@ -39,15 +41,18 @@ export function proposeModel(recorded: RecordedModel, options: ImportOptions): P
   if (recorded.vendor === 'openai') return proposeOpenaiModel(recorded, options);
   const document = readDocument(recorded);
   const output = outputOfModel(recorded, document);
+  const fields = usableFields(document);
   const draft = new Draft(
     {
       vendor: recorded.vendor,
       id: shownText(recorded.id, 200),
       modality: output.modality,
       makesList: output.makesList,
+      ...(document.category === undefined ? {} : { category: document.category }),
+      needsNothing: !fields.some(({ isRequired }) => isRequired),
       options,
     },
-    usableFields(document),
+    fields,
   );
   for (const guess of output.guesses) draft.guess(guess);
   dropUnusable(draft, document);
@@ -55,15 +60,15 @@ export function proposeModel(recorded: RecordedModel, options: ImportOptions): P
   const prompt = takePrompt(draft);
   const negative = takeNegativePrompt(draft);
   const files = takeFiles(draft);
-  takeSafety(draft);
-  dropOperatorFields(draft);
-  const format = takeFormat(draft) ?? formatByDefault(draft, output);
-  takeSizes(draft);
+  takeSizes(draft, files.requiredRoles.length > 0);
   takeDuration(draft);
   takeCount(draft);
-  takeSeed(draft);
   takeQuality(draft);
   takeAudio(draft);
+  takeSeed(draft);
+  const format = takeFormat(draft) ?? formatByDefault(draft, output);
+  takeSafety(draft);
+  dropOperatorFields(draft);
   takeRest(draft);
   const price = priceOf(draft, recorded);
   const settings = settingsOf(draft, recorded, { document, output, format, prompt, negative, files });
@@ -85,7 +90,7 @@ function closed(input: JsonObject): JsonObject {
 /** The fields, with values only that clients may send. */
 function usableFields({ input }: VendorDocument): readonly VendorField[] {
   return fieldsOf(input).fields.map((field) => {
-    const choices = field.choices?.filter((value) => !isPlace(value));
+    const choices = field.choices?.filter((value) => !isPlace(value) && String(value).length <= MAX_CHOICE);
     if (choices === undefined || choices.length === field.choices?.length) return field;
     return { ...field, choices };
   });
@@ -157,7 +162,11 @@ function takePrompt(draft: Draft): Prompt | undefined {
   const field =
     named ??
     draft.left().find((one) => isText(one) && one.isRequired && /prompt/i.test(one.name) && !/neg/i.test(one.name));
-  if (field === undefined) return undefined;
+  if (field === undefined) {
+    const other = draft.named('prompt');
+    if (other !== undefined) draft.drop(other, 'a prompt that is no text');
+    return undefined;
+  }
   draft.take(field);
   const [, words] =
     /\b(?:max(?:imum)?(?: of)?|up to|at most)\.?:? ([0-9][0-9,]{0,6}) (?:unicode )?characters?\b/i.exec(field.text) ??
@@ -290,13 +299,11 @@ function limitsOf({ roles, most, maxFileBytes }: ModelFiles, negative: VendorFie
   };
 }
 
-/** The id without its owner, as a key. */
+/** The id without its owner, as a key. An owner stays where a version follows it, as in `wan/v2.6`. */
 export function keyOf(id: string): string {
-  const path = (id.split('://').at(-1) ?? id)
-    .replace(/:[0-9a-f]{64}$/, '')
-    .split('/')
-    .filter((part) => part !== '');
-  const key = (path.length > 1 ? path.slice(1) : path)
+  const path = partsOfId(id);
+  const isOwned = path.length > 1 && !/^v?[0-9]/.test(path[1] ?? '');
+  const key = (isOwned ? path.slice(1) : path)
     .join('-')
     .toLowerCase()
     .replaceAll(/[^a-z0-9._]+/g, '-')
@@ -305,11 +312,30 @@ export function keyOf(id: string): string {
   return key === '' ? 'model' : key;
 }
 
-/** The vendor's name, with the end of the id where several of its models have that name. */
+function partsOfId(id: string): readonly string[] {
+  const path = (id.split('://').at(-1) ?? id).replace(/:[0-9a-f]{64}$/, '');
+  return path.split('/').filter((part) => part !== '');
+}
+
+const TASK = /-to-|edit|remix|fill|inpaint/;
+
+/**
+ * The vendor's name for the model. Several of its models may have it: the parts of the id that it does not mention follow, and
+ * the task in brackets.
+ */
 function displayName(id: string, { displayName: named }: VendorDocument): string {
-  if (named === undefined) return keyOf(id).replaceAll('-', ' ');
-  const last = id.split('/').at(-1) ?? '';
-  const words = last.split(/[-_]/).filter((word) => word.length > 2);
-  const isSaid = words.every((word) => named.toLowerCase().includes(word.toLowerCase()));
-  return isSaid || !/-to-|edit|remix|fill|inpaint/.test(last) ? named : `${named} (${last.replaceAll(/[-_]/g, ' ')})`;
+  if (named === undefined) return capitalised(keyOf(id).replaceAll('-', ' '));
+  const name = named.replace(/ API$/, '');
+  const [first, ...others] = partsOfId(id).slice(id.startsWith('fal-ai/') ? 1 : 0);
+  const last = others.at(-1) ?? '';
+  const middle = TASK.test(last) ? others.slice(0, -1) : others;
+  const says = (part: string) => part.split(/[-_]/).some((word) => name.toLowerCase().includes(word.toLowerCase()));
+  const isBrand = first !== undefined && says(first) && middle.length > 0 && !middle.some(says);
+  const full = isBrand ? `${name} ${middle.map((part) => capitalised(part.replaceAll('-', ' '))).join(' ')}` : name;
+  const saysTask = /\bto (?:video|image)\b/i.test(full) || last.split(/[-_]/).every((word) => says(word));
+  return TASK.test(last) && !saysTask ? `${full} (${last.replaceAll(/[-_]/g, ' ')})` : full;
+}
+
+function capitalised(words: string): string {
+  return words.replaceAll(/(?<![^ ])[a-z]/g, (letter) => letter.toUpperCase());
 }

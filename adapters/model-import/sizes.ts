@@ -14,8 +14,10 @@ const COMMON_SIZES: Readonly<Record<'image' | 'video', readonly (readonly [numbe
     [720, 1280],
     [512, 512],
     [2048, 2048],
-    [2560, 1440],
-    [1440, 2560],
+    [2560, 1920],
+    [1920, 2560],
+    [3840, 2160],
+    [2160, 3840],
     [4096, 4096],
   ],
   video: [
@@ -33,6 +35,10 @@ const COMMON_SIZES: Readonly<Record<'image' | 'video', readonly (readonly [numbe
 /** Larger sizes are offered only where no smaller one fits: what the schema allows is often more than the model can do. */
 const USUAL_SIDE = 2_048;
 const MAX_SIZES = 8;
+/** The most values of one list. */
+const MAX_CHOICES = 200;
+/** Taken where a vendor states no smallest side. */
+const LEAST_SIDE = 64;
 
 /** What fal means by its names of sizes; Seedream and some others make larger ones of them. */
 const FAL_PRESETS: Readonly<Record<string, string>> = {
@@ -53,31 +59,36 @@ export interface Sides {
   readonly minimum: number;
   readonly maximum: number;
   readonly multipleOf: number;
+  /** All values, where the vendor lists them. */
+  readonly listed?: readonly number[];
 }
 
-/** Takes the fields of a size, or of an aspect ratio and a resolution. */
-export function takeSizes(draft: Draft): void {
-  takeSize(draft);
+/**
+ * Takes the fields of a size, or of an aspect ratio and a resolution. Where the vendor has no default and the model works on
+ * pictures, the size is theirs unless a request says another.
+ */
+export function takeSizes(draft: Draft, worksOnPictures: boolean): void {
+  takeSize(draft, worksOnPictures);
   if (!draft.parameters.has('size')) takeWidthAndHeight(draft);
   takeRatio(draft);
   takeResolution(draft);
   for (const name of ['width', 'height']) {
     const field = draft.named(name);
     if (field !== undefined && !field.isRequired)
-      draft.drop(field, 'counts only with a size of its own beside the aspect ratio');
+      draft.drop(field, 'counts only where the aspect ratio leaves the size open');
   }
 }
 
-function takeSize(draft: Draft): void {
+function takeSize(draft: Draft, worksOnPictures: boolean): void {
   for (const name of SIZE_NAMES) {
     const field = draft.named(name);
     if (field === undefined) continue;
-    if (field.sides !== undefined) return offerAnySize(draft, field, field.sides);
+    if (field.sides !== undefined) return offerAnySize(draft, field, field.sides, worksOnPictures);
     const listed = (field.choices ?? []).filter((value) => LISTED_SIZE.test(String(value)));
     if (listed.length > 0) return offerListedSizes(draft, field, listed);
     const [, , separator] = field.choices === undefined ? (LISTED_SIZE.exec(defaultText(field)) ?? []) : [];
     if (separator !== undefined)
-      return offerAnySize(draft, field, { minimum: 1, maximum: USUAL_SIDE }, `{w}${separator}{h}`);
+      return offerAnySize(draft, field, { minimum: 1, maximum: USUAL_SIDE }, worksOnPictures, `{w}${separator}{h}`);
     if (field.choices?.every((value) => Object.hasOwn(FAL_PRESETS, String(value)) || value === 'auto') === true)
       return offerPresets(draft, field);
   }
@@ -88,12 +99,16 @@ function offerAnySize(
   draft: Draft,
   field: VendorField,
   bounds: { readonly minimum: number; readonly maximum: number },
+  worksOnPictures: boolean,
   as = 'object',
 ): void {
   const sides = sidesOf(bounds, field.text);
   const byDefault = defaultSize(field);
   const sizes = sizesWithin(draft, sides, byDefault);
-  const isLeftToModel = field.default === 'auto' || /\b(?:uses?|match\w*) (?:the )?input/i.test(field.text);
+  const isLeftToModel =
+    field.default === 'auto' ||
+    (worksOnPictures && field.default === undefined) ||
+    /\b(?:uses?|match\w*) (?:the )?input/i.test(field.text);
   draft.guess(`The sizes are common ones within the bounds of ${field.name}; the vendor takes others too.`);
   offerSize(draft, field, sizes, isLeftToModel ? undefined : (byDefault ?? sizes[0]));
   draft.rules.set(field.name, { parameter: 'size', size: as, ...boundsOf(sides) });
@@ -136,8 +151,8 @@ function boundsOf({ minimum, maximum, multipleOf }: Sides): JsonObject {
 }
 
 function sizesWithin(draft: Draft, width: Sides, byDefault: string | undefined, height = width): readonly string[] {
-  const fits = (side: number, { minimum, maximum, multipleOf }: Sides) =>
-    side >= minimum && side <= maximum && side % multipleOf === 0;
+  const fits = (side: number, { minimum, maximum, multipleOf, listed }: Sides) =>
+    side >= minimum && side <= maximum && side % multipleOf === 0 && listed?.includes(side) !== false;
   const fitting = COMMON_SIZES[draft.subject.modality].filter(([w, h]) => fits(w, width) && fits(h, height));
   const usual = fitting.filter(([w, h]) => w <= USUAL_SIDE && h <= USUAL_SIDE && w * h < USUAL_SIDE * USUAL_SIDE);
   const names = (usual.length > 0 ? usual : fitting).map(([w, h]) => `${w}x${h}`);
@@ -149,7 +164,7 @@ function sizesWithin(draft: Draft, width: Sides, byDefault: string | undefined, 
 
 /** A list of texts such as `1024x1024` or `1024*1024`. */
 function offerListedSizes(draft: Draft, field: VendorField, listed: readonly Scalar[]): void {
-  const named = listed.map((value) => {
+  const named = listed.slice(0, MAX_CHOICES).map((value) => {
     const [, width, , height] = LISTED_SIZE.exec(String(value)) ?? [];
     return [`${width}x${height}`, value] as const;
   });
@@ -178,21 +193,17 @@ function offerPresets(draft: Draft, field: VendorField): void {
 
 function takeWidthAndHeight(draft: Draft): void {
   const [width, height] = [draft.named('width', 'image_width'), draft.named('height', 'image_height')];
-  if (width === undefined || height === undefined || !isWhole(width) || !isWhole(height)) return;
+  if (width === undefined || height === undefined || !isNumber(width) || !isNumber(height)) return;
   // Beside an aspect ratio they count only for its value `custom`.
   const isOptional = !width.isRequired && !height.isRequired;
   if (isOptional && (draft.named('aspect_ratio', 'ratio') !== undefined || /\bonly used when\b/i.test(width.text)))
     return;
-  const [across, down] = [width, height].map((field) =>
-    sidesOf({ minimum: field.minimum ?? 64, maximum: field.maximum ?? USUAL_SIDE }, field.text),
-  ) as [Sides, Sides];
   for (const field of [width, height])
-    if (field.maximum === undefined)
+    if (field.maximum === undefined && field.choices === undefined)
       draft.guess(`${field.name} has no bounds in the schema; ${USUAL_SIDE} is taken as the largest.`);
-  const byDefault =
-    typeof width.default === 'number' && typeof height.default === 'number'
-      ? `${width.default}x${height.default}`
-      : undefined;
+  const [across, down] = [sideOf(width), sideOf(height)];
+  const isSaid = typeof width.default === 'number' && typeof height.default === 'number';
+  const byDefault = isSaid ? `${String(width.default)}x${String(height.default)}` : undefined;
   const sizes = sizesWithin(draft, across, byDefault, down);
   draft.guess('The sizes are common ones within the bounds of width and height; the vendor takes others too.');
   offerSize(draft, width, sizes, byDefault ?? sizes[0]);
@@ -201,8 +212,23 @@ function takeWidthAndHeight(draft: Draft): void {
   draft.rules.set(height.name, { parameter: 'size', size: 'height', ...boundsOf(down) });
 }
 
-function isWhole({ types, choices }: VendorField): boolean {
-  return choices === undefined && (types.has('integer') || types.has('number'));
+function isNumber({ types }: VendorField): boolean {
+  return types.has('integer') || types.has('number');
+}
+
+/** The bounds of a side that is a field of its own; from a list of values, its ends and their step. */
+function sideOf({ choices, minimum = LEAST_SIDE, maximum = USUAL_SIDE, multipleOf = 1, text }: VendorField): Sides {
+  const listed = (choices ?? []).filter((value) => typeof value === 'number');
+  if (listed.length === 0) {
+    const said = sidesOf({ minimum, maximum }, text);
+    return { ...said, multipleOf: Math.max(said.multipleOf, Math.round(multipleOf)) };
+  }
+  const step = listed.reduce((one, other) => commonDivisor(one, other));
+  return { minimum: Math.min(...listed), maximum: Math.max(...listed), multipleOf: Math.max(1, step), listed };
+}
+
+function commonDivisor(one: number, other: number): number {
+  return other === 0 ? one : commonDivisor(other, one % other);
 }
 
 function takeRatio(draft: Draft): void {
@@ -233,13 +259,14 @@ function takeResolution(draft: Draft): void {
   const field = draft.named(...RESOLUTION_NAMES.filter((name) => draft.named(name)?.choices !== undefined));
   if (field === undefined) return;
   offerChoices(draft, field, 'resolution');
-  if (draft.parameters.has('resolution') && !draft.priced.has('resolution')) draft.priced.set('resolution', '');
+  draft.mayChangePrice(field, 'resolution');
 }
 
 /** A list of values as a parameter; one alone is left to the vendor. */
 export function offerChoices(draft: Draft, field: VendorField, parameter: string): void {
   const usable = (field.choices ?? []).filter((value) => !OPEN_VALUES.test(String(value)));
   const types = new Set(usable.map((value) => typeof value));
+  if (usable.length > MAX_CHOICES) return draft.drop(field, 'too many values');
   if (usable.length < 2 || types.size !== 1) {
     if (field.isRequired && usable[0] !== undefined) draft.fix(field, usable[0]);
     else draft.drop(field, 'one value only');

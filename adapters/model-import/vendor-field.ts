@@ -41,6 +41,10 @@ export interface VendorField {
 
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const MAX_TEXT = 2_000;
+/** The largest side of a picture that any rule of a size may name. */
+const MAX_SIDE = 65_536;
+/** The largest bound that is taken from a schema. */
+const MOST = 1e12;
 
 export interface VendorFields {
   /** In the order in which the vendor shows them. */
@@ -84,7 +88,7 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean): VendorF
   const text = shownText(textOf('description'), MAX_TEXT);
   const [maxLength, multipleOf, minItems, maxItems] = ['maxLength', 'multipleOf', 'minItems', 'maxItems'].map(numberOf);
   const maxFileBytes = parts.map((part) => part['x-fal']).find(isObject)?.['max_file_size'];
-  const byDefault = parts.map((part) => part['default']).find((value) => value !== undefined && value !== null);
+  const byDefault = parts.map((part) => part['default']).find(isUsableDefault);
   const shownAs = textOf('_fal_ui_field') ?? (items === undefined ? undefined : items['_fal_ui_field']);
   return {
     name,
@@ -121,6 +125,10 @@ function choicesOf(parts: readonly JsonObject[]): Scalar[] {
   return [...new Set(listed.filter(isScalar))];
 }
 
+function isUsableDefault(value: Json | undefined): value is Json {
+  return value !== undefined && value !== null && !(typeof value === 'number' && Math.abs(value) > MOST);
+}
+
 /** The default as a text, where it is a scalar: it may have another type than the values beside it. */
 export function defaultText({ default: value }: VendorField): string {
   return typeof value === 'object' || value === undefined ? '' : String(value);
@@ -135,20 +143,24 @@ function boundsOf(numberOf: (keyword: string) => number | undefined, types: Read
   const [above, below] = [numberOf('exclusiveMinimum'), numberOf('exclusiveMaximum')];
   const least = isWhole && above !== undefined ? Math.floor(above) + 1 : above;
   const most = isWhole && below !== undefined ? Math.ceil(below) - 1 : below;
-  const minimum = highest(numberOf('minimum'), least);
-  const maximum = lowest(numberOf('maximum'), most);
+  const [lowest, highest] = [greatest(numberOf('minimum'), least), smallest(numberOf('maximum'), most)];
+  const minimum = isWhole && lowest !== undefined ? Math.ceil(lowest) : lowest;
+  const maximum = isWhole && highest !== undefined ? Math.floor(highest) : highest;
+  // Bounds between which nothing is, or that no number reaches exactly, are no bounds.
+  const isCrossed = minimum !== undefined && maximum !== undefined && minimum > maximum;
+  const isUsable = (bound: number | undefined) => bound !== undefined && Math.abs(bound) <= MOST && !isCrossed;
   return {
-    ...(minimum === undefined ? {} : { minimum: isWhole ? Math.ceil(minimum) : minimum }),
-    ...(maximum === undefined ? {} : { maximum: isWhole ? Math.floor(maximum) : maximum }),
-    isOpenBelow: !isWhole && above !== undefined && above === minimum,
+    ...(isUsable(minimum) ? { minimum: minimum as number } : {}),
+    ...(isUsable(maximum) ? { maximum: maximum as number } : {}),
+    isOpenBelow: !isWhole && above !== undefined && above === minimum && isUsable(minimum),
   };
 }
 
-function highest(one: number | undefined, other: number | undefined): number | undefined {
+function greatest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
-function lowest(one: number | undefined, other: number | undefined): number | undefined {
+function smallest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
@@ -157,8 +169,7 @@ function sidesOf(schema: JsonObject): { readonly minimum: number; readonly maxim
   const properties = schema['properties'];
   if (!isObject(properties) || !isObject(properties['width']) || !isObject(properties['height'])) return undefined;
   const sides = [properties['width'], properties['height']].map((side) => fieldOf('side', side, false));
-  return {
-    minimum: Math.max(1, ...sides.map(({ minimum }) => minimum ?? 1)),
-    maximum: Math.min(...sides.map(({ maximum }) => maximum ?? Infinity)),
-  };
+  const minimum = Math.max(1, ...sides.map((side) => Math.ceil(side.minimum ?? 1)));
+  const maximum = Math.min(MAX_SIDE, ...sides.map((side) => Math.floor(side.maximum ?? MAX_SIDE)));
+  return minimum <= maximum ? { minimum, maximum } : undefined;
 }
