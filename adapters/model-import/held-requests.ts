@@ -52,7 +52,8 @@ export async function heldRequests(proposal: Proposal): Promise<HeldRequests> {
     const made = await taskInput(settings, submissionOf(one), async () => FILE, SPLITS);
     const fault =
       'refused' in made ? 'the rules of the entry refuse it' : firstFault(vendorInput, made.input as JsonObject);
-    if (fault !== undefined) faults.push(`A request with ${one.about} does not fit the vendor's schema: ${fault}`);
+    if (fault !== undefined)
+      faults.push(`A request with ${one.about} does not fit the vendor's schema: ${fault.replace(/\.$/, '')}.`);
     if (faults.length >= MOST_FAULTS) break;
   }
   return { count: cases.length, faults };

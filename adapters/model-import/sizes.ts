@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import type { Draft } from './draft.js';
 import { defaultText, type Scalar, type VendorField } from './vendor-field.js';
 
@@ -54,6 +54,8 @@ const SIZE_NAMES = ['image_size', 'size', 'video_size', 'output_size', 'resoluti
 const LISTED_SIZE = /^\s*([1-9][0-9]{1,4})\s*([x*×])\s*([1-9][0-9]{1,4})\s*$/i;
 /** Values that leave the choice to the model, or to other fields. */
 const OPEN_VALUES = /^(?:custom|not set|none)$/i;
+
+const ANY_SIDES = { minimum: 1, maximum: 65_536, multipleOf: 1 };
 
 export interface Sides {
   readonly minimum: number;
@@ -128,7 +130,7 @@ function defaultSize({ default: value }: VendorField): string | undefined {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { width, height } = value;
-  return typeof width === 'number' && typeof height === 'number' ? `${width}x${height}` : undefined;
+  return isSide(width, ANY_SIDES) && isSide(height, ANY_SIDES) ? `${width}x${height}` : undefined;
 }
 
 /** The bounds of a side, narrowed by what the words of the field say. */
@@ -202,14 +204,18 @@ function takeWidthAndHeight(draft: Draft): void {
     if (field.maximum === undefined && field.choices === undefined)
       draft.guess(`${field.name} has no bounds in the schema; ${USUAL_SIDE} is taken as the largest.`);
   const [across, down] = [sideOf(width), sideOf(height)];
-  const isSaid = typeof width.default === 'number' && typeof height.default === 'number';
-  const byDefault = isSaid ? `${String(width.default)}x${String(height.default)}` : undefined;
+  const [wide, high] = [width.default, height.default];
+  const byDefault = isSide(wide, across) && isSide(high, down) ? `${wide}x${high}` : undefined;
   const sizes = sizesWithin(draft, across, byDefault, down);
   draft.guess('The sizes are common ones within the bounds of width and height; the vendor takes others too.');
   offerSize(draft, width, sizes, byDefault ?? sizes[0]);
   draft.take(height);
   draft.rules.set(width.name, { parameter: 'size', size: 'width', ...boundsOf(across) });
   draft.rules.set(height.name, { parameter: 'size', size: 'height', ...boundsOf(down) });
+}
+
+function isSide(value: Json | undefined, { minimum, maximum }: Sides): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum;
 }
 
 function isNumber({ types }: VendorField): boolean {

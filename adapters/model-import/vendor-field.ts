@@ -135,7 +135,8 @@ export function defaultText({ default: value }: VendorField): string {
 }
 
 function isScalar(value: Json): value is Scalar {
-  return typeof value === 'string' ? isPlainText(value) : typeof value === 'number' || typeof value === 'boolean';
+  if (typeof value === 'number') return Math.abs(value) <= MOST;
+  return typeof value === 'string' ? isPlainText(value) : typeof value === 'boolean';
 }
 
 function boundsOf(numberOf: (keyword: string) => number | undefined, types: ReadonlySet<string>) {
