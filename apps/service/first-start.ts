@@ -82,6 +82,7 @@ async function firstPictureModel(
   caller: Caller,
 ): Promise<Model | undefined> {
   for (const model of context.catalog.models()) {
+    if (model.promptRule === 'none') continue;
     const body = { model_key: model.modelKey, operation: 'image_generation', prompt: FIRST_PROMPT };
     const isPossible = await estimateGeneration(context, caller, body).then(
       () => true,

@@ -211,7 +211,7 @@ export class Accepted implements GenerationListener {
   }
 
   private isWhatWasAsked(g: Generation, { body }: KeyedRequest): boolean {
-    if (body['model_key'] !== g.modelKey || body['prompt'] !== g.prompt || body['operation'] !== g.operation)
+    if (body['model_key'] !== g.modelKey || (body['prompt'] ?? '') !== g.prompt || body['operation'] !== g.operation)
       return false;
     if (body['negative_prompt'] !== g.negativePrompt || body['client_trace_id'] !== g.clientTraceId) return false;
     return (

@@ -246,9 +246,10 @@ export class ProviderCalls implements GenerationListener {
     if (!this.maySubmit.delete(`${process} ${token}`))
       throw violation`5: ${process} submits generation ${generationId} with token ${token}, which the provider may have already`;
     const newest = this.generations.lives.get(generationId)?.newest;
+    const takesPrompt = this.prices.model(modelKey).promptRule !== 'none';
     const isTrue =
       newest?.modelKey === modelKey &&
-      newest.prompt === prompt &&
+      (takesPrompt ? newest.prompt : '') === prompt &&
       newest.references.length === references.length &&
       same(newest.parameters, parameters);
     if (!isTrue) throw violation`11: ${process} submits generation ${generationId} with another request than it has`;

@@ -55,11 +55,12 @@ const plain = imageModel({
   onInvalidOutput: 'resubmit',
 });
 
-/** A price that is correct only when it is rounded once; a floor on cancel; acceptance that is never guessed. */
+/** A price that is correct only when it is rounded once; a floor on cancel; acceptance that is never guessed; no prompt. */
 const odd = imageModel({
   ...SHORT,
   route: [entry('simulated', 1), entry('spare', 1)],
   modelKey: REFUSES_OTHER_SIZES,
+  promptRule: 'none',
   inputSchema: {
     type: 'object',
     additionalProperties: false,
@@ -107,10 +108,11 @@ const narrow = imageModel({
   cancelFloorCredits: 40,
 });
 
-/** Priced per second, and one video only. */
+/** Priced per second, one video only, and a prompt where there is one. */
 const clip = imageModel({
   ...SHORT,
   modelKey: 'clip',
+  promptRule: 'optional',
   modality: 'video',
   operations: ['video_generation'],
   inputSchema: {

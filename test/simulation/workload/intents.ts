@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Chance } from '../harness/scheduler.js';
+import { SIMULATED_MODELS } from '../harness/settings.js';
 import { textField } from './operator.js';
 
 /** Something a client wants created once, under one Idempotency-Key, until it knows the outcome. */
@@ -12,6 +13,10 @@ export interface Intent {
   isRefused: boolean;
 }
 
+/** The models that do without a prompt. */
+const PROMPTLESS: readonly string[] = SIMULATED_MODELS.filter(({ promptRule }) => promptRule !== 'required').map(
+  ({ modelKey }) => modelKey,
+);
 const STYLES = ['fine', 'coarse', 'any'] as const;
 
 /**
@@ -25,11 +30,13 @@ export function drawBody(chance: Chance, prompt: string, uploadIds: readonly str
     ...(chance.happens(600) ? drawDetail(chance, model) : {}),
     ...(chance.happens(20) ? { count: 9 } : {}),
   };
+  // Without a draw of its own, which would change all later ones of a seed.
+  const needsPrompt = !PROMPTLESS.includes(model) || prompt.length % 2 === 0;
   const references = uploadIds.filter(() => chance.happens(500)).slice(0, 3);
   return {
     model_key: model,
     operation: model === 'clip' ? 'video_generation' : 'image_generation',
-    prompt,
+    ...(needsPrompt ? { prompt } : {}),
     parameters,
     ...(references.length > 0 ? { reference_upload_ids: references } : {}),
     ...(chance.happens(200) ? { negative_prompt: 'people' } : {}),
@@ -45,7 +52,7 @@ function drawDetail(chance: Chance, model: string): JsonObject {
 /** A similar request with another payload, for the same key. */
 export function altered(chance: Chance, body: JsonObject): JsonObject {
   return chance.happens(500)
-    ? { ...body, prompt: `${textField(body, 'prompt')}, at night` }
+    ? { ...body, prompt: 'prompt' in body ? `${textField(body, 'prompt')}, at night` : 'at night' }
     : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
 }
 

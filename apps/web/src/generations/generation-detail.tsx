@@ -212,7 +212,7 @@ export function TaskInput({ id }: { readonly id: string }) {
             <p class="empty">It is not kept any more, as nothing was charged for it.</p>
           ) : (
             <>
-              <Text name="Prompt" text={input.prompt} />
+              {input.prompt === '' ? null : <Text name="Prompt" text={input.prompt} />}
               {input.negative_prompt === null ? null : <Text name="Negative prompt" text={input.negative_prompt} />}
               <dl class="facts spaced">
                 {Object.entries(input.parameters).map(([name, value]) => (

@@ -83,7 +83,7 @@ function ShownContent({ path }: { readonly path: string }) {
         <Facts
           class="tall"
           facts={[
-            ['Prompt', prompt === '' ? 'no longer kept' : prompt],
+            ['Prompt', prompt === '' ? 'none, or no longer kept' : prompt],
             ['Negative prompt', negative],
             ['Parameters', JSON.stringify(parameters)],
             ['References', references.length === 0 ? undefined : references.join(' ')],
