@@ -258,6 +258,8 @@ export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly parameters: readonly string[];
   readonly takesNegativePrompt: boolean;
   readonly referenceRoles: readonly ReferenceRole[];
+  /** A role for each file that a request needs at least. */
+  readonly requiredRoles: readonly ReferenceRole[];
   /** The most reference files of a request. */
   readonly maxReferenceUploads: number;
   /** Whether requests have a prompt; one of a model with `none` is never sent. */

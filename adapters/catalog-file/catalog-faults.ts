@@ -83,7 +83,7 @@ function* oneModelFaults(
   yield* modelFaults(entry, isSound);
   if (
     tools.providers &&
-    isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits', 'prompt')
+    isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits', 'required_roles', 'prompt')
   )
     yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
@@ -99,6 +99,7 @@ function* providersFaults(entry: ModelEntry, providers: ProviderRules): Generato
     takesNegativePrompt: limits.negative_prompt,
     referenceRoles: limits.reference_roles,
     maxReferenceUploads: limits.max_reference_uploads,
+    requiredRoles: entry.required_roles,
     promptRule: entry.prompt,
   };
   const named = [

@@ -12,6 +12,12 @@ const CREDITS = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER 
 const DECIMAL = { type: ['number', 'string'] } as const;
 
 const ROLES = { type: 'array', uniqueItems: true, items: { type: 'string', enum: [...REFERENCE_ROLES] } } as const;
+/** One entry for each file that a request needs at least. */
+const REQUIRED_ROLES = {
+  type: 'array',
+  maxItems: MAX_REFERENCE_UPLOADS,
+  items: { type: 'string', enum: [...REFERENCE_ROLES] },
+} as const;
 
 /** The most outputs that a model may offer for one generation. */
 export const MAX_OUTPUTS = 100;
@@ -133,7 +139,7 @@ export const MODEL_SCHEMA = {
     prompt: { type: 'string', enum: [...PROMPT_RULES] },
     max_prompt_characters: { type: 'integer', minimum: 1, maximum: MAX_PROMPT_LENGTH },
     limits: LIMITS,
-    required_roles: ROLES,
+    required_roles: REQUIRED_ROLES,
     price: PRICE,
     provider: NAME,
     provider_settings: { type: 'object' },

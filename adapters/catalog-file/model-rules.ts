@@ -1,4 +1,5 @@
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
+import { isFrame } from '../../core/generation/generation.js';
 import type { ModelMark } from '../../core/media/ai-mark.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { type PlaceFault, priceTerms, type SourceOf } from './price-rules.js';
@@ -52,8 +53,10 @@ function* requiredRolesFaults({ limits, required_roles: required }: ModelEntry):
   const pointer = '/required_roles';
   const { reference_roles: taken, max_reference_uploads: most } = limits;
   const unknown = required.find((role) => !taken.includes(role));
+  const twice = required.find((role, index) => isFrame(role) && required.indexOf(role) < index);
   if (unknown !== undefined)
     yield { pointer, message: `must be roles of limits.reference_roles, which does not have ${unknown}` };
+  else if (twice !== undefined) yield { pointer, message: `must not have ${twice} twice: a request has at most one` };
   else if (required.length > most)
     yield { pointer, message: `must not be more than limits.max_reference_uploads, ${most}` };
 }

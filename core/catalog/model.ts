@@ -50,7 +50,7 @@ export interface Model {
   readonly promptRule: PromptRule;
   /** Bounds the prompt and the negative prompt, in code points. */
   readonly maxPromptCharacters: number;
-  /** The roles of which a request has at least one file; each is in `limits.referenceRoles`. */
+  /** A role for each file that a request needs at least, a frame at most once; each is in `limits.referenceRoles`. */
   readonly requiredRoles: readonly ReferenceRole[];
   readonly price: PriceTerms;
 

@@ -74,6 +74,11 @@ export function escapedBytes(length: number): number {
 export const REFERENCE_ROLES = ['reference_image', 'start_frame', 'end_frame'] as const;
 export type ReferenceRole = (typeof REFERENCE_ROLES)[number];
 
+/** A request has at most one file of each role of a frame. */
+export function isFrame(role: ReferenceRole): boolean {
+  return role !== 'reference_image';
+}
+
 /** A reference file as it was when the generation was accepted. The object at `objectKey` cannot change any more. */
 export interface Reference {
   readonly uploadId: string;

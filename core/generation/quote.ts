@@ -10,7 +10,7 @@ import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
 import type { Upload } from '../uploads/upload.js';
-import { MAX_PROMPT_LENGTH, type Operation, OPERATIONS, type ReferenceRole } from './generation.js';
+import { isFrame, MAX_PROMPT_LENGTH, type Operation, OPERATIONS, type ReferenceRole } from './generation.js';
 
 export const MAX_REFERENCE_UPLOADS = 8;
 
@@ -191,7 +191,7 @@ export async function quoteGeneration(
   const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
   if (uploads instanceof ServiceError) return uploads;
   const roles = [...rolesToCome, ...uploads.map(({ role }) => role)];
-  const missing = model.requiredRoles.find((role) => !roles.includes(role));
+  const missing = model.requiredRoles.find((role) => countOf(role, roles) < countOf(role, model.requiredRoles));
   if (missing !== undefined) return roleMissing(model, missing);
 
   const table = creditsByOutputs(model, parameters, sizesOf(uploads));
@@ -231,9 +231,15 @@ function isLonger(text: string, most: number): boolean {
   return text.length > most && Array.from(text).length > most;
 }
 
-function roleMissing({ modelKey }: Model, role: ReferenceRole): ServiceError {
+function countOf(role: ReferenceRole, roles: readonly ReferenceRole[]): number {
+  return roles.filter((one) => one === role).length;
+}
+
+function roleMissing({ modelKey, requiredRoles }: Model, role: ReferenceRole): ServiceError {
   const field = 'reference_upload_ids';
-  const message = `${field} must name a file of the role ${role}, which ${modelKey} requires.`;
+  const count = countOf(role, requiredRoles);
+  const files = count === 1 ? 'a file' : `at least ${count} files`;
+  const message = `${field} must name ${files} of the role ${role}, which ${modelKey} requires.`;
   return faultRefusal({ kind: 'required', pointer: `/${field}`, field, message });
 }
 
@@ -284,8 +290,7 @@ function fileFault(upload: Upload, model: Model, before: readonly Upload[]): str
     return `${modelKey} does not take ${upload.mediaType} files.`;
   if (upload.byteSize > limits.maxUploadBytes)
     return `${modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`;
-  const isFrame = upload.role !== 'reference_image';
-  if (isFrame && before.some((other) => other.role === upload.role))
+  if (isFrame(upload.role) && before.some((other) => other.role === upload.role))
     return `reference_upload_ids must have at most one ${upload.role}.`;
   return undefined;
 }

@@ -13,10 +13,10 @@ import { CliService } from '../harness/cli-service.js';
 import { errorOf, GrpcHarness, refusalOf } from './grpc/grpc-harness.js';
 import { codeOf, McpHarness, picture, textOf } from './mcp/mcp-harness.js';
 
-// Goal: every front takes a request without a prompt where the model does without, and refuses one without a file of a
-// required role, in the terms of the front.
-// Method: one model that takes no prompt and requires a picture, one whose prompt is optional, and one film that requires a
-// frame, over REST, gRPC, MCP, the OpenAI-compatible API and the command line.
+// Goal: every front takes a request without a prompt where the model does without, and refuses one with fewer files of a
+// role than are required, in the terms of the front.
+// Method: one model that takes no prompt and requires a picture, one that requires two, one whose prompt is optional, and one
+// film that requires a frame, over REST, gRPC, MCP, the OpenAI-compatible API and the command line.
 
 const [PICTURE] = MODELS as [Model];
 const PARAMETERS = { size: '96x64' };
@@ -26,13 +26,14 @@ const ENLARGE: Model = {
   promptRule: 'none',
   requiredRoles: ['reference_image'],
 };
+const DRESS: Model = { ...ENLARGE, modelKey: 'dress', requiredRoles: ['reference_image', 'reference_image'] };
 const VARY: Model = { ...PICTURE, modelKey: 'vary', promptRule: 'optional' };
 const FILM: Model = {
   ...(MODELS.find(({ modelKey }) => modelKey === 'clip') as Model),
   requiredRoles: ['start_frame'],
 };
 const ports = {
-  catalog: catalogOf(() => [...MODELS.filter(({ modelKey }) => modelKey !== 'clip'), ENLARGE, VARY, FILM]),
+  catalog: catalogOf(() => [...MODELS.filter(({ modelKey }) => modelKey !== 'clip'), ENLARGE, DRESS, VARY, FILM]),
 };
 
 describe('a model without a prompt', () => {
@@ -69,6 +70,8 @@ describe('a model without a prompt', () => {
       expect(refused).to.have.nested.property('code', 'FIELD_REQUIRED');
       expect(JSON.stringify(refused)).to.include('reference_upload_ids must name a file');
     }
+    const refused = await fronts.rest(key, 'POST', '/generations/estimate', body('dress'), 'rest-4');
+    expect(JSON.stringify(refused)).to.include('must name at least 2 files of the role reference_image, which dress');
   });
 
   it('needs none over MCP', async () => {
@@ -80,6 +83,14 @@ describe('a model without a prompt', () => {
     const refused = await call({ model_key: 'enlarge', idempotency_key: 'mcp-2' });
     expect(textOf(refused)).to.include('reference_image, which enlarge requires');
     expect(codeOf(await call({ idempotency_key: 'mcp-3' }))).to.equal('FIELD_REQUIRED');
+    const dressed = (idempotencyKey: string, count: number) =>
+      call({
+        model_key: 'dress',
+        idempotency_key: idempotencyKey,
+        reference_pictures: Array.from({ length: count }, () => file),
+      });
+    expect(codeOf(await dressed('mcp-4', 1))).to.equal('FIELD_REQUIRED');
+    expect(codeOf(await dressed('mcp-5', 2))).to.equal('OK');
     const estimated = await client.call('estimate_generation', body('vary'));
     expect(estimated).to.have.nested.property('structuredContent.estimated_credits', 10);
   });
@@ -96,10 +107,10 @@ describe('a model without a prompt', () => {
       });
       return (await response.json()) as JsonObject;
     };
-    const form = (fields: Readonly<Record<string, string>>, file?: string): FormData => {
+    const form = (fields: Readonly<Record<string, string>>, ...files: readonly string[]): FormData => {
       const made = new FormData();
       for (const [name, text] of Object.entries(fields)) made.set(name, text);
-      if (file !== undefined) made.set(file, new Blob([png], { type: 'image/png' }), 'a.png');
+      for (const file of files) made.append(file, new Blob([png], { type: 'image/png' }), 'a.png');
       return made;
     };
     const edited = await send('/images/edits', form({ model: 'enlarge', size: '96x64' }, 'image'));
@@ -107,6 +118,15 @@ describe('a model without a prompt', () => {
     expect(await send('/images/generations', { model: 'vary', size: '96x64' })).to.have.property('data');
     const film = form({ model: 'clip', prompt: 'waves', seconds: '2' }, 'input_reference');
     expect(await send('/videos', film)).to.have.property('status', 'queued');
+
+    const dress = (...files: readonly string[]) =>
+      send('/images/edits', form({ model: 'dress', size: '96x64' }, ...files));
+    expect(await dress('image[]', 'image[]')).to.have.nested.property('darkroom.charged_credits', 10);
+    for (const answer of [await dress('image'), await send('/images/generations', { model: 'dress', size: '96x64' })])
+      expect(answer['error']).to.deep.include({
+        message: 'image must be at least 2 files for dress; send them to /images/edits.',
+        param: 'image',
+      });
 
     const refused = await send('/images/generations', { model: 'enlarge', size: '96x64' });
     expect(refused['error']).to.deep.include({
@@ -133,9 +153,12 @@ describe('a model without a prompt', () => {
       const create = (modelKey: string) =>
         harness.call(Generations.method.createGeneration, { input: input(modelKey), idempotencyKey: modelKey });
       expect((await create('vary')).generation?.modelKey).to.equal('vary');
-      const estimate = harness.call(Generations.method.estimateGeneration, { input: input('enlarge') });
-      const refused = await Promise.all([create('picture'), create('enlarge'), estimate].map(errorOf));
-      expect(refused.map((error) => refusalOf(error)[1])).to.deep.equal(Array(3).fill('FIELD_REQUIRED'));
+      const estimate = (modelKey: string) =>
+        harness.call(Generations.method.estimateGeneration, { input: input(modelKey) });
+      const refused = await Promise.all(
+        [create('picture'), create('enlarge'), estimate('enlarge'), estimate('dress')].map(errorOf),
+      );
+      expect(refused.map((error) => refusalOf(error)[1])).to.deep.equal(Array(4).fill('FIELD_REQUIRED'));
     } finally {
       await harness.close();
     }
@@ -143,7 +166,7 @@ describe('a model without a prompt', () => {
 
   it('needs none of darkroom generate and estimate', async () => {
     const catalog = join(folder, 'catalog.yaml');
-    writeFileSync(join(folder, 'small.png'), png);
+    for (const name of ['small.png', 'second.png']) writeFileSync(join(folder, name), png);
     writeFileSync(
       catalog,
       `version: 1
@@ -155,14 +178,28 @@ models:
     required_roles: [reference_image]
     provider: sandbox
     provider_settings: { painter: image }
+  - model_key: dress
+    price: 4
+    prompt: none
+    limits: { reference_roles: [reference_image], max_reference_uploads: 2 }
+    required_roles: [reference_image, reference_image]
+    provider: sandbox
+    provider_settings: { painter: image }
 `,
     );
     const service = await CliService.start({ DARKROOM_CATALOG: catalog });
     try {
-      const small = ['--model', 'enlarge', '--reference', join(folder, 'small.png')];
+      const file = ['--reference', join(folder, 'small.png')];
+      const small = ['--model', 'enlarge', ...file];
       expect(await service.json(['estimate', ...small])).to.have.property('estimated_credits', 4);
       const made = await service.json(['generate', ...small, '--out', 'large.png']);
       expect(made).to.deep.include({ status: 'succeeded', charged_credits: 4 });
+      const dress = ['estimate', '--model', 'dress', ...file];
+      expect((await service.run(dress)).stderr).to.include('must name at least 2 files of the role reference_image');
+      expect(await service.json([...dress, '--reference', join(folder, 'second.png')])).to.have.property(
+        'estimated_credits',
+        4,
+      );
       const { code, stderr } = await service.run(['generate', '--model', 'enlarge']);
       expect(code).to.equal(3);
       expect(stderr).to.include(

@@ -1,3 +1,4 @@
+import { isFrame } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
@@ -212,7 +213,9 @@ function settingsOf(traced: TracedWorkflow, parameters: readonly ProposedParamet
 
 /** What differs from the defaults. A workflow that loads a picture needs it. */
 function limitLines({ references, negativePrompt, batch }: TracedWorkflow, names: readonly string[]): string[] {
-  const roles = [...new Set(references.map(({ role }) => role))];
+  const all = references.map(({ role }) => role);
+  const roles = [...new Set(all)];
+  const required = all.filter((role, index) => !isFrame(role) || all.indexOf(role) === index);
   const limits: JsonObject = {
     ...(roles.length === 0 ? {} : { reference_roles: roles }),
     ...(references.length === roles.length ? {} : { max_reference_uploads: references.length }),
@@ -222,7 +225,7 @@ function limitLines({ references, negativePrompt, batch }: TracedWorkflow, names
   };
   return [
     ...(Object.keys(limits).length === 0 ? [] : [`    limits: ${flow(limits)}`]),
-    ...(roles.length === 0 ? [] : [`    required_roles: ${flow(roles)}`]),
+    ...(required.length === 0 ? [] : [`    required_roles: ${flow(required)}`]),
   ];
 }
 

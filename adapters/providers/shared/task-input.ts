@@ -1,4 +1,4 @@
-import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
+import { isFrame, REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities, ProviderReference, Submission } from '../../../core/ports/provider.js';
 import type { SettingsPlace } from '../../driver.js';
@@ -123,20 +123,30 @@ function referencesFault({ references }: InputSettings): string | undefined {
 
 /** What the limits of a model allow and its settings have no field for, as one sentence. */
 export function limitsFault(
-  { references }: Pick<InputSettings, 'references'>,
-  { referenceRoles, maxReferenceUploads }: Pick<SettingsPlace, 'referenceRoles' | 'maxReferenceUploads'>,
+  { references, negative_prompt_field: negative }: InputSettings,
+  { referenceRoles, requiredRoles, maxReferenceUploads, takesNegativePrompt }: SettingsPlace,
 ): string | undefined {
+  if (takesNegativePrompt && negative === undefined)
+    return 'negative_prompt_field must name the field for the negative prompt, since negative_prompt of limits is true.';
   let most = 0;
   for (const role of referenceRoles) {
     const fields = references[role];
     if (fields === undefined)
       return `references has no field for the role ${role}; give it one, or remove it from reference_roles of limits.`;
     // A request has one file of the role of a frame.
-    most += role === 'reference_image' ? mostOfAll(fields) : 1;
+    const ofRole = isFrame(role) ? 1 : mostOfAll(fields);
+    const required = requiredRoles.filter((one) => one === role).length;
+    if (required > ofRole)
+      return `references takes ${counted(ofRole)} of the role ${role}, and required_roles asks for ${required}.`;
+    most += ofRole;
   }
   return maxReferenceUploads > most && referenceRoles.length > 0
-    ? `references has fields for ${most} file${most === 1 ? '' : 's'}, and max_reference_uploads of limits is ${maxReferenceUploads}; give it more, or lower the limit.`
+    ? `references has fields for ${counted(most)}, and max_reference_uploads of limits is ${maxReferenceUploads}; give it more, or lower the limit.`
     : undefined;
+}
+
+function counted(files: number): string {
+  return `${files} file${files === 1 ? '' : 's'}`;
 }
 
 function maskFault({ references, mask }: InputSettings): string | undefined {

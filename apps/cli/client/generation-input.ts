@@ -182,11 +182,20 @@ export function withGenerationOptions(command: CliCommand): CliCommand {
 }
 
 /** The option that takes a file of each role. */
-export const ROLE_FLAGS: Readonly<Record<ReferenceRole, string>> = {
+const ROLE_FLAGS: Readonly<Record<ReferenceRole, string>> = {
   reference_image: '--reference',
   start_frame: '--start-frame',
   end_frame: '--end-frame',
 };
+
+/** The options of an example command for files of these roles, each with a space before it. No role gets one file twice. */
+export function exampleFileOptions(roles: readonly ReferenceRole[]): string {
+  const options = roles.map((role, index) => {
+    const place = roles.slice(0, index + 1).filter((one) => one === role).length;
+    return ` ${ROLE_FLAGS[role]} picture${place === 1 ? '' : `-${place}`}.png`;
+  });
+  return options.join('');
+}
 
 /**
  * Finds the model, types the parameters and reads the files, from `folder`; nothing is sent that would be refused for

@@ -8,7 +8,7 @@ import { completed } from '../../../adapters/catalog-file/model-defaults.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { assert } from '../../../core/assert.js';
 import type { PromptRule } from '../../../core/catalog/model.js';
-import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { variableOf } from '../../config/keys.js';
 import { CONFIG_FILE, loadConfig } from '../../config/load-config.js';
@@ -18,7 +18,7 @@ import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
-import { ROLE_FLAGS } from '../client/generation-input.js';
+import { exampleFileOptions } from '../client/generation-input.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { type Questions, questionsTo } from '../questions.js';
@@ -431,12 +431,12 @@ function keySentence({ instance, keyFile }: Choice, variable: string): string {
 /** The files that each task needs: of a workflow, one for each place in `inputs` of its settings. */
 function neededFiles(model: ExampleModel | undefined): string {
   const inputs = (model?.provider_settings?.['inputs'] ?? {}) as JsonObject;
-  const flags = Object.entries(ROLE_FLAGS).flatMap(([role, flag]) => {
+  const roles = REFERENCE_ROLES.flatMap((role) => {
     const places = inputs[role];
-    const needed = model?.required_roles.includes(role as ReferenceRole) ? [role] : [];
-    return (Array.isArray(places) ? places : needed).map(() => ` ${flag} picture.png`);
+    const needed = model?.required_roles.filter((one) => one === role) ?? [];
+    return Array.isArray(places) ? places.map(() => role) : needed;
   });
-  return flags.join('');
+  return exampleFileOptions(roles);
 }
 
 function nextCommands(models: readonly ExampleModel[]): readonly string[] {

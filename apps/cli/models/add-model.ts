@@ -5,7 +5,7 @@ import { variableOf } from '../../config/keys.js';
 import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { type ChangedFile, changeFiles, readText } from '../changed-files.js';
-import { ROLE_FLAGS } from '../client/generation-input.js';
+import { exampleFileOptions } from '../client/generation-input.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { print, show } from '../terminal.js';
@@ -149,8 +149,7 @@ function notesOf(installation: Installation, ref: ModelRef, { environment }: Cli
 
 function nextCommands(key: string, entry: JsonObject): readonly string[] {
   const { modality, required_roles: roles, prompt } = completed(entry);
-  const files = roles.map((role) => ` ${ROLE_FLAGS[role]} picture.png`).join('');
   const text = prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
   const out = modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
-  return ['npx darkroom serve', `npx darkroom generate${text} --model ${key}${files} --out ${out}`];
+  return ['npx darkroom serve', `npx darkroom generate${text} --model ${key}${exampleFileOptions(roles)} --out ${out}`];
 }

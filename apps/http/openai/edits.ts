@@ -1,5 +1,6 @@
 import { requireScope } from '../../../core/access/authenticate.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { maxMaskedReferences, MAX_REFERENCE_UPLOADS } from '../../../core/generation/quote.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
@@ -78,7 +79,7 @@ async function withReferences(
     throw new ApiRefusal('FIELD_INVALID', `${model.modelKey} takes no mask.`, MASK);
   const pictures: SentFile[] = [];
   for (const image of images) pictures.push(await pictureIn(image, IMAGE));
-  await estimateGeneration(context, caller, body, ['reference_image']);
+  await estimateGeneration(context, caller, body, Array<ReferenceRole>(images.length).fill('reference_image'));
   const take = async (picture: SentFile): Promise<void> => {
     uploadIds.push(await takePicture(context, caller, model, picture, { role: 'reference_image', param: IMAGE }));
   };

@@ -258,12 +258,18 @@ export function renamed(error: unknown, model: Model, fields: Fields): unknown {
 /** This API has files in place of uploads, of a video at most one, which is no end frame. */
 function withoutUploads({ code, message }: ServiceError, { modality, modelKey, requiredRoles }: Model): ApiRefusal {
   if (modality === 'image') {
-    const required = `image is required for ${modelKey}; send it to /images/edits.`;
+    const { length: count } = requiredRoles;
+    const needed = count > 1 ? `image must be at least ${count} files` : 'image is required';
+    const required = `${needed} for ${modelKey}; send ${count > 1 ? 'them' : 'it'} to /images/edits.`;
     return new ApiRefusal(code, code === 'FIELD_REQUIRED' ? required : message, 'image');
   }
   const param = 'input_reference';
   if (code !== 'FIELD_REQUIRED') return new ApiRefusal(code, message, param);
   const isOne = requiredRoles.length === 1 && !requiredRoles.includes('end_frame');
-  const beyond = `${modelKey} requires a ${requiredRoles.join(' and a ')}, which cannot be sent here.`;
+  const wanted = [...new Set(requiredRoles)].map((role) => {
+    const { length: count } = requiredRoles.filter((one) => one === role);
+    return count === 1 ? `a ${role}` : `${count} files of the role ${role}`;
+  });
+  const beyond = `${modelKey} requires ${wanted.join(' and ')}, which cannot be sent here.`;
   return new ApiRefusal(code, isOne ? `${param} is required for ${modelKey}.` : beyond, param);
 }

@@ -130,6 +130,18 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     '56: models[1].required_roles must not be more than limits.max_reference_uploads, 1.',
   ],
   [
+    'a frame that is required twice',
+    'max_reference_uploads: 2, reference_roles: [start_frame, end_frame]',
+    'max_reference_uploads: 2, reference_roles: [start_frame, end_frame] }\n    required_roles: [end_frame, end_frame]\n    ai_mark: { system: x } #',
+    '56: models[1].required_roles must not have end_frame twice: a request has at most one.',
+  ],
+  [
+    'more required files than a request may have',
+    'max_attempts: 3',
+    'max_attempts: 3\n    required_roles: [reference_image, reference_image, reference_image, reference_image, reference_image, reference_image, reference_image, reference_image, reference_image]',
+    '40: models[0].required_roles must have at most 8 items.',
+  ],
+  [
     'an origin without a digest',
     'max_attempts: 3',
     'max_attempts: 3\n    origin: { ref: "fal:a/b", date: "2026-11-29" }',

@@ -178,15 +178,33 @@ for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
     });
 
     it('are refused for limits that let clients send more files, or files of other roles', () => {
-      const faultFor = (referenceRoles: readonly ReferenceRole[], maxReferenceUploads: number) =>
-        driver.settingsFault?.(settings, { ...IMAGE_PLACE, referenceRoles, maxReferenceUploads });
+      const faultFor = (
+        referenceRoles: readonly ReferenceRole[],
+        maxReferenceUploads: number,
+        requiredRoles: readonly ReferenceRole[] = [],
+      ) => driver.settingsFault?.(settings, { ...IMAGE_PLACE, referenceRoles, maxReferenceUploads, requiredRoles });
       expect(faultFor(['reference_image', 'start_frame'], 5)).to.equal(undefined);
       expect(faultFor(['reference_image', 'start_frame'], 6)).to.equal(
         'references has fields for 5 files, and max_reference_uploads of limits is 6; give it more, or lower the limit.',
       );
+      const four = Array<ReferenceRole>(4).fill('reference_image');
+      expect(faultFor(['reference_image', 'start_frame'], 5, [...four, 'start_frame'])).to.equal(undefined);
+      expect(faultFor(['reference_image', 'start_frame'], 5, [...four, 'reference_image'])).to.equal(
+        'references takes 4 files of the role reference_image, and required_roles asks for 5.',
+      );
       expect(faultFor(['start_frame'], 2)).to.match(/^references has fields for 1 file, and max_reference_uploads/);
       expect(faultFor(['reference_image', 'end_frame'], 1)).to.equal(
         'references has no field for the role end_frame; give it one, or remove it from reference_roles of limits.',
+      );
+    });
+
+    it('need a field for the negative prompt that limits let clients send', () => {
+      const faultFor = (given: JsonObject) =>
+        driver.settingsFault?.(given, { ...IMAGE_PLACE, takesNegativePrompt: true });
+      const { negative_prompt_field: _, ...without } = settings;
+      expect(faultFor({ ...without, negative_prompt_field: 'negative' })).to.equal(undefined);
+      expect(faultFor(without)).to.equal(
+        'negative_prompt_field must name the field for the negative prompt, since negative_prompt of limits is true.',
       );
     });
 

@@ -118,30 +118,42 @@ describe('a prompt', () => {
 });
 
 describe('a required role', () => {
-  it('must have a file, whatever other files there are, before anything is held', async () => {
+  it('must have as many files as it is named, whatever other files there are, before anything is held', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ limits })] });
-    const ids = new Map<ReferenceRole, string>();
-    for (const role of REFERENCE_ROLES) ids.set(role, await uploaded(harness, role));
-    const roles = fc.subarray([...REFERENCE_ROLES]);
+    const files: readonly ReferenceRole[] = [...REFERENCE_ROLES, 'reference_image', 'reference_image'];
+    const ids: string[] = [];
+    for (const role of files) ids.push(await uploaded(harness, role));
+    const some = fc.shuffledSubarray([...files.keys()]);
     await fc.assert(
-      fc.asyncProperty(roles, roles, async (requiredRoles, sent) => {
+      fc.asyncProperty(some, some, async (required, sent) => {
+        const requiredRoles = required.map((index) => files[index] as ReferenceRole);
         harness.models[0] = imageModel({ limits, requiredRoles });
-        const body = harness.body({}, { reference_upload_ids: sent.map((role) => ids.get(role) as string) });
-        const isMissing = requiredRoles.some((role) => !sent.includes(role));
+        const body = harness.body({}, { reference_upload_ids: sent.map((index) => ids[index] as string) });
+        const left = sent.map((index) => files[index]);
+        const isMissing = requiredRoles.some((role) => {
+          const at = left.indexOf(role);
+          left.splice(at, at < 0 ? 0 : 1);
+          return at < 0;
+        });
         expect(await outcomeOf(harness, body)).to.equal(isMissing ? 'FIELD_REQUIRED /reference_upload_ids' : 'OK');
       }),
-      { numRuns: 40 },
+      { numRuns: 60 },
     );
   });
 
-  it('is named in the refusal', async () => {
-    const model = imageModel({ limits, requiredRoles: ['start_frame'] });
-    const harness = await CoreHarness.open({ models: [model] });
-    const refusal = await harness.post('k', harness.body()).catch((error: unknown) => error);
-    expect(refusal).to.have.property(
-      'message',
-      'reference_upload_ids must name a file of the role start_frame, which plain-image requires.',
-    );
+  it('is named in the refusal, with the number of its files', async () => {
+    const harness = await CoreHarness.open();
+    for (const [requiredRoles, files] of [
+      [['start_frame'], 'a file of the role start_frame'],
+      [['reference_image', 'reference_image'], 'at least 2 files of the role reference_image'],
+    ] as const) {
+      harness.models[0] = imageModel({ limits, requiredRoles });
+      const refusal = await harness.post('k', harness.body()).catch((error: unknown) => error);
+      expect(refusal).to.have.property(
+        'message',
+        `reference_upload_ids must name ${files}, which plain-image requires.`,
+      );
+    }
   });
 
   it('does not count for an estimate whose files come later', async () => {
@@ -154,6 +166,9 @@ describe('a required role', () => {
       );
     expect(await estimate(['reference_image'])).to.equal('FIELD_REQUIRED');
     expect(await estimate(['reference_image', 'start_frame'])).to.equal(10);
+    harness.models[0] = imageModel({ limits, requiredRoles: ['reference_image', 'reference_image'] });
+    expect(await estimate(['reference_image'])).to.equal('FIELD_REQUIRED');
+    expect(await estimate(['reference_image', 'reference_image'])).to.equal(10);
   });
 });
 
