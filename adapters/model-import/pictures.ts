@@ -72,10 +72,7 @@ export function takeFiles(draft: Draft): ModelFiles {
       return { field: field.name, ...(many ? { many, ...(single ? {} : { maximum: count }) } : {}) };
     });
     references[role] = rules.length === 1 ? (rules[0] as JsonObject) : rules;
-    if (rules.length > 1)
-      draft.guess(
-        `The files of the role ${role} go to ${fields.map(({ name }) => name).join(', then ')}, in the order of the request.`,
-      );
+    sayOrder(draft, role, fields);
   }
   for (const field of [...byRole.values()].flat())
     if (isStyle(field)) draft.guess(`The pictures of ${field.name} are style references, by its words.`);
@@ -104,6 +101,15 @@ export function takeFiles(draft: Draft): ModelFiles {
     most,
     ...(sizes.length === 0 ? {} : { maxFileBytes: Math.min(...sizes) }),
   };
+}
+
+function sayOrder(draft: Draft, role: ReferenceRole, fields: readonly VendorField[]): void {
+  if (fields.length < 2) return;
+  const names = fields.map(({ name }) => name).join(', then ');
+  draft.guess(`The files of the role ${role} go to ${names}, in the order of the request.`);
+  const needed = fields.filter(({ isRequired }) => isRequired).length;
+  if (needed > 1)
+    draft.guess(`The model needs ${needed} files of the role ${role}; a request with fewer is refused by the vendor.`);
 }
 
 /** A model that changes a video, and says so only by what it is filed under, or by taking nothing else. */

@@ -91,7 +91,7 @@ export const PAINTER: RecordedModel = {
   price: { unitPrice: '0.003', unit: 'megapixels', currency: 'USD' },
 };
 
-const URI: JsonObject = { type: 'string', format: 'uri' };
+export const URI: JsonObject = { type: 'string', format: 'uri' };
 
 /** The answer of Replicate about a model: enums are components, and official models have a version, too. */
 export function replicateAnswer(
