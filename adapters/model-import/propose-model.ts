@@ -329,10 +329,11 @@ function displayName(id: string, { displayName: named }: VendorDocument): string
   const [first, ...others] = partsOfId(id).slice(id.startsWith('fal-ai/') ? 1 : 0);
   const last = others.at(-1) ?? '';
   const middle = TASK.test(last) ? others.slice(0, -1) : others;
-  const says = (part: string) => part.split(/[-_]/).some((word) => name.toLowerCase().includes(word.toLowerCase()));
+  const isSaid = (word: string) => name.toLowerCase().includes(word.toLowerCase().replace(/^v(?=[0-9])/, ''));
+  const says = (part: string) => part.split(/[-_]/).some(isSaid);
   const isBrand = first !== undefined && says(first) && middle.length > 0 && !middle.some(says);
   const full = isBrand ? `${name} ${middle.map((part) => capitalised(part.replaceAll('-', ' '))).join(' ')}` : name;
-  const saysTask = /\bto (?:video|image)\b/i.test(full) || last.split(/[-_]/).every((word) => says(word));
+  const saysTask = /\bto (?:video|image)\b/i.test(full) || last.split(/[-_]/).every(isSaid);
   return TASK.test(last) && !saysTask ? `${full} (${last.replaceAll(/[-_]/g, ' ')})` : full;
 }
 
