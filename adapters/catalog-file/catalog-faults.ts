@@ -3,7 +3,7 @@ import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
-import { completed, DEFAULTS_FROM, sourceIn } from './model-defaults.js';
+import { completed, defaultFrom, sourceIn } from './model-defaults.js';
 import { modelFaults } from './model-rules.js';
 import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
 
@@ -76,7 +76,7 @@ function* oneModelFaults(
     names.every((name) => {
       const at = `${base}/${name}`;
       const isMisshapen = misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
-      return !isMisshapen && isSound(...(DEFAULTS_FROM[name] ?? []));
+      return !isMisshapen && isSound(...defaultFrom(name, model));
     });
   const schemaFaults = isSound('input_schema') ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;

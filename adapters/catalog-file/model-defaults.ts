@@ -19,8 +19,7 @@ const BY_MODALITY: Readonly<Record<Modality, Pick<ModelEntry, 'run_timeout_secon
 /** The units that only a video has, so that they say the modality. */
 const VIDEO_UNITS: readonly (Json | undefined)[] = ['video', 'second'];
 
-/** The keys whose default follows from others, and those others: a default is wrong where they are. */
-export const DEFAULTS_FROM: { readonly [K in keyof ModelEntry]?: readonly (keyof ModelEntry)[] } = {
+const DEFAULTS_FROM: { readonly [K in keyof ModelEntry]?: readonly (keyof ModelEntry)[] } = {
   display_name: ['model_key'],
   modality: ['price'],
   operations: ['modality'],
@@ -29,6 +28,13 @@ export const DEFAULTS_FROM: { readonly [K in keyof ModelEntry]?: readonly (keyof
   poll_interval_ms: ['modality'],
   concurrency_per_account: ['concurrency'],
 };
+
+/** The keys that the default of a key follows from, where the model has that default: it is wrong where they are. */
+export function defaultFrom(key: keyof ModelEntry, written: JsonObject): readonly (keyof ModelEntry)[] {
+  const { limits } = written;
+  const isWritten = key === 'limits' ? isObject(limits) && 'max_outputs' in limits : key in written;
+  return isWritten ? [] : (DEFAULTS_FROM[key] ?? []);
+}
 
 /**
  * A model of the file with each default that docs/catalog.md lists. Completing it again changes nothing. A value that

@@ -32,8 +32,16 @@ const FILM: Model = {
   ...(MODELS.find(({ modelKey }) => modelKey === 'clip') as Model),
   requiredRoles: ['start_frame'],
 };
+const BETWEEN: Model = { ...FILM, modelKey: 'between', requiredRoles: ['start_frame', 'end_frame'] };
 const ports = {
-  catalog: catalogOf(() => [...MODELS.filter(({ modelKey }) => modelKey !== 'clip'), ENLARGE, DRESS, VARY, FILM]),
+  catalog: catalogOf(() => [
+    ...MODELS.filter(({ modelKey }) => modelKey !== 'clip'),
+    ENLARGE,
+    DRESS,
+    VARY,
+    FILM,
+    BETWEEN,
+  ]),
 };
 
 describe('a model without a prompt', () => {
@@ -137,6 +145,10 @@ describe('a model without a prompt', () => {
     expect(withoutFrame['error']).to.deep.include({
       message: 'input_reference is required for clip.',
       param: 'input_reference',
+    });
+    const beyond = await send('/videos', form({ model: 'between', prompt: 'waves', seconds: '2' }, 'input_reference'));
+    expect(beyond['error']).to.deep.include({
+      message: 'between requires a start_frame and an end_frame, which cannot be sent here.',
     });
     const withoutPrompt = await send('/images/generations', { model: 'picture', size: '96x64' });
     expect(withoutPrompt).to.have.nested.property('error.param', 'prompt');

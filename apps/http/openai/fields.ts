@@ -268,7 +268,7 @@ function withoutUploads({ code, message }: ServiceError, { modality, modelKey, r
   const isOne = requiredRoles.length === 1 && !requiredRoles.includes('end_frame');
   const wanted = [...new Set(requiredRoles)].map((role) => {
     const { length: count } = requiredRoles.filter((one) => one === role);
-    return count === 1 ? `a ${role}` : `${count} files of the role ${role}`;
+    return count === 1 ? `${role === 'end_frame' ? 'an' : 'a'} ${role}` : `${count} files of the role ${role}`;
   });
   const beyond = `${modelKey} requires ${wanted.join(' and ')}, which cannot be sent here.`;
   return new ApiRefusal(code, isOne ? `${param} is required for ${modelKey}.` : beyond, param);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
+import { MODEL_SCHEMA } from '../../../adapters/catalog-file/catalog-schema.js';
 import { CatalogInvalid, type FileCatalog, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
@@ -99,6 +100,47 @@ describe('defaults of a catalog', () => {
     const counted = modelOf({ input_schema: COUNT, price: { credits_per_unit: 1, count_parameter: 'n' } });
     expect(counted.limits.maxOutputs).to.equal(3);
     expect(modelOf({ input_schema: COUNT }).limits.maxOutputs).to.equal(1);
+  });
+
+  it('of the most outputs are the bound of all models where the count has none', () => {
+    for (const n of [
+      { type: 'integer', minimum: 1 },
+      { type: 'integer', minimum: 1, maximum: 101 },
+    ])
+      expect(() =>
+        modelOf({ input_schema: { properties: { n } }, price: { credits_per_unit: 1, count_parameter: 'n' } }),
+      ).to.throw(CatalogInvalid, /models\[0\]\.price\.count_parameter must .* at most limits\.max_outputs, 100\.$/);
+  });
+
+  it('do not hide faults of values that are written, nor blame them for others', () => {
+    const faultsOf = (entry: JsonObject): string => {
+      try {
+        modelOf(entry);
+        return '';
+      } catch (error) {
+        return (error as CatalogInvalid).message;
+      }
+    };
+    const roles = { limits: { reference_roles: ['start_frame'], max_outputs: 1 }, modality: 'image' };
+    expect(faultsOf({ ...roles, price: { unit: 'byte', credits_per_unit: 1 } }))
+      .to.include('price.unit must be one of')
+      .and.to.include('reference_roles may hold start_frame');
+    expect(faultsOf({ price: { unit: 'byte', credits_per_unit: 1 } }).split('\n')).to.have.length(1);
+  });
+
+  it('are filled in for values of any kind, which are then refused with a sentence', () => {
+    const names = Object.keys(MODEL_SCHEMA.properties);
+    const values = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.dictionary(fc.constantFrom('unit', 'count_parameter', 'properties', 'reference_roles', 'n'), fc.jsonValue()),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), values), (entry) => {
+        const models = [entry as JsonObject];
+        readIfUsable(JSON.stringify({ version: 1, models }));
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('of the version of a price change with any of its terms, and with nothing else', () => {

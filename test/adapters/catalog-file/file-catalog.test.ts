@@ -166,7 +166,7 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     '40: models[0].concurrency_per_account must not be above concurrency, 4.',
   ],
   [
-    'a count without a maximum, and no max_outputs',
+    'a count without a maximum',
     'minimum: 1, maximum: 4, default: 1 }',
     'minimum: 1, default: 1 }',
     '28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.',
