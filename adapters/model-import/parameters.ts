@@ -379,7 +379,7 @@ function offerPlain(draft: Draft, field: VendorField, parameter: string): boolea
   if (field.choices !== undefined) {
     const types = new Set(field.choices.map((value) => typeof value));
     if (field.choices.length < 2 || types.size > 1) return false;
-    offerChoices(draft, field, parameter);
+    offerChoices(draft, withoutVectors(draft, field), parameter);
     return true;
   }
   if (field.types.has('boolean')) {
@@ -407,6 +407,14 @@ function offerPlain(draft: Draft, field: VendorField, parameter: string): boolea
     draft.guess(`${field.name} has no longest text in the schema; ${most} characters are taken.`);
   draft.offer(field, parameter, { type: 'string', maxLength: most }, { type: 'string', max_length: most });
   return true;
+}
+
+/** Some styles are made as vectors, which cannot be delivered. */
+function withoutVectors(draft: Draft, field: VendorField): VendorField {
+  const kept = (field.choices ?? []).filter((value) => !/(?:^|[^a-z])(?:vector|svg)(?:[^a-z]|$)/i.test(String(value)));
+  if (kept.length === field.choices?.length) return field;
+  draft.guess(`Values of ${field.name} that make vectors are left out: pictures are delivered as PNG, JPEG or WebP.`);
+  return { ...field, choices: kept };
 }
 
 function numberBounds(draft: Draft, field: VendorField): { readonly minimum: number; readonly maximum: number } {

@@ -272,5 +272,7 @@ const KEPT = '(?:preserv|kept|keep|protect|unchanged)';
 export function maskForm(text: string): 'white' | 'black' | undefined {
   const near = (colour: string, what: string) => new RegExp(`\\b${colour}\\b[^.,;]{0,60}${what}`, 'i').test(text);
   if (near('white', ANEW) || near('black', KEPT)) return 'white';
-  return near('black', ANEW) || near('white', KEPT) ? 'black' : undefined;
+  if (near('black', ANEW) || near('white', KEPT)) return 'black';
+  // Without a colour: what a mask marks is white in it.
+  return new RegExp(`\\bmark\\w*\\b[^.,;]{0,40}${KEPT}`, 'i').test(text) ? 'black' : undefined;
 }

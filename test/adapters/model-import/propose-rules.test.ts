@@ -167,6 +167,7 @@ describe('the import of pictures', () => {
     const formOf = (description: string) => (settingsOf(masked(description))['mask'] as JsonObject)['form'];
     expect(formOf('Black areas are inpainted, white areas are preserved.')).to.equal('black');
     expect(formOf('White pixels will be filled.')).to.equal('white');
+    expect(formOf('A picture that marks areas that should be preserved.')).to.equal('black');
     expect(formOf('The mask.')).to.equal('white');
     expect(masked('The mask.').guesses.join(' ')).to.include('taken to be white in mask_url');
     await expectUsable(masked('The mask.'));
@@ -347,7 +348,7 @@ describe('the import of what only the operator decides', () => {
     const model = atFal({
       prompt: PROMPT,
       steps: { type: 'integer', minimum: 1, maximum: 9 },
-      style: { type: 'string', enum: ['plain', 'models/plain.png', 'fine'] },
+      style: { type: 'string', enum: ['plain', 'models/plain.png', 'vector_drawing', 'fine'] },
       caption: PROMPT,
       base_path: PROMPT,
     });
