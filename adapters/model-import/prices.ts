@@ -96,7 +96,10 @@ function needDefaultSize(draft: Draft): void {
   draft.guess(`Without a size ${first} is made, so that the megapixels are known; the vendor would choose one.`);
 }
 
-/** Lines that an operator may complete: factors for parameters that may change what the vendor charges. */
+/**
+ * Lines of YAML below the price that an operator may complete: factors for parameters that may change what the vendor charges.
+ * With all factors at 1 they change nothing.
+ */
 export function priceHints({ parameters, priced, subject }: Draft, price: JsonObject): string[] {
   const isPerSecond = price['unit'] === 'second';
   const isPerVideo = subject.modality === 'video' && !isPerSecond;
@@ -106,14 +109,14 @@ export function priceHints({ parameters, priced, subject }: Draft, price: JsonOb
     if (may.get(known) === '') may.delete(known);
   const lines: string[] = [];
   for (const [parameter, words] of may) {
-    if (words !== '') lines.push(`The vendor says of ${parameter}: ${words}`);
+    if (words !== '') lines.push(`  # The vendor says of ${parameter}: ${words}`);
     const values = valuesOf(parameters.get(parameter));
     if (values.length < 2 || parameter === 'n') continue;
     lines.push(
       `  - { parameter: ${parameter}, values: { ${values.map((value) => `${JSON.stringify(value)}: 1`).join(', ')} } }`,
     );
   }
-  return lines.some((line) => line.startsWith('  - ')) ? ['multipliers:', ...lines] : lines;
+  return lines.some((line) => line.startsWith('  - ')) ? ['multipliers:', ...lines] : [];
 }
 
 const MOST_HINTED = 12;

@@ -71,12 +71,13 @@ export function proposeModel(recorded: RecordedModel, options: ImportOptions): P
   dropOperatorFields(draft);
   takeRest(draft);
   const price = priceOf(draft, recorded);
+  const hints = priceHints(draft, price);
   const settings = settingsOf(draft, recorded, { document, output, format, prompt, negative, files });
   return {
-    entry: entryOf(draft, recorded, { document, prompt, negative, files, price, settings }),
+    entry: entryOf(draft, recorded, { document, prompt, negative, files, price, hints, settings }),
     guesses: draft.guesses,
     dropped: draft.dropped,
-    hints: priceHints(draft, price),
+    hints,
     vendorInput: closed(fittingOnly(document.input)),
     ...(document.version === undefined ? {} : { version: document.version }),
   };
@@ -258,15 +259,21 @@ function entryOf(
     negative,
     files,
     price,
+    hints,
     settings,
-  }: Parts & { readonly price: JsonObject; readonly settings: JsonObject },
+  }: Parts & {
+    readonly price: JsonObject;
+    readonly hints: readonly string[];
+    readonly settings: JsonObject;
+  },
 ): JsonObject {
   const { modality } = draft.subject;
   const byPrice = price['unit'] === 'second' ? 'video' : 'image';
   const rule = promptRule(prompt, files);
   const { description } = document;
   const limits = limitsOf(files, negative);
-  const isBare = Object.keys(price).length === 1;
+  // Factors are written below the rate, which must have a name then.
+  const isBare = Object.keys(price).length === 1 && hints.length === 0;
   return {
     model_key: keyOf(id),
     display_name: displayName(id, document),

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
+import { parse } from 'yaml';
 import { heldRequests } from '../../../adapters/model-import/held-requests.js';
 import { picturesInWords } from '../../../adapters/model-import/pictures.js';
 import { product } from '../../../adapters/model-import/prices.js';
@@ -11,7 +13,6 @@ import {
 import { keyOf, proposeModel } from '../../../adapters/model-import/propose-model.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { forAllSync } from '../../harness/for-all.js';
-import fc from 'fast-check';
 import { catalogFaultsOf } from './recorded.js';
 import {
   ANIMATOR,
@@ -416,10 +417,17 @@ describe('the import of prices', () => {
       expect(refusal(EDITOR, { price })).to.equal('--price must be a decimal number above 0 with at most 6 places.');
   });
 
+  it('writes factors that can be taken over as they are', () => {
+    const { entry, hints } = imported(ANIMATOR);
+    const price = { ...(entry['price'] as JsonObject), ...(parse(hints.join('\n')) as JsonObject) };
+    expect(price).to.have.nested.property('multipliers[1].values.true', 1);
+    expect(catalogFaultsOf({ ...entry, price })).to.deep.equal([]);
+  });
+
   it('hints at factors for what may change the price, with the words of the vendor', () => {
     expect(imported(ANIMATOR).hints).to.deep.equal([
       'multipliers:',
-      'The vendor says of resolution: 720p costs 2x more.',
+      '  # The vendor says of resolution: 720p costs 2x more.',
       '  - { parameter: resolution, values: { "480p": 1, "720p": 1 } }',
       '  - { parameter: generate_audio, values: { "false": 1, "true": 1 } }',
     ]);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { ModelShape } from '../../../adapters/catalog-file/catalog-faults.js';
 import { CatalogInvalid, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { parseBounded } from '../../../adapters/model-import/bounded-json.js';
@@ -82,7 +82,7 @@ export async function measure({ file, text, model }: RecordedFile, all = false):
       });
       const { count, faults } = await heldRequests(proposal);
       const outcome = asked.references === undefined ? 'import' : 'question';
-      const catalog = catalogFaultsOf(proposal.entry);
+      const catalog = [...catalogFaultsOf(proposal.entry), ...catalogFaultsOf(withFactors(proposal))];
       return {
         file,
         isWhole,
@@ -113,6 +113,12 @@ export async function measure({ file, text, model }: RecordedFile, all = false):
       }
     }
   }
+}
+
+/** The entry with the factors that it hints at, as an operator takes them over. */
+function withFactors({ entry, hints }: Proposal): JsonObject {
+  const factors = parse(hints.join('\n')) as JsonObject | null;
+  return factors === null ? entry : { ...entry, price: { ...(entry['price'] as JsonObject), ...factors } };
 }
 
 const RULES = new Map(
