@@ -4,10 +4,12 @@
  */
 import { expect } from 'chai';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { CATALOG_FILE_SCHEMA } from '../../adapters/catalog-file/catalog-schema.js';
 import { loadCatalog, parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
+import type { JsonObject } from '../../core/json.js';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
 interface ObjectSchema {
@@ -38,6 +40,26 @@ describe('docs/catalog.md', () => {
       );
     });
   }
+
+  it('names the defaults that a catalog is completed with', () => {
+    const [least] = page.blocks.filter(({ info }) => info === 'yaml');
+    const { models } = parse(parseCatalog(least?.text ?? '', 'c.yaml', tools).explained()) as { models: [JsonObject] };
+    const [explained] = models;
+    const literals = ['', 'limits', 'price'].flatMap((part) => {
+      const values = part === '' ? explained : (explained[part] as JsonObject);
+      return tablesOf(page)
+        .filter(
+          ({ columns }) => columns[0] === (part === '' ? 'Key' : `Key of \`${part}\``) && columns[2] === 'Default',
+        )
+        .flatMap(({ rows }) => rows)
+        .filter(([, , shown = '']) => /^(?:\d+|false|`(?:\[\]|\{\}|required|fail|deliver)`)$/.test(shown))
+        .map(([key = '', , shown = '']) => ({ key: plain(key), shown: plain(shown), value: values[plain(key)] }));
+    });
+    // An explained catalog leaves out keys whose default is that there is nothing.
+    const written = literals.filter(({ key, value }) => value !== undefined && key !== 'provider_settings');
+    expect(written).to.have.length.above(12);
+    for (const { key, shown, value } of written) expect(JSON.stringify(value).replaceAll('"', ''), key).to.equal(shown);
+  });
 
   it('begins with a catalog that can be used, on one screen', () => {
     const [least] = page.blocks.filter(({ info }) => info === 'yaml');
