@@ -182,7 +182,7 @@ export function withGenerationOptions(command: CliCommand): CliCommand {
 }
 
 /** The option that takes a file of each role. */
-const ROLE_FLAGS: Readonly<Record<ReferenceRole, string>> = {
+export const ROLE_FLAGS: Readonly<Record<ReferenceRole, string>> = {
   reference_image: '--reference',
   start_frame: '--start-frame',
   end_frame: '--end-frame',

@@ -148,8 +148,13 @@ function notesOf(installation: Installation, ref: ModelRef, { environment }: Cli
 }
 
 function nextCommands(key: string, entry: JsonObject): readonly string[] {
-  const { modality, required_roles: roles, prompt } = completed(entry);
+  const { modality, required_roles: roles, prompt, input_schema: schema } = completed(entry);
+  const required = (schema['required'] ?? []) as readonly string[];
+  const parameters = required.map((name) => ` --param ${name}=…`).join('');
   const text = prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
   const out = modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
-  return ['npx darkroom serve', `npx darkroom generate${text} --model ${key}${exampleFileOptions(roles)} --out ${out}`];
+  return [
+    'npx darkroom serve',
+    `npx darkroom generate${text} --model ${key}${exampleFileOptions(roles)}${parameters} --out ${out}`,
+  ];
 }

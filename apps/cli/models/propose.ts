@@ -68,8 +68,8 @@ export async function propose(io: CliIo, needs: ProposalNeeds): Promise<Proposed
   const proposal = proposeModel(recorded, { ...options, today });
   const [fault, ...others] = await heldRequestFaults(proposal);
   if (fault !== undefined) {
-    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-    throw new Failure(`The requests of the proposed entry do not fit the schema of ${ref.id}: ${fault}${more}`);
+    const more = others.length === 0 ? '' : ` There are ${others.length} more such faults.`;
+    throw new Failure(`${ref.id} cannot be added as it is proposed. ${fault}${/[.?]$/.test(fault) ? '' : '.'}${more}`);
   }
   const digest = schemaDigest(recorded);
   return {

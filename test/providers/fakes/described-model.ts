@@ -35,8 +35,9 @@ export class DescribedModel {
 
   constructor(private readonly schemas: DescribedSchemas) {
     const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false, allErrors: true });
-    ajv.addSchema(plainSchema(schemas.document) as object, 'vendor');
-    this.validate = ajv.compile(plainSchema(schemas.input, 'vendor') as object);
+    const plain = (value: Json, id: string) => plainSchema(value, { id, document: schemas.document }) as object;
+    ajv.addSchema(plain(schemas.document, ''), 'vendor');
+    this.validate = ajv.compile(plain(schemas.input, 'vendor'));
   }
 
   /** The faults of an input, as texts; fields that are not described are faults too. */
@@ -59,14 +60,24 @@ export class DescribedModel {
 
   private async file(input: JsonObject): Promise<DescribedFile> {
     if (this.schemas.makes === 'video') {
-      const seconds = numberIn(input, ['duration', 'seconds', 'duration_seconds', 'length']) ?? 1;
-      return { mediaType: 'video/mp4', bytes: await videoOf(seconds) };
+      return { mediaType: 'video/mp4', bytes: await videoOf(this.secondsIn(input)) };
     }
     const asked = [input['output_format'], input['format'], input['image_format']].find(
       (one) => typeof one === 'string',
     );
     const mediaType = asked === undefined ? this.mediaType : `image/${asked.replace(/^jpg$/, 'jpeg')}`;
     return { mediaType, bytes: await pictureOf(sizeIn(input) ?? { width: 64, height: 64 }, mediaType) };
+  }
+
+  /** Asked for in seconds, or in frames at a rate that is asked for or the usual one. */
+  private secondsIn(input: JsonObject): number {
+    const seconds = numberIn(input, ['duration', 'seconds', 'duration_seconds', 'total_video_length_seconds']);
+    const frames = numberIn(input, ['num_frames', 'frames', 'number_of_frames']);
+    if (seconds !== undefined || frames === undefined) return seconds ?? 1;
+    const rates = ['fps', 'frames_per_second', 'frame_rate'];
+    const properties = memberOf(this.resolved(this.schemas.input), 'properties');
+    const usual = rates.map((name) => memberOf(this.resolved(memberOf(properties, name)), 'default'));
+    return frames / (numberIn(input, rates) ?? numberIn({ usual: usual.find(Number) ?? null }, ['usual']) ?? 24);
   }
 
   /** A value of a schema; its files get addresses. */
@@ -96,24 +107,30 @@ export class DescribedModel {
 
   private resolved(schema: Json | undefined): Json {
     const ref = memberOf(schema, '$ref');
-    if (typeof ref !== 'string') return schema ?? {};
-    const steps = ref.replace('#/', '').split('/');
-    return this.resolved(steps.reduce<Json | undefined>((at, step) => memberOf(at, step), this.schemas.document));
+    return typeof ref === 'string' ? this.resolved(referred(ref, this.schemas.document)) : (schema ?? {});
   }
 }
 
-/** What OpenAPI 3.0 and generators write beside JSON Schema, as JSON Schema; references lead into the document with this id. */
-function plainSchema(value: Json, id = ''): Json {
-  if (Array.isArray(value)) return value.map((item) => plainSchema(item, id));
+function referred(ref: string, document: Json): Json | undefined {
+  const steps = ref.replace('#/', '').split('/');
+  return steps.reduce<Json | undefined>((at, step) => memberOf(at, step), document);
+}
+
+/**
+ * What OpenAPI 3.0 and generators write beside JSON Schema, as JSON Schema; references lead into the document with this id. One
+ * that leads nowhere, as in some recorded answers, allows everything.
+ */
+function plainSchema(value: Json, to: { readonly id: string; readonly document: Json }): Json {
+  if (Array.isArray(value)) return value.map((item) => plainSchema(item, to));
   if (typeof value !== 'object' || value === null) return value;
   const { nullable, ...rest } = value;
   const plain: JsonObject = {};
   for (const [name, member] of Object.entries(rest)) {
-    if (name === '$ref' && typeof member === 'string') plain[name] = id + member;
-    else if ((name === 'anyOf' || name === 'oneOf' || name === 'allOf') && Array.isArray(member) && member.length === 0)
-      continue;
-    else if ((name === 'default' || name === 'example' || name === 'examples') && !isSchemaMap(value)) continue;
-    else plain[name] = plainSchema(member, id);
+    const isSkipped = ['default', 'example', 'examples'].includes(name) && !isSchemaMap(value);
+    const isEmpty = ['anyOf', 'oneOf', 'allOf'].includes(name) && Array.isArray(member) && member.length === 0;
+    if (name === '$ref' && typeof member === 'string') {
+      if (referred(member, to.document) !== undefined) plain[name] = to.id + member;
+    } else if (!isSkipped && !isEmpty) plain[name] = plainSchema(member, to);
   }
   return nullable === true ? { anyOf: [plain, { type: 'null' }] } : plain;
 }

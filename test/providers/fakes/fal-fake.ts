@@ -78,6 +78,7 @@ export class FalFake extends VendorFake {
   ending: Ending = { ends: 'result' };
   /** The URLs that an answer gives for its request; those of this server when absent. */
   addressOf?: (path: string) => string;
+  private taken = 0;
   private readonly listed = new Map<string, ListedModel>();
   private readonly files = new Map<string, DescribedFile>();
 
@@ -180,7 +181,7 @@ export class FalFake extends VendorFake {
     const [fault] = described?.faultsOf(input) ?? [];
     if (fault !== undefined)
       return { status: 422, json: { detail: [{ loc: ['body'], msg: fault, type: 'value_error' }] } };
-    const id = `764cabcf-b745-4b3e-ae38-${String(this.queue.length).padStart(12, '0')}`;
+    const id = `764cabcf-b745-4b3e-ae38-${String(this.taken++).padStart(12, '0')}`;
     const made = described === undefined ? undefined : await this.make(described, input, id);
     const one: QueuedFake = {
       id,

@@ -53,6 +53,7 @@ export class ReplicateFake extends VendorFake {
   ]);
   /** Models and versions with descriptions, by the paths to them. */
   private readonly described = new Map<string, { readonly answer: JsonObject; readonly model: DescribedModel }>();
+  private taken = 0;
   private readonly resultFiles = new Map<string, DescribedFile>();
   /** Makes the picture for a prompt; always the same picture when absent. */
   paint?: (prompt: string) => Uint8Array;
@@ -115,7 +116,7 @@ export class ReplicateFake extends VendorFake {
     if (version !== undefined && ![...this.known].some((one) => one.endsWith(`/${version}`)))
       return problem(422, 'Invalid version or not permitted', 'The specified version does not exist.');
     const { prompt } = input as { readonly prompt?: string };
-    const id = `gm3qorzdhgbfurvjtvhg6d${String(this.predictions.length).padStart(4, '0')}`;
+    const id = `gm3qorzdhgbfurvjtvhg6d${String(this.taken++).padStart(4, '0')}`;
     const isAsked = (one: string) => (version === undefined ? one === path : one.endsWith(`/versions/${version}`));
     const described = [...this.described].find(([one]) => isAsked(one))?.[1].model;
     const [fault] = described?.faultsOf(input as JsonObject) ?? [];
