@@ -28,6 +28,8 @@ export class Draft {
   readonly dropped: string[] = [];
   /** Parameters that may change what the vendor charges, with the words of the vendor where it names a cost. */
   readonly priced = new Map<string, string>();
+  /** The rate at which seconds are counted in frames. */
+  framesPerSecond: number | undefined;
   readonly #left: Map<string, VendorField>;
 
   constructor(

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 import { formatFault } from '../../core/media/image-header.js';
 import { isOfOperator } from '../providers/shared/operator-fields.js';
 import { fieldRulesFault } from '../providers/shared/request-fields.js';
+import { isPlainText, shownText } from './bounded-json.js';
 import type { Draft } from './draft.js';
 import { offerChoices } from './sizes.js';
 import { defaultText, type Scalar, type VendorField } from './vendor-field.js';
@@ -147,13 +148,12 @@ function secondsByDefault(
 /** Frames from seconds and the rate: the constant, the default or what the words say. */
 function offerFrames(draft: Draft, field: VendorField): void {
   const rate = frameRate(draft, field);
-  const numbers = (field.choices ?? []).map(Number).filter((number) => Number.isInteger(number) && number > 0);
+  draft.framesPerSecond = rate;
   if (field.choices !== undefined) {
     const seconds = new Map<number, Scalar>();
-    for (const [index, number] of numbers.entries()) {
-      const whole = Math.max(1, Math.floor(number / rate + 0.25));
-      const value = field.choices[index];
-      if (value !== undefined && !seconds.has(whole)) seconds.set(whole, value);
+    for (const value of field.choices) {
+      const whole = Math.max(1, Math.floor(Number(value) / rate + 0.25));
+      if (/^[1-9][0-9]{0,4}$/.test(String(value)) && !seconds.has(whole)) seconds.set(whole, value);
     }
     if (seconds.size === 0) return draft.drop(field, 'its values are no numbers of frames');
     draft.guess(`The seconds are the whole ones in the listed frames at ${rate} per second.`);
@@ -206,11 +206,11 @@ function frameRate(draft: Draft, frames: VendorField): number {
   const field = draft.named(...RATE_NAMES);
   const words = `${frames.text} ${field?.text ?? ''}`;
   const [, said] = /\b(\d{1,3}) ?(?:fps|frames per second)\b/i.exec(words) ?? [];
-  if (field !== undefined && typeof field.default === 'number' && field.default >= 1) {
-    const rate = Math.round(field.default);
-    draft.fix(field, rate);
-    draft.guess(`${field.name} is fixed at ${rate}, its default, so that seconds are known.`);
-    return rate;
+  const byDefault = Math.round(Number(field === undefined ? '' : defaultText(field)));
+  if (field?.default !== undefined && byDefault >= 1 && isSendable(field.default, field)) {
+    draft.fix(field, field.default);
+    draft.guess(`${field.name} is fixed at ${defaultText(field)}, its default, so that seconds are known.`);
+    return byDefault;
   }
   if (field !== undefined) draft.drop(field, 'the seconds are counted at one rate');
   const known = KNOWN_RATES.find(([name]) => name.test(draft.subject.id.toLowerCase()))?.[1];
@@ -307,21 +307,18 @@ const SAFETY_LEVEL = /(?:^|_)(?:safety|moderation|nsfw|content_filter)(?:_|$)/;
 export function takeSafety(draft: Draft): void {
   for (const field of draft.left()) {
     const name = field.name.toLowerCase();
-    if (!SAFETY_LEVEL.test(name) || fileLike(field)) continue;
+    if (!SAFETY_LEVEL.test(name) || field.isUri) continue;
     if (field.types.has('boolean')) {
-      const isSwitchOff = /disable|allow|skip|bypass/.test(name);
+      const isOfContent = name.includes('nsfw') && !/filter|check|detect|block/.test(name);
+      const isSwitchOff = isOfContent || /disable|allow|skip|bypass/.test(name);
       if (field.default === isSwitchOff)
         draft.guess(`The safety filter of ${field.name} is put on; it is off by the vendor's default.`);
       draft.fix(field, !isSwitchOff);
     } else if (field.default !== undefined && isSendable(field.default, field)) {
-      draft.guess(`${field.name} is fixed at the vendor's default, ${JSON.stringify(field.default)}.`);
+      draft.guess(`${field.name} is fixed at the vendor's default, ${shownText(JSON.stringify(field.default), 80)}.`);
       draft.fix(field, field.default);
     } else draft.drop(field, 'a level of the safety filter; the vendor decides it');
   }
-}
-
-function fileLike({ isUri }: VendorField): boolean {
-  return isUri;
 }
 
 const OPERATORS =
@@ -443,7 +440,7 @@ function fillRequired(draft: Draft, field: VendorField): void {
             ? ''
             : undefined;
   if (value === undefined) return draft.drop(field, 'no rule knows it');
-  draft.guess(`${field.name} is required; ${JSON.stringify(value)} is sent with every request.`);
+  draft.guess(`${field.name} is required; ${shownText(JSON.stringify(value), 80)} is sent with every request.`);
   draft.fix(field, value);
 }
 
@@ -462,6 +459,7 @@ export function isSendable(
     return (
       value >= minimum && value <= maximum && (types.has('number') || (types.has('integer') && Number.isInteger(value)))
     );
+  if (typeof value === 'string') return types.has('string') && isPlainText(value);
   if (typeof value !== 'object') return types.has(typeof value);
   return types.has(Array.isArray(value) ? 'array' : 'object') && fieldRulesFault({ constant: { value } }) === undefined;
 }

@@ -62,14 +62,14 @@ export function takeFiles(draft: Draft): ModelFiles {
   );
   const references: Partial<Record<ReferenceRole, JsonObject | JsonObject[]>> = {};
   let most = 0;
-  const single = [...byRole.values()].flat().length === 1;
+  const isSingle = [...byRole.values()].flat().length === 1;
   for (const [role, fields] of byRole) {
     const rules = fields.map((field) => {
       draft.take(field);
       const many = field.types.has('array');
       const count = many ? picturesOf(draft, field) : 1;
       most += count;
-      return { field: field.name, ...(many ? { many, ...(single ? {} : { maximum: count }) } : {}) };
+      return { field: field.name, ...(many ? { many, ...(isSingle ? {} : { maximum: count }) } : {}) };
     });
     references[role] = rules.length === 1 ? (rules[0] as JsonObject) : rules;
     sayOrder(draft, role, fields);
@@ -84,6 +84,9 @@ export function takeFiles(draft: Draft): ModelFiles {
     );
     most = MAX_REFERENCE_UPLOADS;
   }
+  const isAsked = [...byRole.values()].flat().some(({ types }) => types.has('array'));
+  if (draft.subject.options.set['references'] !== undefined && !isAsked)
+    draft.guess('--set references has no use here: no field takes a list of pictures.');
   const roles = [...byRole.keys()];
   const mask = maskOf(
     draft,

@@ -9,16 +9,7 @@ const DECIMAL = /^([0-9]{1,12})(?:\.([0-9]{1,12}))?$/;
 type Unit = 'image' | 'megapixel' | 'second' | 'video';
 
 /** The units of fal whose quantity is known before the task is made. */
-const KNOWN_UNITS: Readonly<Record<string, Unit>> = {
-  image: 'image',
-  images: 'image',
-  megapixel: 'megapixel',
-  megapixels: 'megapixel',
-  second: 'second',
-  seconds: 'second',
-  video: 'video',
-  videos: 'video',
-};
+const KNOWN_UNITS: readonly Unit[] = ['image', 'megapixel', 'second', 'video'];
 
 /**
  * The price of the entry: as the operator gives it, or the vendor's times the credits for a dollar and the markup, exactly,
@@ -58,27 +49,32 @@ export function unitCostOf(price: VendorPrice | undefined): JsonObject | undefin
 
 /** The unit of the vendor where its number is known beforehand, and the one that fits the model otherwise. */
 function unitOf(
-  { subject: { modality }, parameters }: Draft,
+  { subject: { modality }, parameters, framesPerSecond }: Draft,
   price: VendorPrice | undefined,
 ): { readonly known?: Unit; readonly natural: Unit } {
   const hasSeconds = parameters.has('duration_seconds');
   const natural = modality === 'image' ? 'image' : hasSeconds ? 'second' : 'video';
-  const unit = price === undefined ? undefined : KNOWN_UNITS[price.unit.trim().toLowerCase()];
+  const named = price?.unit.trim().toLowerCase().replace(/s$/, '');
+  const unit = KNOWN_UNITS.find((one) => one === named);
   const isKnown =
     (unit === 'image' && modality === 'image') ||
     (unit === 'video' && modality === 'video') ||
     (unit === 'second' && modality === 'video' && hasSeconds) ||
-    (unit === 'megapixel' && modality === 'image' && parameters.has('size'));
+    (unit === 'megapixel' &&
+      parameters.has('size') &&
+      (modality === 'image' || (hasSeconds && framesPerSecond !== undefined)));
   return unit !== undefined && isKnown ? { known: unit, natural } : { natural };
 }
 
 function termsOf(draft: Draft, unit: Unit, credits: string): JsonObject {
-  const { parameters, subject } = draft;
+  const { parameters, subject, framesPerSecond } = draft;
+  const countsFrames = unit === 'megapixel' && subject.modality === 'video' && framesPerSecond !== undefined;
   if (unit === 'megapixel') needDefaultSize(draft);
   return {
     ...(unit === subject.modality ? {} : { unit }),
     credits_per_unit: exact(credits),
     ...(unit === 'megapixel' ? { round_up: true } : {}),
+    ...(countsFrames ? { frames_per_second: framesPerSecond } : {}),
     ...(parameters.has('n') ? { count_parameter: 'n' } : {}),
     ...(parameters.get('size')?.['default'] === undefined ? {} : { size_parameter: 'size' }),
     ...(parameters.get('duration_seconds')?.['default'] === undefined

@@ -72,6 +72,10 @@ export function proposeModel(recorded: RecordedModel, options: ImportOptions): P
   takeRest(draft);
   const price = priceOf(draft, recorded);
   const hints = priceHints(draft, price);
+  if (price['unit'] === 'megapixel' && files.roles.length > 0)
+    draft.guess(
+      'The price counts the megapixels of the output; for those of the input, if the vendor bills them, there is input_credits_per_megapixel.',
+    );
   const settings = settingsOf(draft, recorded, { document, output, format, prompt, negative, files });
   return {
     entry: entryOf(draft, recorded, { document, prompt, negative, files, price, hints, settings }),

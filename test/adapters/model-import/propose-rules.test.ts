@@ -304,6 +304,16 @@ describe('the import of what only the operator decides', () => {
     );
   });
 
+  it('keeps unsafe content off', () => {
+    const flag = { type: 'boolean', default: true };
+    const proposal = imported(atFal({ prompt: PROMPT, enable_nsfw: flag, nsfw_filter: flag, allow_nsfw: flag }));
+    expect(rulesOf(proposal)).to.deep.equal({
+      enable_nsfw: { value: false },
+      nsfw_filter: { value: true },
+      allow_nsfw: { value: false },
+    });
+  });
+
   it('keeps formats that can be delivered, under the names of media types', () => {
     const proposal = imported(EDITOR);
     expect(parametersOf(proposal)['output_format']).to.deep.equal({
@@ -337,6 +347,12 @@ describe('the import of what only the operator decides', () => {
     );
     expect(refusal(model, { set: { other: '1' } })).to.equal('fal-ai/studio has no field other, which --set names.');
     expect(refusal(model, { set: { prompt: 'x' } })).to.equal('--set cannot fix prompt: clients write it.');
+  });
+
+  it('offers a listed number of outputs', async () => {
+    const proposal = imported(atFal({ prompt: PROMPT, num_images: { type: 'integer', enum: [1, 2, 4], default: 1 } }));
+    expect(parametersOf(proposal)['n']).to.deep.equal({ type: 'integer', enum: [1, 2, 4], default: 1 });
+    await expectUsable(proposal);
   });
 
   it('asks for a value that the vendor requires and no rule knows', () => {
@@ -376,6 +392,29 @@ describe('the import of prices', () => {
       round_up: true,
       size_parameter: 'size',
     });
+  });
+
+  it('counts the megapixels of a video by the rate of its frames', async () => {
+    const size = { type: 'string', enum: ['1280x720', '720x1280'], default: '1280x720' };
+    const frames = { type: 'integer', minimum: 17, maximum: 161, default: 121 };
+    const model = atFal(
+      { prompt: PROMPT, video_size: size, num_frames: frames, fps: { type: 'integer', default: 24 } },
+      ['prompt'],
+      'text-to-video',
+    );
+    const proposal = proposeModel(
+      { ...model, price: { unit: 'megapixels', unitPrice: '0.002', currency: 'USD' } },
+      OPTIONS,
+    );
+    expect(proposal.entry['price']).to.deep.equal({
+      unit: 'megapixel',
+      credits_per_unit: 0.26,
+      round_up: true,
+      frames_per_second: 24,
+      size_parameter: 'size',
+      duration_parameter: 'duration_seconds',
+    });
+    await expectUsable(proposal);
   });
 
   for (const unit of ['units', 'compute seconds', 'tokens', 'seconds', 'generations', 'constructor'])
