@@ -188,6 +188,7 @@ export function renderCapabilities(p: ProviderCapabilities): MessageInitShape<ty
     resultsKept: duration(p.keepsResultsMs),
     paid: p.isPaid,
     maxMaskedReferences: p.maxMaskedReferences ?? 0,
+    needsMask: p.needsMask === true,
   };
 }
 

@@ -107,8 +107,8 @@ const FIRST: Readonly<Record<string, string>> = {
     'uploads_swept uploads_removed claims_removed fingerprints_removed artefacts_removed deliveries_woken deliveries_removed',
 };
 
-/** Left out when empty or 0, as if they were absent. */
-const OPTIONAL = new Set(['costs', 'max_masked_references', 'next_page_token']);
+/** Left out when empty, 0 or false, as if they were absent. */
+const OPTIONAL = new Set(['costs', 'max_masked_references', 'needs_mask', 'next_page_token']);
 
 /** Fields whose own fields are shown in their place. */
 const INLINED = new Set(['darkroom.v1.AccountCredits']);
@@ -117,7 +117,10 @@ function recordOf(desc: DescMessage, message: Fields): JsonObject {
   const record: Record<string, Json> = {};
   for (const field of fieldsOf(desc)) {
     const value = message[field.localName];
-    if (value === undefined || (OPTIONAL.has(field.name) && (value === '' || value === 0 || isEmptyList(value))))
+    if (
+      value === undefined ||
+      (OPTIONAL.has(field.name) && (value === '' || value === 0 || value === false || isEmptyList(value)))
+    )
       continue;
     if (field.message !== undefined && INLINED.has(field.message.typeName))
       Object.assign(record, recordOf(field.message, value as Fields));

@@ -59,7 +59,9 @@ function unsentParameters(
 
 /** Probable mistakes in the catalog, in the order of the file. */
 export function catalogWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
-  const warnings = [unsentWarnings, refusedWarnings, resubmitWarnings].flatMap((of) => of(catalog, routes));
+  const warnings = [unsentWarnings, refusedWarnings, maskWarnings, resubmitWarnings].flatMap((of) =>
+    of(catalog, routes),
+  );
   return warnings.toSorted((a, b) => a.line - b.line);
 }
 
@@ -85,6 +87,20 @@ function refusedWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[
         'a rule of its provider_settings refuses it. Change the rule, or input_schema.',
     })),
   );
+}
+
+/** Models of which one provider needs a mask and another takes none, so that every request is refused. */
+function maskWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
+  return catalog.models().flatMap(({ modelKey }) => {
+    const known = routes.filter((at) => at.modelKey === modelKey && at.capabilities !== undefined);
+    const needing = known.find(({ capabilities }) => capabilities?.needsMask === true);
+    const without = known.find(({ capabilities }) => (capabilities?.maxMaskedReferences ?? 0) === 0);
+    if (needing === undefined || without === undefined) return [];
+    const message =
+      `Every request for ${modelKey} is refused: ${needing.provider} needs a mask, and ${without.provider} takes none. ` +
+      'Give each a model of its own.';
+    return [{ line: catalog.linesOf(modelKey).route, message }];
+  });
 }
 
 /** Models that may be paid for several times, one warning for each policy that allows it. */

@@ -9,6 +9,7 @@ import { ServiceError } from '../errors.js';
 import { checkBody, faultRefusal, fieldInvalid, NOT_BLANK, type Wording } from '../fields.js';
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
+import type { ProviderCapabilities } from '../ports/provider.js';
 import type { Upload } from '../uploads/upload.js';
 import { isFrame, MAX_PROMPT_LENGTH, type Operation, OPERATIONS, type ReferenceRole } from './generation.js';
 
@@ -193,6 +194,8 @@ export async function quoteGeneration(
   const roles = [...rolesToCome, ...uploads.map(({ role }) => role)];
   const missing = model.requiredRoles.find((role) => countOf(role, roles) < countOf(role, model.requiredRoles));
   if (missing !== undefined) return roleMissing(model, missing);
+  if (needsMask(context, model) && !uploads.some(isMasked) && !rolesToCome.includes('reference_image'))
+    return maskMissing(model);
 
   const table = creditsByOutputs(model, parameters, sizesOf(uploads));
   return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
@@ -235,12 +238,23 @@ function countOf(role: ReferenceRole, roles: readonly ReferenceRole[]): number {
   return roles.filter((one) => one === role).length;
 }
 
+function isMasked({ ready }: Upload): boolean {
+  return ready?.isMasked === true;
+}
+
 function roleMissing({ modelKey, requiredRoles }: Model, role: ReferenceRole): ServiceError {
-  const field = 'reference_upload_ids';
   const count = countOf(role, requiredRoles);
   const files = count === 1 ? 'a file' : `at least ${count} files`;
-  const message = `${field} must name ${files} of the role ${role}, which ${modelKey} requires.`;
-  return faultRefusal({ kind: 'required', pointer: `/${field}`, field, message });
+  return uploadsRequired(`${files} of the role ${role}, which ${modelKey} requires`);
+}
+
+function maskMissing({ modelKey }: Model): ServiceError {
+  return uploadsRequired(`a reference_image with transparent areas, which ${modelKey} requires`);
+}
+
+function uploadsRequired(what: string): ServiceError {
+  const field = 'reference_upload_ids';
+  return faultRefusal({ kind: 'required', pointer: `/${field}`, field, message: `${field} must name ${what}.` });
 }
 
 /** A size that cannot be parsed could be neither priced nor checked against the delivered output. */
@@ -301,20 +315,28 @@ function fileFault(upload: Upload, model: Model, before: readonly Upload[]): str
  */
 function maskFault(models: Models, upload: Upload, model: Model, before: readonly Upload[]): string | undefined {
   const { modelKey } = model;
-  if (upload.ready?.isMasked !== true) return undefined;
+  if (!isMasked(upload)) return undefined;
   if (upload.role !== 'reference_image')
     return `The ${upload.role} must not have transparent areas; upload an opaque file.`;
   const maxMasked = maxMaskedReferences(models, model);
   if (maxMasked === 0) return `${modelKey} takes no file with transparent areas; upload an opaque file.`;
-  if (before.filter(({ ready }) => ready?.isMasked === true).length >= maxMasked)
+  if (before.filter(isMasked).length >= maxMasked)
     return `${modelKey} takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`;
   return undefined;
 }
 
 /** How many files with transparent areas the model takes; Infinity where no provider of its route is connected. */
-export function maxMaskedReferences({ providers }: Pick<Models, 'providers'>, { route }: Model): number {
-  const connected = route.flatMap(({ provider, settings }) => providers.find(provider)?.capabilities(settings) ?? []);
-  return Math.min(...connected.map(({ maxMaskedReferences: most = 0 }) => most));
+export function maxMaskedReferences(models: Pick<Models, 'providers'>, model: Model): number {
+  return Math.min(...connectedRoute(models, model).map(({ maxMaskedReferences: most = 0 }) => most));
+}
+
+/** Whether a provider of the model's route needs a file with transparent areas: the task may go to any of them. */
+export function needsMask(models: Pick<Models, 'providers'>, model: Model): boolean {
+  return connectedRoute(models, model).some((capabilities) => capabilities.needsMask === true);
+}
+
+function connectedRoute({ providers }: Pick<Models, 'providers'>, { route }: Model): readonly ProviderCapabilities[] {
+  return route.flatMap(({ provider, settings }) => providers.find(provider)?.capabilities(settings) ?? []);
 }
 
 const PROMPT = 'a lighthouse at dusk';

@@ -137,6 +137,8 @@ export interface ProviderCapabilities {
   readonly keepsResultsMs?: number;
   /** How many references with transparent areas one task may have, each of which is a mask; none when absent. */
   readonly maxMaskedReferences?: number;
+  /** Whether a task must have such a reference: then core takes no request without one. */
+  readonly needsMask?: boolean;
   /** Whether somebody else charges the operator for each task. */
   readonly isPaid: boolean;
 }

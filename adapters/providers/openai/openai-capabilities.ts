@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities } from '../../../core/ports/provider.js';
-import { maskForm, readSettings } from './openai-settings.js';
+import { isMaskNeeded, maskForm, readSettings } from './openai-settings.js';
 
 /** How long a request may still be in flight after we have abandoned it. */
 const SETTLE_MS = 60_000;
@@ -17,6 +17,7 @@ export function openAiCapabilities(settings: JsonObject): ProviderCapabilities {
     settleMs: SETTLE_MS,
     cancels: cancel === 'delete' ? 'running' : 'nothing',
     ...(takesMask ? { maxMaskedReferences: 1 } : {}),
+    ...('settings' in read && isMaskNeeded(read.settings) ? { needsMask: true } : {}),
     isPaid: paid,
   };
 }

@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { openAiCapabilities } from './openai-capabilities.js';
-import { modalityFault, parametersSent, settingsFault, valuesRefused } from './openai-settings.js';
+import { modalityFault, neededMaskFault, parametersSent, settingsFault, valuesRefused } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -23,12 +23,13 @@ export const openAiDriver: ProviderDriver = {
       },
     },
   },
-  settingsFault: (settings, { modality, promptRule }) =>
+  settingsFault: (settings, place) =>
     settingsFault(settings) ??
-    modalityFault(settings, modality) ??
-    (promptRule === 'required'
+    modalityFault(settings, place.modality) ??
+    neededMaskFault(settings, place) ??
+    (place.promptRule === 'required'
       ? undefined
-      : `This API needs a prompt: prompt must not be ${promptRule} for the model.`),
+      : `This API needs a prompt: prompt must not be ${place.promptRule} for the model.`),
 
   parametersSent,
 

@@ -1,7 +1,7 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/image-header.js';
-import type { RefusedValue } from '../../driver.js';
+import type { RefusedValue, SettingsPlace } from '../../driver.js';
 import { ListedHosts } from '../../http/allow-list.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
@@ -14,6 +14,7 @@ import {
 } from '../shared/request-fields.js';
 import { refusedValues } from '../shared/refused-values.js';
 import { checkSettings } from '../shared/settings.js';
+import { requiredMaskFault } from '../shared/split-references.js';
 import { PRESET_NAMES, type PresetName, PRESETS, type ServerSettings } from './presets.js';
 
 const FIELD_NAME: JsonObject = { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}(\\[\\])?$' };
@@ -46,6 +47,7 @@ const SCHEMA: JsonObject = {
       properties: {
         field: { ...FIELD_NAME, default: 'mask' },
         form: { type: 'string', enum: [...MASK_FORMS, 'none'] },
+        required: { type: 'boolean' },
       },
     },
     negative_prompt_field: FIELD_NAME,
@@ -90,9 +92,20 @@ export function maskForm({ mask, references: { max } }: ServerSettings): MaskFor
   return mask === undefined || mask.form === 'none' || max === 0 ? undefined : mask.form;
 }
 
+/** Whether the server refuses a task without a mask. */
+export function isMaskNeeded({ mask }: ServerSettings): boolean {
+  return mask?.required === true;
+}
+
 export function settingsFault(given: JsonObject): string | undefined {
   const read = readSettings(given);
   return 'fault' in read ? read.fault : undefined;
+}
+
+/** Settings that can be used, for a model whose requests may come without the file that has the mask. */
+export function neededMaskFault(given: JsonObject, place: Pick<SettingsPlace, 'requiredRoles'>): string | undefined {
+  const read = readSettings(given);
+  return 'settings' in read && isMaskNeeded(read.settings) ? requiredMaskFault(place) : undefined;
 }
 
 /** Settings that can be used, for a model that makes something else: each task would be made, and not delivered. */
@@ -152,7 +165,10 @@ function settingsContradiction(settings: ServerSettings, preset: PresetName): st
 }
 
 function maskFault({ api, references, mask, fields, reference_fields: further }: ServerSettings): string | undefined {
-  if (mask === undefined || mask.form === 'none') return undefined;
+  if (mask === undefined) return undefined;
+  if (mask.form === 'none')
+    return mask.required === true ? 'mask.required needs a form of mask other than none.' : undefined;
+  if (mask.required === true && references.max === 0) return 'mask.required needs references.max to be above 0.';
   if (api === 'video') return 'mask must be absent with api video: a mask belongs to a picture.';
   if (references.as === 'json') return 'mask needs references.as to be multipart: only forms have a mask.';
   if (mask.field === references.field) return `mask.field may not be ${mask.field}: this field takes the references.`;

@@ -43,6 +43,8 @@ export interface MaskSettings {
   readonly field: string;
   /** `none`: the server takes no mask. */
   readonly form: MaskForm | 'none';
+  /** Whether the server refuses a task without a mask. */
+  readonly required?: boolean;
 }
 
 export const PRESET_NAMES = ['openai', 'localai', 'vllm-omni', 'sglang', 'sd-cpp'] as const;

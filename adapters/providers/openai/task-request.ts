@@ -2,7 +2,9 @@ import type { ProviderReference, Submission } from '../../../core/ports/provider
 import { Base64File, type FormField, formRequest, jsonRequest, type SizedRequest } from '../../http/http-request.js';
 import type { TaskFiles } from '../shared/masked-reference.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
+import { MASK_NEEDED } from '../shared/split-references.js';
 import { TaskRefused } from '../shared/task-refused.js';
+import { isMaskNeeded } from './openai-settings.js';
 import type { ServerSettings } from './presets.js';
 
 /** The request for a task. */
@@ -25,6 +27,8 @@ export function taskRequest(
   if (references.length > settings.references.max)
     throw new TaskRefused(`The provider takes at most ${settings.references.max} reference files.`);
   if (references.some(({ role }) => role === 'end_frame')) throw new TaskRefused('The provider takes no end frame.');
+  if (isMaskNeeded(settings) && !submission.references.some(({ isMasked }) => isMasked === true))
+    throw new TaskRefused(MASK_NEEDED);
   const hasReferences = references.length > 0;
   const fields = {
     ...ownFields(settings, submission),

@@ -1,4 +1,5 @@
 import type { ProviderReference } from '../../../core/ports/provider.js';
+import type { SettingsPlace } from '../../driver.js';
 import type { BodyFile } from '../../http/http-request.js';
 import {
   type MaskedPicture,
@@ -43,19 +44,30 @@ export function maskedFirst(references: readonly ProviderReference[]): readonly 
 }
 
 /**
- * The refusal of a task with masks that the model does not take. Core refuses such files before; the settings may have
- * changed since.
+ * The refusal of a task with masks that the model does not take, or without one that it needs. Core refuses both before; the
+ * settings may have changed since.
  */
-export function maskRefusal(references: readonly ProviderReference[], maxMasked: number) {
+export function maskRefusal(references: readonly ProviderReference[], maxMasked: number, isNeeded = false) {
   const masked = references.filter(isMasked);
   const other = masked.find(({ role }) => role !== 'reference_image');
   if (other !== undefined) return inputRefusal(`A ${other.role} must not have transparent areas.`);
+  if (isNeeded && masked.length === 0) return inputRefusal(MASK_NEEDED);
   if (masked.length <= maxMasked) return undefined;
   return inputRefusal(
     maxMasked === 0
       ? 'The model takes no file with transparent areas.'
       : `The model takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`,
   );
+}
+
+/** The sentence about a task without the mask that its model needs. */
+export const MASK_NEEDED = 'The model needs a reference image with transparent areas.';
+
+/** The fault of a setting `mask` that says `required: true`, where requests may come without the file that has the mask. */
+export function requiredMaskFault({ requiredRoles }: Pick<SettingsPlace, 'requiredRoles'>): string | undefined {
+  return requiredRoles.includes('reference_image')
+    ? undefined
+    : 'mask.required is true, so required_roles of the model must have reference_image: such a file has the mask.';
 }
 
 function isMasked(reference: ProviderReference): boolean {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCapabilities, ProviderReference, Submission } from '../../../core/ports/provider.js';
 import type { SettingsPlace } from '../../driver.js';
 import type { BodyFile } from '../../http/http-request.js';
+import { isObject } from './json-members.js';
 import { MASK_FORMS, type MaskForm } from './masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
 import {
@@ -13,7 +14,7 @@ import {
   ParameterInvalid,
 } from './request-fields.js';
 import { inputRefusal, refusal } from './sentences.js';
-import { maskedFirst, maskRefusal, type Splits } from './split-references.js';
+import { maskedFirst, maskRefusal, requiredMaskFault, type Splits } from './split-references.js';
 import { TaskRefused } from './task-refused.js';
 
 /**
@@ -35,6 +36,8 @@ interface MaskField {
   readonly field?: string;
   /** The model generates the white, the black or the transparent areas of the mask, or of the picture itself, anew. */
   readonly form: MaskForm;
+  /** Whether the model refuses a task without a mask. */
+  readonly required?: boolean;
 }
 
 interface ReferenceField {
@@ -71,7 +74,7 @@ const MASK_FIELD: JsonObject = {
   type: 'object',
   additionalProperties: false,
   required: ['form'],
-  properties: { field: FIELD_NAME, form: { type: 'string', enum: [...MASK_FORMS] } },
+  properties: { field: FIELD_NAME, form: { type: 'string', enum: [...MASK_FORMS] }, required: { type: 'boolean' } },
 };
 
 /** The properties of `InputSettings` for the JSON Schema of `provider_settings`. */
@@ -123,9 +126,10 @@ function referencesFault({ references }: InputSettings): string | undefined {
 
 /** What the limits of a model allow and its settings have no field for, as one sentence. */
 export function limitsFault(
-  { references, negative_prompt_field: negative }: InputSettings,
-  { referenceRoles, requiredRoles, maxReferenceUploads, takesNegativePrompt }: SettingsPlace,
+  { references, negative_prompt_field: negative, mask }: InputSettings,
+  place: SettingsPlace,
 ): string | undefined {
+  const { referenceRoles, requiredRoles, maxReferenceUploads, takesNegativePrompt } = place;
   if (takesNegativePrompt && negative === undefined)
     return 'negative_prompt_field must name the field for the negative prompt, since negative_prompt of limits is true.';
   let most = 0;
@@ -140,9 +144,9 @@ export function limitsFault(
       return `references takes ${counted(ofRole)} of the role ${role}, and required_roles asks for ${required}.`;
     most += ofRole;
   }
-  return maxReferenceUploads > most && referenceRoles.length > 0
-    ? `references has fields for ${counted(most)}, and max_reference_uploads of limits is ${maxReferenceUploads}; give it more, or lower the limit.`
-    : undefined;
+  if (maxReferenceUploads > most && referenceRoles.length > 0)
+    return `references has fields for ${counted(most)}, and max_reference_uploads of limits is ${maxReferenceUploads}; give it more, or lower the limit.`;
+  return mask?.required === true ? requiredMaskFault(place) : undefined;
 }
 
 function counted(files: number): string {
@@ -159,8 +163,9 @@ function maskFault({ references, mask }: InputSettings): string | undefined {
 }
 
 /** The mask capabilities of a model, from its `provider_settings`. */
-export function maskCapability(given: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences'> {
-  return given['mask'] === undefined ? {} : { maxMaskedReferences: 1 };
+export function maskCapability({ mask }: JsonObject): Pick<ProviderCapabilities, 'maxMaskedReferences' | 'needsMask'> {
+  if (mask === undefined) return {};
+  return { maxMaskedReferences: 1, ...(isObject(mask) && mask['required'] === true ? { needsMask: true } : {}) };
 }
 
 /** A model's input, or the refusal of a task that the settings cannot map to one. */
@@ -242,7 +247,7 @@ function referencesRefusal({ references: known, mask }: InputSettings, reference
     if (references.filter((other) => other.role === role).length > most)
       return inputRefusal(`The model takes ${most === 1 ? 'one file' : `at most ${most} files`} of the role ${role}.`);
   }
-  return maskRefusal(references, mask === undefined ? 0 : 1);
+  return maskRefusal(references, mask === undefined ? 0 : 1, mask?.required);
 }
 
 function mostOfAll(fields: ReferenceField | readonly ReferenceField[]): number {

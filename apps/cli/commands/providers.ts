@@ -154,6 +154,7 @@ interface Capabilities {
   readonly keeps_results_ms?: number;
   readonly is_paid: boolean;
   readonly max_masked_references?: number;
+  readonly needs_mask?: boolean;
 }
 
 /** A provider's capabilities as one short line, from their JSON. */
@@ -170,9 +171,13 @@ export function capabilitiesLine(json: JsonObject): string {
     CANCELS[p.cancels],
     ...(p.answers_with_outputs ? ['results in the answer only'] : []),
     ...(keptMs === undefined ? [] : [`keeps results ${timeText(keptMs)}`]),
-    ...(masks === 0 ? [] : [`takes ${counted(masks, 'mask')}`]),
+    ...(masks === 0 ? [] : [p.needs_mask === true ? neededMasks(masks) : `takes ${counted(masks, 'mask')}`]),
     p.is_paid ? 'paid' : 'not paid',
   ].join('; ');
+}
+
+function neededMasks(most: number): string {
+  return most === 1 ? 'needs a mask' : `needs 1 to ${most} masks`;
 }
 
 function workerLines(use: ProviderWorker, json: Operator['json']): string[] {

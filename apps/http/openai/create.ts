@@ -48,7 +48,7 @@ export async function createOrFind(
     res.setHeader('Darkroom-Generation-Id', generationId);
     return { generation, delivery: new Delivery(ctx, place) };
   } catch (error) {
-    throw mapped === undefined ? error : renamed(error, mapped.model, fields);
+    throw mapped === undefined ? error : renamed(context, error, mapped.model, fields);
   }
 }
 

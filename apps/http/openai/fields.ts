@@ -5,6 +5,7 @@ import { requestedSize } from '../../../core/catalog/price.js';
 import type { Models } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Generation, Modality } from '../../../core/generation/generation.js';
+import { needsMask } from '../../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { parseJson } from '../host/request.js';
 import { ApiRefusal } from './errors.js';
@@ -245,10 +246,10 @@ function traceOf(fields: Fields): JsonObject {
 }
 
 /** A refusal of the create with the names that the client used for its fields, or else those of this API. */
-export function renamed(error: unknown, model: Model, fields: Fields): unknown {
+export function renamed(context: Pick<Models, 'providers'>, error: unknown, model: Model, fields: Fields): unknown {
   const [, first, parameter] = error instanceof ServiceError ? (error.details.pointer?.split('/') ?? []) : [];
   if (!(error instanceof ServiceError)) return error;
-  if (first === 'reference_upload_ids') return withoutUploads(error, model);
+  if (first === 'reference_upload_ids') return withoutUploads(error, model, needsMask(context, model));
   if (first !== 'parameters' || parameter === undefined) return error;
   const found = Object.entries(parameterNames(model)).find(([, name]) => name === parameter);
   const name = Object.hasOwn(fields, parameter) ? parameter : (found?.[0] ?? parameter);
@@ -256,20 +257,27 @@ export function renamed(error: unknown, model: Model, fields: Fields): unknown {
 }
 
 /** This API has files in place of uploads, of a video at most one, which is no end frame. */
-function withoutUploads({ code, message }: ServiceError, { modality, modelKey, requiredRoles }: Model): ApiRefusal {
+function withoutUploads({ code, message }: ServiceError, model: Model, isMaskNeeded: boolean): ApiRefusal {
+  const { modality, modelKey, requiredRoles } = model;
+  const param = modality === 'video' ? 'input_reference' : 'image';
+  if (code !== 'FIELD_REQUIRED') return new ApiRefusal(code, message, param);
   if (modality === 'image') {
     const { length: count } = requiredRoles;
-    const needed = count > 1 ? `image must be at least ${count} files` : 'image is required';
-    const required = `${needed} for ${modelKey}; send ${count > 1 ? 'them' : 'it'} to /images/edits.`;
-    return new ApiRefusal(code, code === 'FIELD_REQUIRED' ? required : message, 'image');
+    const files = count > 1 ? `image must be at least ${count} files` : 'image is required';
+    const needed = isMaskNeeded ? `${files}, with a mask,` : files;
+    const sent = count > 1 || isMaskNeeded ? 'them' : 'it';
+    const required = `${needed} for ${modelKey}; send ${sent} to /images/edits.`;
+    return new ApiRefusal(code, required, isMaskNeeded ? 'mask' : param);
   }
-  const param = 'input_reference';
-  if (code !== 'FIELD_REQUIRED') return new ApiRefusal(code, message, param);
   const isOne = requiredRoles.length === 1 && !requiredRoles.includes('end_frame');
   const wanted = [...new Set(requiredRoles)].map((role) => {
     const { length: count } = requiredRoles.filter((one) => one === role);
     return count === 1 ? `${role === 'end_frame' ? 'an' : 'a'} ${role}` : `${count} files of the role ${role}`;
   });
   const beyond = `${modelKey} requires ${wanted.join(' and ')}, which cannot be sent here.`;
-  return new ApiRefusal(code, isOne ? `${param} is required for ${modelKey}.` : beyond, param);
+  return new ApiRefusal(
+    code,
+    isOne ? `${param}${isMaskNeeded ? ' with transparent areas' : ''} is required for ${modelKey}.` : beyond,
+    param,
+  );
 }

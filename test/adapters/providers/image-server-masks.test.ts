@@ -9,11 +9,14 @@ import { writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { comfyUiDriver } from '../../../adapters/providers/comfyui/comfyui-driver.js';
 import { openAiCapabilities } from '../../../adapters/providers/openai/openai-capabilities.js';
+import { openAiDriver } from '../../../adapters/providers/openai/openai-driver.js';
 import { settingsFault as openAiFault } from '../../../adapters/providers/openai/openai-settings.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import { submitted, WANTED } from '../../contracts/provider.contract.js';
 import { image } from '../../fixtures/images.js';
+import { IMAGE_PLACE } from '../../fixtures/settings-place.js';
 import { HEIGHT_PX, maskedPicture, maskedReference, pixelAt, WIDTH_PX } from '../../fixtures/marked-media.js';
 import { A1111Fake } from '../../providers/fakes/a1111-fake.js';
 import { OpenAiFake, type OpenAiVendor } from '../../providers/fakes/openai-fake.js';
@@ -209,10 +212,21 @@ describe('masks for servers with the API of OpenAI', () => {
       { preset: 'vllm-omni', api: 'video' },
     ])
       expect(promised(none), JSON.stringify(none)).to.equal(undefined);
+    const needing = { preset: 'sglang', mask: { form: 'white', required: true } };
+    expect(openAiCapabilities(needing)).to.include({ maxMaskedReferences: 1, needsMask: true });
+    expect(openAiCapabilities({ model: 'gpt-image-2' })).to.not.have.property('needsMask');
     const provider = openAiAt(fake.base);
-    const settings = { preset: 'localai', model: 'x' };
-    const answer = await provider.submit(openAiTask({ settings, references: [await FILES['a PNG']!()] }), WANTED);
-    expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    const png = await FILES['a PNG']!();
+    const none = { preset: 'localai', model: 'x' };
+    const { isMasked: _, ...opaque } = png;
+    for (const [settings, references] of [
+      [none, [png]],
+      [needing, [opaque]],
+      [needing, []],
+    ] as const) {
+      const answer = await provider.submit(openAiTask({ settings, references }), WANTED);
+      expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    }
     expect(fake.server.requests).to.have.length(0);
     await provider.close();
   });
@@ -226,8 +240,15 @@ describe('masks for servers with the API of OpenAI', () => {
       [{ preset: 'sglang', mask: { form: 'white', field: 'prompt' } }, /given twice/],
       [{ preset: 'sglang', mask: { form: 'grey' } }, /form must be/],
       [{ preset: 'sglang', mask: {} }, /form/],
+      [{ preset: 'sglang', mask: { form: 'none', required: true } }, /other than none/],
+      [{ preset: 'sglang', references: { max: 0 }, mask: { form: 'white', required: true } }, /references\.max/],
     ] as const)
       expect(openAiFault(settings), JSON.stringify(settings)).to.match(fault);
+    const needing = { preset: 'sglang', mask: { form: 'white', required: true } };
+    const faultFor = (requiredRoles: readonly ReferenceRole[]) =>
+      openAiDriver.settingsFault?.(needing, { ...IMAGE_PLACE, requiredRoles });
+    expect(faultFor(['reference_image'])).to.equal(undefined);
+    expect(faultFor([])).to.match(/^mask\.required is true, so required_roles of the model must have reference_image/);
   });
 });
 

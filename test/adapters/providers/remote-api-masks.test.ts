@@ -12,12 +12,14 @@ import { falDriver } from '../../../adapters/providers/fal/fal-driver.js';
 import { httpJsonDriver } from '../../../adapters/providers/http-json/http-json-driver.js';
 import { replicateDriver } from '../../../adapters/providers/replicate/replicate-driver.js';
 import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Provider, ProviderReference } from '../../../core/ports/provider.js';
 import { WANTED } from '../../contracts/provider.contract.js';
 import { breakingOff } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
+import { IMAGE_PLACE } from '../../fixtures/settings-place.js';
 import {
   decodedPicture,
   HEIGHT_PX,
@@ -344,6 +346,25 @@ for (const [name, kind] of Object.entries(KINDS))
       const answer = await submitted.waiting;
       if ('outputs' in answer) await outputsOf(Promise.resolve(answer));
       expect([answer.accepted, heldBytes]).to.deep.equal([true, 0]);
+    });
+
+    it('that the settings require needs a file that the model requires', () => {
+      const { mask, ...settings } = kind.settings('white');
+      if (mask === undefined) return;
+      const needing = { ...settings, mask: { ...(mask as JsonObject), required: true } };
+      const faultFor = (requiredRoles: readonly ReferenceRole[]) =>
+        kind.driver.settingsFault?.(needing, {
+          ...IMAGE_PLACE,
+          options: defaultsOf(kind.driver.options),
+          referenceRoles: ['reference_image', 'start_frame'],
+          maxReferenceUploads: 2,
+          requiredRoles,
+        });
+      expect(faultFor(['reference_image'])).to.equal(undefined);
+      for (const roles of [[], ['start_frame']] as const)
+        expect(faultFor(roles)).to.equal(
+          'mask.required is true, so required_roles of the model must have reference_image: such a file has the mask.',
+        );
     });
 
     it('is promised where the settings say how it is taken', () => {

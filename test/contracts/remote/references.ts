@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
 import { breakingOff, inPieces } from '../../fixtures/byte-streams.js';
 import { WANTED } from '../provider.contract.js';
+import { isObject } from '../../../adapters/providers/shared/json-members.js';
 import { failureOf, NotApplicable, submittedWhole, type Case, type Cases } from './cases.js';
 import { arrived, expectPosts } from './submissions.js';
 
@@ -56,6 +57,30 @@ export function describeReferences(proves: Cases): void {
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
     expect(answer, 'the vendor is not to blame').to.not.have.property('because');
     await expectNoneWhole(one);
+  });
+
+  proves('refuses a task without the mask that its model needs, and sends nothing', async (one) => {
+    const { settings, ...opaque } = taskWith(one, randomUUID(), referenceOf(PICTURE_BYTES));
+    if (!isObject(settings['mask'])) throw new NotApplicable('the settings of this vendor have no mask to require');
+    const needing = { ...settings, mask: { ...settings['mask'], required: true } };
+    expect(one.provider.capabilities(settings)).to.not.have.property('needsMask');
+    expect(one.provider.capabilities(needing)).to.include({ maxMaskedReferences: 1, needsMask: true });
+    for (const references of [opaque.references, []]) {
+      const task = { ...opaque, settings: needing, references };
+      const { answer } = await submittedWhole(one, one.provider, task, WANTED);
+      expect(answer).to.deep.equal({
+        accepted: false,
+        failure: {
+          code: 'INPUT_INVALID',
+          mayRetry: false,
+          message: 'The model needs a reference image with transparent areas.',
+        },
+      });
+    }
+    await expectNoneWhole(one);
+    const masked = maskedTask(one, referenceOf(PICTURE_BYTES));
+    const { answer } = await submittedWhole(one, one.provider, { ...masked, settings: needing }, WANTED);
+    expect(answer.accepted).to.equal(true);
   });
 
   for (const [name, open] of UNREADABLE)

@@ -179,12 +179,14 @@ describe('readGenerationRequest', () => {
 const TRANSPARENT = plainImage(64, 64, 'image/png', 'transparent');
 const OPAQUE = plainImage();
 
-/** Providers by their names, with how many masked references each promises. */
-async function open(promised: Readonly<Record<string, number | undefined>>, model: Partial<Model> = {}) {
+/** Providers by their names, with how many masked references each promises, or with the mask that each task needs. */
+async function open(promised: Readonly<Record<string, number | 'needed' | undefined>>, model: Partial<Model> = {}) {
   const providers = Object.fromEntries(
-    Object.entries(promised).map(([name, maxMaskedReferences]) => {
+    Object.entries(promised).map(([name, masks]) => {
       const provider = new ScriptedProvider();
-      if (maxMaskedReferences !== undefined) provider.promised = { ...provider.promised, maxMaskedReferences };
+      const capability =
+        masks === 'needed' ? { maxMaskedReferences: 1, needsMask: true } : { maxMaskedReferences: masks ?? 0 };
+      if (masks !== undefined) provider.promised = { ...provider.promised, ...capability };
       return [name, provider];
     }),
   );
@@ -302,6 +304,28 @@ describe('a reference with transparent areas', () => {
       undefined,
       true,
     ]);
+  });
+
+  it('is required where any provider of the route needs one, whatever opaque files there are', async () => {
+    const message =
+      'reference_upload_ids must name a reference_image with transparent areas, which plain-image requires.';
+    const refusal = { code: 'FIELD_REQUIRED', message, pointer: '/reference_upload_ids' };
+    for (const promised of [{ one: 'needed' }, { one: 2, two: 'needed' }] as const) {
+      const { harness } = await open(promised);
+      const [opaque, masked] = [await uploaded(harness, OPAQUE), await uploaded(harness, TRANSPARENT)];
+      await expectRefused(harness, [], refusal);
+      await expectRefused(harness, [opaque], refusal);
+      const roles = ['reference_image'] as const;
+      const estimated = await estimateGeneration(harness.context, harness.caller, harness.body(), roles);
+      expect(estimated, 'the file comes later').to.have.property('estimatedCredits', 10);
+      expect(await createRefusal(harness, [opaque, masked])).to.equal('OK');
+    }
+  });
+
+  it('is asked for after a required role without a file', async () => {
+    const { harness } = await open({ one: 'needed' }, { requiredRoles: ['reference_image'] });
+    const message = 'reference_upload_ids must name a file of the role reference_image, which plain-image requires.';
+    await expectRefused(harness, [], { code: 'FIELD_REQUIRED', message, pointer: '/reference_upload_ids' });
   });
 
   it('counts as opaque where it was uploaded before transparency was looked for', async () => {

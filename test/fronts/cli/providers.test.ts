@@ -232,6 +232,16 @@ describe('darkroom providers list', () => {
         'providers[0].models[0].promises.max_masked_references',
         maxMaskedReferences,
       );
+      expect(asJson).to.not.have.nested.property('providers[0].models[0].promises.needs_mask');
+      expect((await grpc.operate(['providers'])).stdout).to.include(`stops running tasks; ${words}; not paid\n`);
+    }
+    for (const [maxMaskedReferences, words] of [
+      [1, 'needs a mask'],
+      [3, 'needs 1 to 3 masks'],
+    ] as const) {
+      Object.assign(canned, { capabilities: () => ({ ...PROMISES, maxMaskedReferences, needsMask: true }) });
+      const { stdout } = await grpc.operate(['providers', 'list', '--json']);
+      expect(JSON.parse(stdout)).to.have.nested.property('providers[0].models[0].promises.needs_mask', true);
       expect((await grpc.operate(['providers'])).stdout).to.include(`stops running tasks; ${words}; not paid\n`);
     }
   });

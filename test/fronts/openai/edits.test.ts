@@ -12,7 +12,7 @@ import { collected } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import type { Owner } from '../../fixtures/memory-stores.js';
 import { catalogOf, MODELS } from '../../fixtures/models.js';
-import { CannedProvider, connectedProviders } from '../../fixtures/scripted-provider.js';
+import { CannedProvider, connectedProviders, PROMISES } from '../../fixtures/scripted-provider.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { RawConnections } from '../http/host/raw-socket.js';
@@ -33,6 +33,12 @@ const PAINTED: Model = {
   modelKey: 'painted',
   inputSchema: { ...PICTURE.inputSchema, properties: { ...properties, size: { type: 'string', enum: ['64x64'] } } },
   route: [{ provider: 'sandbox', settings: { painter: 'image' }, weight: 1 }],
+};
+const FILLED: Model = {
+  ...PICTURE,
+  modelKey: 'filled',
+  requiredRoles: ['reference_image'],
+  route: [{ provider: 'filler', settings: {}, weight: 1 }],
 };
 const WORDS_ONLY: Model = {
   ...PICTURE,
@@ -57,13 +63,16 @@ describe('a request that edits pictures', () => {
 
   const open = async (maxBytes: number): Promise<OpenAiHarness> => {
     const canned = new CannedProvider(await image('png', 96, 64));
+    const filler = Object.assign(new CannedProvider(await image('png', 96, 64)), {
+      capabilities: () => ({ ...PROMISES, maxMaskedReferences: 1, needsMask: true }),
+    });
     return OpenAiHarness.open(
       { spool: { folder, maxBytes } },
       {
         settings: { maxUploadBytes: 100_000 },
         ports: {
-          providers: connectedProviders({ canned, sandbox }),
-          catalog: catalogOf(() => [...MODELS, PAINTED, WORDS_ONLY, SMALL]),
+          providers: connectedProviders({ canned, sandbox, filler }),
+          catalog: catalogOf(() => [...MODELS, PAINTED, FILLED, WORDS_ONLY, SMALL]),
         },
         around: (ports) => ({
           ...ports,
@@ -277,6 +286,11 @@ describe('a request that edits pictures', () => {
       () => [...texts(), file('image'), file('mask')],
       [400, 'invalid_value', 'mask'],
     ],
+    [
+      'a picture without the mask that its model needs',
+      () => [...texts({ ...TEXTS, model: 'filled' }), file('image')],
+      [400, 'missing_required_parameter', 'mask'],
+    ],
     ['a mask without alpha', () => [...texts(painted), file('image'), file('mask')], [400, 'invalid_value', 'mask']],
     [
       'a mask of another size',
@@ -319,6 +333,21 @@ describe('a request that edits pictures', () => {
       expect(await api.generations()).to.deep.equal([]);
     });
   }
+
+  it('is made by a model that needs a mask, whether it is the file mask or the transparency of the picture', async () => {
+    await api.service.startWorker();
+    const mask = await maskOf((x) => x * 4);
+    for (const files of [[file('image'), file('mask', mask)], [file('image', mask)]]) {
+      expect((await edit([...texts({ ...TEXTS, model: 'filled' }), ...files])).status).to.equal(200);
+      paid += 10;
+    }
+    const { error } = await api.send('/v1/images/generations', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...TEXTS, model: 'filled' }),
+    });
+    expect(error['message']).to.equal('image is required, with a mask, for filled; send them to /images/edits.');
+  });
 
   it('refuses JSON', async () => {
     const { status, error } = await api.send(EDITS, { method: 'POST', body: JSON.stringify(TEXTS) });

@@ -59,6 +59,42 @@ describe('what drivers promise without being opened', () => {
   });
 });
 
+describe('the warning about masks', () => {
+  const key = 'plain-image';
+  const catalog = new FileCatalog(
+    [imageModel()],
+    new Map([[key, { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
+  );
+  const warningsOf = (...of: readonly Partial<ProviderCapabilities>[]) =>
+    catalogWarnings(
+      catalog,
+      of.map((one, index) => ({
+        modelKey: key,
+        provider: `p${index}`,
+        weight: 1,
+        unsent: [],
+        refused: [],
+        capabilities: { ...PROMISES, ...one },
+      })),
+    );
+  const needing = { maxMaskedReferences: 1, needsMask: true };
+
+  it('is given where one provider needs a mask and another takes none', () => {
+    expect(warningsOf({}, needing)).to.deep.equal([
+      {
+        line: 5,
+        message:
+          'Every request for plain-image is refused: p1 needs a mask, and p0 takes none. Give each a model of its own.',
+      },
+    ]);
+  });
+
+  it('is not given where all take masks, or none needs one', () => {
+    for (const routes of [[needing, { maxMaskedReferences: 2 }], [needing], [{ maxMaskedReferences: 1 }, {}]])
+      expect(warningsOf(...routes)).to.deep.equal([]);
+  });
+});
+
 describe('the warning about resubmit', () => {
   function warningsOf(
     capabilities: ProviderCapabilities | undefined,
@@ -68,7 +104,7 @@ describe('the warning about resubmit', () => {
     const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
     const catalog = new FileCatalog(
       [imageModel({ route, onUnknownAcceptance, ...changes })],
-      new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
+      new Map([['plain-image', { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
     );
     const driver = {
       kind: 'provider',
@@ -124,7 +160,7 @@ describe('the warning about resubmit', () => {
 });
 
 describe('the warning about a parameter without effect', () => {
-  const LINES = new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
+  const LINES = new Map([['plain-image', { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
   const PROPERTIES: JsonObject = { n: { type: 'integer' }, steps: { type: 'integer' } };
 
   /** The warnings for a model with the parameters `n`, which counts its outputs, and `steps`. */
