@@ -61,7 +61,7 @@ export function changeFiles(files: readonly ChangedFile[]): void {
     }
   } catch (error) {
     for (const { file, target, temporary } of written) {
-      rmSync(temporary, { force: true });
+      if (existsSync(temporary)) rmSync(temporary);
       if (replaced.includes(file.name)) restore(file, target);
     }
     if (error instanceof Failure) throw error;

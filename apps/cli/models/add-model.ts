@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { completed } from '../../../adapters/catalog-file/model-defaults.js';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import { type JsonObject, memberOf } from '../../../core/json.js';
@@ -8,7 +9,7 @@ import { type ChangedFile, changeFiles, readText } from '../changed-files.js';
 import { exampleFileOptions } from '../client/generation-input.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { print, show } from '../terminal.js';
+import { print, say, show } from '../terminal.js';
 import { withEntry, yamlLines } from '../yaml-edits.js';
 import { type CatalogText, checkNext, confirm, keyOf, modelsIn, readCatalog } from './catalog-text.js';
 import { type Installation, nameOfFile, prepareInstallation } from './installation.js';
@@ -42,10 +43,12 @@ export async function addModel(io: CliIo, needs: AddNeeds): Promise<void> {
   const entry = withKey(proposed.entry, needs, catalog);
   const lines = linesOf(entry, proposed);
   const after = withModel(catalog, entry, lines, proposed);
-  const files = changedFiles(installation, { ...catalog, before: catalog.text, after }, proposed, io);
-  checkNext(catalog, after, [...modelsIn(catalog.text), entry], config);
+  const copied = copiedFile(proposed, io);
+  const files = changedFiles(installation, { ...catalog, before: catalog.text, after }, copied);
+  whileWritten(copied, () => checkNext(catalog, after, [...modelsIn(catalog.text), entry], config));
   const names = files.map(({ name }) => name);
   if (!json) print(io, proposalText(lines, proposed));
+  else if (!needs.yes) say(io, proposalText(lines, proposed));
   await confirm(io, `Write it to ${names.join(' and ')}?`, needs.yes);
   changeFiles(files);
   const key = keyOf(entry);
@@ -109,19 +112,34 @@ function withModel(
 function changedFiles(
   { configFile }: Installation,
   catalogFile: ChangedFile,
-  { file }: ProposedEntry,
-  { folder }: CliIo,
+  copied: ChangedFile | undefined,
 ): readonly ChangedFile[] {
-  const files = [catalogFile];
-  if (configFile.before !== configFile.after) files.push(configFile);
-  if (file !== undefined) {
-    const name = nameOfFile(file.path, folder);
-    const before = readText(file.path, name);
-    if (before !== undefined && before !== file.text)
-      throw usageFailure(`${name} is another file already; copy the workflow there under another name first.`);
-    if (before === undefined) files.push({ path: file.path, name, before, after: file.text });
+  return [
+    catalogFile,
+    ...(configFile.before === configFile.after ? [] : [configFile]),
+    ...(copied === undefined ? [] : [copied]),
+  ];
+}
+
+/** The copy of a file that the entry names; undefined where it is there already. Throws one sentence. */
+function copiedFile({ file }: ProposedEntry, { folder }: CliIo): ChangedFile | undefined {
+  if (file === undefined) return undefined;
+  const { path, text: after } = file;
+  const name = nameOfFile(path, folder);
+  const before = readText(path, name);
+  if (before === undefined) return { path, name, before, after };
+  if (before === after) return undefined;
+  throw usageFailure(`${name} is another file already; copy the workflow there under another name first.`);
+}
+
+/** The check of an entry reads the files that it names. */
+function whileWritten(file: ChangedFile | undefined, check: () => void): void {
+  if (file !== undefined) changeFiles([file]);
+  try {
+    check();
+  } finally {
+    if (file !== undefined) rmSync(file.path);
   }
-  return files;
 }
 
 function proposalText(lines: readonly string[], { guesses, dropped }: ProposedEntry): string {

@@ -21,14 +21,16 @@ export interface CatalogText {
   readonly text: string | undefined;
 }
 
-/** Throws one sentence for a file that cannot be read, and for the one that comes with the program. */
+/** Throws one sentence for a file that cannot be read. */
 export function readCatalog({ catalog: path }: Pick<Config, 'catalog'>, { folder }: CliIo): CatalogText {
-  if (path === SHIPPED_CATALOG)
-    throw new Failure(
-      'The catalog that comes with the program is never changed; name one of your own in darkroom.yaml.',
-    );
   const name = nameOfFile(path, folder);
   return { path, name, text: readText(path, name) };
+}
+
+/** Throws one sentence for the catalog that comes with the program. */
+export function requireOwn({ path }: CatalogText): void {
+  if (path !== SHIPPED_CATALOG) return;
+  throw new Failure('The catalog that comes with the program is never changed; name one of your own in darkroom.yaml.');
 }
 
 /** The models as the file has them, without the defaults; none where it cannot be read as YAML. */

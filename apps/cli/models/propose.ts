@@ -12,6 +12,7 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
+import { nameOfFile } from './installation.js';
 import type { ModelRef } from './model-ref.js';
 
 /** What the person who adds a model decides; `origin` of the entry keeps what differs from the defaults. */
@@ -38,7 +39,7 @@ export interface ProposedEntry {
   readonly dropped: readonly string[];
   readonly hints: readonly string[];
   readonly digest: string;
-  /** A file that the settings name and that has to be copied there: its path and its text. */
+  /** A file that the settings name and that has to be copied there: its absolute path and its text. */
   readonly file?: { readonly path: string; readonly text: string };
 }
 
@@ -171,13 +172,16 @@ async function proposeFile(io: CliIo, needs: ProposalNeeds): Promise<ProposedEnt
   const { models } = new LocatedYaml(proposed).value as unknown as { readonly models: readonly [JsonObject] };
   const { minimum_credits: _, maximum_credits: __, version: ___, ...terms } = models[0]['price'] as JsonObject;
   const digest = digestOf(text);
+  // The copy is what the entry is compared with later.
+  const copy = join(folder, path);
+  const known = isElsewhere ? { ...ref, text: `${ref.kind}:${nameOfFile(copy, io.folder)}` } : ref;
   const entry = { ...models[0], price: { ...terms, credits_per_unit: Number(price) } };
   return {
-    entry: withOrigin(entry, { instance, ref, digest, today, options }),
+    entry: withOrigin(entry, { instance, ref: known, digest, today, options }),
     guesses: [...proposed.matchAll(/^# Check: (.*)$/gm)].map(([, check = '']) => check),
     dropped: [],
     hints: [],
     digest,
-    ...(isElsewhere ? { file: { path: join(folder, path), text } } : {}),
+    ...(isElsewhere ? { file: { path: copy, text } } : {}),
   };
 }

@@ -4,7 +4,7 @@ import type { CliIo } from '../io.js';
 import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { say, show } from '../terminal.js';
 import { isFlow, withEntries } from '../yaml-edits.js';
-import { checkNext, confirm, indexOfModel, modelsIn, readCatalog } from './catalog-text.js';
+import { checkNext, confirm, indexOfModel, modelsIn, readCatalog, requireOwn } from './catalog-text.js';
 
 /** What becomes of work that has begun. */
 const WARNING =
@@ -19,6 +19,7 @@ export async function removeModel(
   const config = await configOf(io, options);
   const catalog = readCatalog(config, io);
   const { name, path, text = '' } = catalog;
+  requireOwn(catalog);
   const index = indexOfModel(catalog, key);
   const models = modelsIn(text);
   if (models.length === 1)

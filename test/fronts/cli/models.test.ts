@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../../core/json.js';
+import { ROOT } from '../../docs/pages.js';
 import { falAnswer, PAINTER } from '../../adapters/model-import/vendor-answers.js';
 import { CliRun, type Ran, type RunOptions } from '../../harness/cli-run.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
@@ -199,6 +200,27 @@ models:
     expect(JSON.stringify([ran, files()])).not.to.include('secret-of-fal');
   });
 
+  it('adds a workflow of ComfyUI with a copy of its file, and compares the entry with the copy later', async () => {
+    const workflow = join(ROOT, 'config/providers/workflows/sdxl-edit.json');
+    await refused(() => models('add', `comfyui:${workflow}`, '--price', '0.5'), /--yes is needed/, 2);
+    const { code, stdout } = await models('add', `comfyui:${workflow}`, '--price', '0.5', '--yes');
+    expect(code).to.equal(0);
+    expect(stdout).to.include('also written: darkroom.yaml, sdxl-edit.json.');
+    expect(read('sdxl-edit.json')).to.equal(readFileSync(workflow, 'utf8'));
+    expect(read('darkroom.yaml')).to.include('    servers:\n      - http://127.0.0.1:8188\n');
+    expect(entries()[0]).to.deep.include({ model_key: 'sdxl-edit', provider: 'comfyui' });
+    expect(entries()[0]?.origin).to.include({ ref: 'comfyui:sdxl-edit.json' });
+    expect((await new CliRun(folder, ['catalog', 'check']).ended).code).to.equal(0);
+    const upstream = async () => (await models('list')).stdout.trim().split(/ {2,}/).at(-1);
+    expect(await upstream()).to.equal('same');
+    expect((await models('diff', 'sdxl-edit')).code).to.equal(0);
+    write('sdxl-edit.json', `${read('sdxl-edit.json')}\n`);
+    expect(await upstream()).to.equal('changed');
+    rmSync(join(folder, 'darkroom.yaml'));
+    rmSync(join(folder, 'catalog.yaml'));
+    await refused(() => models('add', `comfyui:${workflow}`, '--price', '4', '--yes'), /is another file already/, 2);
+  });
+
   const REFUSALS: readonly (readonly [args: readonly string[], sentence: RegExp, code: number])[] = [
     [['fal-ai/flux/dev'], /does not name a model: write fal:<endpoint>, replicate:/, 2],
     [['fal:one'], /does not name a model of fal: write fal:<endpoint>, such as/, 2],
@@ -325,6 +347,8 @@ describe('darkroom models remove', () => {
 
   it('asks, and refuses the last model, one that is not there, and the catalog of the program', async () => {
     await refused(() => models('remove', 'sandbox-image', '--yes'), /comes with the program is never changed/);
+    expect((await models('list')).stdout).to.include('sandbox-image  sandbox');
+    await refused(() => models('diff', 'sandbox-image'), /darkroom models add did not write it/);
     await add('--yes');
     await refused(() => models('remove', 'painter-one', '--yes'), /is the only model of catalog\.yaml/);
     await add('--yes', '--key', 'b');
