@@ -15,7 +15,8 @@ export function parseBounded(text: string): Json {
     throw new ImportRefused(`The vendor's answer must have at most ${MAX_DOCUMENT_BYTES} bytes.`);
   let document: Json;
   try {
-    document = JSON.parse(text) as Json;
+    // Some shells write a mark before the text of a file.
+    document = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch {
     throw new ImportRefused("The vendor's answer is not JSON.");
   }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse } from 'yaml';
+import { parseBounded } from '../../../adapters/model-import/bounded-json.js';
 import { heldRequests } from '../../../adapters/model-import/held-requests.js';
 import { picturesInWords } from '../../../adapters/model-import/pictures.js';
 import { product } from '../../../adapters/model-import/prices.js';
@@ -474,10 +475,18 @@ describe('the import of prices', () => {
 });
 
 describe('the import from each vendor', () => {
+  it('reads a file that begins with a byte order mark', () => {
+    expect(parseBounded('\uFEFF{"a":1}')).to.deep.equal({ a: 1 });
+  });
+
   it('pins the version of a model at Replicate unless it is official', () => {
     const pinned = { ...EDITOR, document: { ...(EDITOR.document as JsonObject), is_official: false } };
     expect(settingsOf(imported(EDITOR))).to.not.have.property('version');
     expect(settingsOf(imported(pinned))).to.include({ model: 'studio/editor-2', version: '5c7d'.repeat(16) });
+    const { is_official: _, ...unsaid } = EDITOR.document as JsonObject;
+    expect(settingsOf(imported({ ...EDITOR, document: unsaid }))).to.include({ version: '5c7d'.repeat(16) });
+    const alone = unsaid['latest_version'] as JsonObject;
+    expect(settingsOf(imported({ ...EDITOR, document: alone }))).to.include({ version: '5c7d'.repeat(16) });
     const asked = { ...EDITOR, id: `studio/editor-2:${'5c7d'.repeat(16)}` };
     expect(settingsOf(imported(asked))).to.include({ version: '5c7d'.repeat(16) });
     expect(refusal({ ...EDITOR, id: `studio/editor-2:${'0'.repeat(64)}` })).to.match(
