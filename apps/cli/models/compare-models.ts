@@ -142,7 +142,7 @@ export async function diffModel(
   const today = new Date().toISOString().slice(0, 10);
   const proposed = await propose(io, { ref, options: optionsOf(origin.options), config, instance, schema, today });
   const isSameSchema = proposed.digest === origin.digest;
-  const differences = [...differencesOf(comparable(model), comparable(proposed.entry))];
+  const differences = [...differencesOf(comparable(model, instance), comparable(proposed.entry, instance))];
   const schemaSentence = isSameSchema
     ? `The schema of ${ref.text} is the same as on ${origin.date}.`
     : `The schema of ${ref.text} has changed since ${origin.date}.`;
@@ -175,11 +175,14 @@ export async function diffModel(
   };
 }
 
-function comparable(model: JsonObject): JsonObject {
+/** A model with its defaults, as it is at this provider. */
+function comparable(model: JsonObject, instance: string): JsonObject {
   const own: readonly string[] = OWN;
-  // The settings of a route are those of the provider that the entry came from.
-  const settings =
-    model['provider_settings'] ?? memberOf((model['route'] as Json[] | undefined)?.[0], 'provider_settings');
+  const route = Array.isArray(model['route']) ? model['route'] : [];
+  const settings = memberOf(
+    route.find((one) => memberOf(one, 'provider') === instance),
+    'provider_settings',
+  );
   const entry = completed({ ...model, ...(settings === undefined ? {} : { provider_settings: settings }) });
   return Object.fromEntries(Object.entries(entry as unknown as JsonObject).filter(([name]) => !own.includes(name)));
 }

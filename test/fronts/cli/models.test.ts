@@ -12,7 +12,10 @@ import type { JsonObject } from '../../../core/json.js';
 import { ROOT } from '../../docs/pages.js';
 import { falAnswer, PAINTER } from '../../adapters/model-import/vendor-answers.js';
 import { CliRun, type Ran, type RunOptions } from '../../harness/cli-run.js';
+import { CogFake } from '../../providers/fakes/cog-fake.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
+import { OpenAiFake } from '../../providers/fakes/openai-fake.js';
+import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
 
 const REF = `fal:${PAINTER.id}`;
 const ANSWER = JSON.stringify(PAINTER.document);
@@ -332,6 +335,83 @@ describe('darkroom models with the API of a vendor', () => {
     );
     const json = JSON.parse((await models('diff', 'painter-one', '--json')).stdout) as { schema_changed: boolean };
     expect(json.schema_changed).to.equal(true);
+  });
+});
+
+describe('darkroom models add at each vendor', () => {
+  const closing: (() => Promise<void>)[] = [];
+  after(() => Promise.all(closing.map((close) => close())));
+
+  const CONTAINER: JsonObject = {
+    openapi: '3.0.2',
+    components: {
+      schemas: {
+        Input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+        Output: { type: 'string', format: 'uri' },
+      },
+    },
+  };
+  const versionOf = (id: string): JsonObject => ({
+    owner: 'acme',
+    name: 'own-image',
+    description: 'Makes images.',
+    is_official: false,
+    latest_version: { id: id.repeat(32), openapi_schema: CONTAINER },
+  });
+
+  function configure(section: string): void {
+    write('darkroom.yaml', `catalog: catalog.yaml\nproviders:\n  ${section}\n`);
+  }
+
+  it('pins the version of a model at Replicate, and lists a newer one', async () => {
+    const fake = await ReplicateFake.open();
+    closing.push(() => fake.close());
+    configure(`replicate: { kind: replicate, base_url: "${fake.base}", api_key: ${fake.key} }`);
+    fake.describe('acme', 'own-image', versionOf('a1'));
+    expect((await models('add', 'replicate:acme/own-image', '--price', '2', '--yes')).code).to.equal(0);
+    expect(entries()[0]?.origin).to.include({ version: 'a1'.repeat(32) });
+    expect((await models('list')).stdout).to.match(/ same\n$/);
+    fake.describe('acme', 'own-image', versionOf('b2'));
+    expect((await models('list')).stdout).to.match(/ new version\n$/);
+    const { stdout, code } = await models('diff', 'own-image');
+    expect([code, stdout.includes('/provider_settings/version')]).to.deep.equal([1, true]);
+    const old = await models(
+      'add',
+      `replicate:acme/own-image:${'a1'.repeat(32)}`,
+      '--price',
+      '2',
+      '--key',
+      'old',
+      '--yes',
+    );
+    expect([old.code, entries()[1]?.origin?.['version']]).to.deep.equal([0, 'a1'.repeat(32)]);
+  });
+
+  it('adds a container of Cog with its address, and a second one under another name', async () => {
+    for (const [index, name] of ['cog', 'second'].entries()) {
+      const fake = await CogFake.open();
+      closing.push(() => fake.close());
+      fake.describe(CONTAINER);
+      const ref = `cog:${fake.base}/`;
+      if (index === 1)
+        await refused(() => models('add', ref, '--price', '2', '--yes'), /--provider gives the new one a name/, 2);
+      const more = index === 1 ? ['--provider', name] : [];
+      expect((await models('add', ref, '--price', '2', '--key', name, '--yes', ...more)).code).to.equal(0);
+      expect(read('darkroom.yaml')).to.include(`  ${name}:\n    kind: cog\n    base_url: ${fake.base}\n`);
+      expect(entries()[index]).to.include({ model_key: name, provider: name });
+    }
+  });
+
+  it('adds a model of OpenAI, unless it has ended', async () => {
+    const fake = await OpenAiFake.open('openai', 'sk-test');
+    closing.push(() => fake.close());
+    configure(`openai: { kind: openai, base_url: "${fake.base}", api_key: sk-test }`);
+    await refused(() => models('add', 'openai:gpt-image-9', '--price', '10', '--yes'), /has no model gpt-image-9/);
+    fake.shutdownDate = '2026-01-31';
+    await refused(() => models('add', 'openai:gpt-image-2', '--price', '10', '--yes'), /2026-01-31/);
+    fake.shutdownDate = '2126-01-31';
+    expect((await models('add', 'openai:gpt-image-2', '--price', '10', '--yes')).code).to.equal(0);
+    expect((await new CliRun(folder, ['catalog', 'check']).ended).code).to.equal(0);
   });
 });
 
