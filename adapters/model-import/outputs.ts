@@ -29,7 +29,8 @@ const NAMES = [
   'image_url',
   'video_url',
 ];
-const NO_RESULTS = /zip|mask|mesh|audio|sprite|thumb|preview|gif|depth|texture|glb|obj$|seed|timing|log/i;
+const NO_RESULTS =
+  /zip|mask|mesh|audio|sprite|thumb|preview|gif|depth|texture|glb|obj$|seed|timing|(?:^|_)logs?(?:_|$)/i;
 
 /** Finds the results in the schema of the output. Throws `ImportRefused` for a model that makes neither pictures nor videos. */
 export function outputOfModel(recorded: RecordedModel, document: VendorDocument): ModelOutput {
@@ -95,9 +96,10 @@ function formatIn(schema: JsonObject, modality: 'image' | 'video'): string | und
   return undefined;
 }
 
-/** Words of models that make videos. Replicate and Cog do not say what a file is. */
-const VIDEO_WORDS =
-  /(?:^|[^a-z])(?:videos?|veo|kling|seedance|hailuo|sora|pika|pixverse|vidu|hunyuanvideo|ltx|mochi|cogvideox?|wan(?:-?[0-9].*)?|animate|[ti]2v|ray|framepack|runway-?gen)(?:[^a-z]|$)/i;
+/** Words of models that make videos, and names of families that do. Replicate and Cog do not say what a file is. */
+const VIDEO_WORDS = /(?:^|[^a-z])(?:videos?|[ti]2v|animate)(?:[^a-z]|$)/i;
+const VIDEO_FAMILIES =
+  /(?:^|[^a-z])(?:veo|kling|seedance|hailuo|sora|pika|pixverse|vidu|hunyuanvideo|ltx|mochi|cogvideox?|wan|ray|framepack)(?:[^a-z]|$)/i;
 const VIDEO_FIELDS =
   /^(?:duration|num_frames|frames|fps|frames_per_second|frame_rate|generate_audio|loop|total_video_length_seconds|first_frame_image|last_frame_image|video_length)$/;
 
@@ -108,11 +110,11 @@ function containerOutput({ id }: RecordedModel, { input, output, description = '
       `${shownText(id, 100)} makes neither pictures nor videos: its output is not an address of a file.`,
     );
   const { fields } = fieldsOf(input);
-  const hasVideoField = fields.some(({ name }) => VIDEO_FIELDS.test(name));
-  const isVideo =
-    hasVideoField ||
-    VIDEO_WORDS.test(nameOf(id)) ||
-    (/\bvideos?\b/i.test(description) && !/\bimages?\b/i.test(description));
+  const hasVideoField = fields.some((field) => VIDEO_FIELDS.test(field.name));
+  const name = nameOf(id);
+  const isOther = /image|photo/i.test(name) || /\bimages?\b/i.test(description);
+  const isFamily = VIDEO_FAMILIES.test(name) && !/image|photo/i.test(name);
+  const isVideo = hasVideoField || VIDEO_WORDS.test(name) || isFamily || (!isOther && /\bvideos?\b/i.test(description));
   const modality = isVideo ? 'video' : 'image';
   return {
     ...place,
@@ -137,22 +139,12 @@ function containerPlace(output: JsonObject): Pick<ModelOutput, 'at' | 'makesList
     if (isObject(part['items']) && partsOf(part['items']).some(isAddress)) return { makesList: true };
   }
   const properties = isObject(output['properties']) ? Object.entries(output['properties']) : [];
-  const [found] = properties
-    .filter(
-      ([name, schema]) =>
-        /^[A-Za-z0-9_]{1,64}$/.test(name) &&
-        !NO_RESULTS.test(name) &&
-        containerPlace(schema as JsonObject)?.at === undefined,
-    )
-    .flatMap(([name, schema]) => {
-      const inner = partsOf(schema as JsonObject).some(isAddress)
-        ? { at: `/${name}`, makesList: false }
-        : itemsAreAddresses(schema as JsonObject)
-          ? { at: `/${name}/*`, makesList: true }
-          : undefined;
-      return inner === undefined ? [] : [inner];
-    });
-  return found;
+  for (const [name, schema] of properties) {
+    if (!/^[A-Za-z0-9_]{1,64}$/.test(name) || NO_RESULTS.test(name)) continue;
+    if (partsOf(schema as JsonObject).some(isAddress)) return { at: `/${name}`, makesList: false };
+    if (itemsAreAddresses(schema as JsonObject)) return { at: `/${name}/*`, makesList: true };
+  }
+  return undefined;
 }
 
 function itemsAreAddresses(schema: JsonObject): boolean {

@@ -503,6 +503,14 @@ describe('the import from each vendor', () => {
     };
     const video = { vendor: 'replicate' as const, id: 'a/b', document: replicateAnswer('a/b', input) };
     expect(settingsOf(imported(video))['output']).to.deep.equal({ media_type: 'video/mp4' });
+    const modalityOf = (id: string, output: JsonObject = URI) => {
+      const document = replicateAnswer(id, { properties: { prompt: PROMPT } }, { output });
+      return settingsOf(imported({ vendor: 'replicate', id, document }))['output'];
+    };
+    expect(modalityOf('a/wan-2.2-t2v')).to.deep.equal({ media_type: 'video/mp4' });
+    expect(modalityOf('a/wan-2.2-image')).to.deep.equal({ media_type: 'image/png' });
+    const inObject = { type: 'object', properties: { logs: URI, mask: URI, files: { type: 'array', items: URI } } };
+    expect(modalityOf('a/painter', inObject)).to.deep.equal({ media_type: 'image/png', at: '/files/*' });
     const text = { ...video, document: replicateAnswer('a/b', input, { output: { type: 'string' } }) };
     expect(refusal(text)).to.equal('a/b makes neither pictures nor videos: its output is not an address of a file.');
     expect(URI['format']).to.equal('uri');
