@@ -28,7 +28,7 @@ export function requestOf(submission: Submission, settings: A1111Settings, files
       'A prompt must not contain "<name:value>", such as "<lora:": this provider would load a file.',
     );
   if (outputCount > MAX_PICTURES) throw new TaskRefused(`This provider makes up to ${MAX_PICTURES} pictures at once.`);
-  const { [SIZE_FIELD]: size, ...values } = fieldsFrom(settings.fields, submission.parameters);
+  const { [SIZE_FIELD]: size, ...values } = fieldsFrom(settings.fields, submission.parameters, submission);
   const references = referencesOf(files, settings);
   return {
     route: references === undefined ? 'txt2img' : 'img2img',

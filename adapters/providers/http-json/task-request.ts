@@ -120,10 +120,10 @@ type Fields = Readonly<Record<string, FieldValue>>;
 
 function fieldsOrRefusal(
   { parameters: rules }: HttpJsonSettings,
-  { parameters }: Submission,
+  submission: Submission,
 ): { readonly values: Fields } | { readonly refused: SubmitAnswer } {
   try {
-    return { values: fieldsFrom(rules, parameters) };
+    return { values: fieldsFrom(rules, submission.parameters, submission) };
   } catch (error) {
     if (error instanceof ParameterInvalid) return { refused: inputRefusal(error.message) };
     throw error;

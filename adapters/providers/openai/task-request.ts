@@ -22,7 +22,6 @@ export function taskRequest(
   submission: Submission,
   { references, mask }: TaskFiles = submission,
 ): TaskRequest {
-  const { parameters } = submission;
   refuseTexts(settings, submission);
   if (references.length > settings.references.max)
     throw new TaskRefused(`The provider takes at most ${settings.references.max} reference files.`);
@@ -30,10 +29,10 @@ export function taskRequest(
   if (isMaskNeeded(settings) && !submission.references.some(({ isMasked }) => isMasked === true))
     throw new TaskRefused(MASK_NEEDED);
   const hasReferences = references.length > 0;
+  const rules = { ...settings.fields, ...(hasReferences ? settings.reference_fields : {}) };
   const fields = {
     ...ownFields(settings, submission),
-    ...fieldsFrom(settings.fields, parameters),
-    ...(hasReferences ? fieldsFrom(settings.reference_fields, parameters) : {}),
+    ...fieldsFrom(rules, submission.parameters, submission),
   };
   const isForm = hasReferences ? settings.references.as === 'multipart' : settings.request === 'multipart';
   const path = settings.api === 'video' ? ['videos'] : ['images', hasReferences && isForm ? 'edits' : 'generations'];

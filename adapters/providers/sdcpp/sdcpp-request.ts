@@ -30,7 +30,7 @@ export function requestOf(
       'A prompt must not contain "<lora:" or "<sd_cpp_extra_args": this provider takes no settings from it.',
     );
   if (outputCount > MAX_PICTURES) throw new TaskRefused(`This provider makes up to ${MAX_PICTURES} pictures at once.`);
-  const { [SIZE_FIELD]: size, ...values } = fieldsFrom(settings.fields, submission.parameters);
+  const { [SIZE_FIELD]: size, ...values } = fieldsFrom(settings.fields, submission.parameters, submission);
   return jsonRequest({
     ...('seed' in values ? {} : { seed: seedOf(submission, settings.fields['seed']) }),
     output_format: 'png',

@@ -1,4 +1,5 @@
 import { utf8ByteLength, type Json, type JsonObject } from '../../../core/json.js';
+import { boundsBefore, drawnSeed, type SeedTask } from './drawn-seed.js';
 
 type Scalar = string | number | boolean;
 
@@ -23,6 +24,8 @@ export interface FieldRule {
   readonly pattern?: string;
   /** In Unicode code points. */
   readonly max_length?: number;
+  /** Where the task has no value, an integer is drawn from its token, for vendors that require a seed. */
+  readonly draw?: boolean;
   /** A number is sent as `value × times + plus`; an integer is rounded. */
   readonly times?: number;
   readonly plus?: number;
@@ -58,6 +61,7 @@ export const FIELD_RULES_SCHEMA: JsonObject = {
       enum: { type: 'array', minItems: 1, maxItems: 1_000, items: { type: SCALAR } },
       pattern: { type: 'string', minLength: 1, maxLength: 1_000 },
       max_length: { type: 'integer', minimum: 1, maximum: 100_000 },
+      draw: { type: 'boolean' },
       times: { type: 'number' },
       plus: { type: 'number' },
       minimum: { type: 'number' },
@@ -67,10 +71,10 @@ export const FIELD_RULES_SCHEMA: JsonObject = {
   },
 };
 
-/** A parameter whose value the rules do not allow. The message is one sentence, fit for clients. */
+/** A parameter whose value the rules do not allow, or that needs one. The message is one sentence, fit for clients. */
 export class ParameterInvalid extends Error {
-  constructor(parameter: string) {
-    super(`The parameter ${parameter} has a value that the provider cannot use.`);
+  constructor(parameter: string, what = 'has a value that the provider cannot use') {
+    super(`The parameter ${parameter} ${what}.`);
     this.name = 'ParameterInvalid';
   }
 }
@@ -95,16 +99,35 @@ export function parametersOfFields({ fields = {} }: JsonObject): readonly string
 }
 
 /**
- * The fields of a request. A parameter that the task does not have leaves its field out. Throws `ParameterInvalid`: the
- * model's own input schema may allow more than the rules.
+ * The fields of a request. A parameter that the task does not have leaves its field out, unless `task` is there and a rule
+ * draws a number. Throws `ParameterInvalid`: the model's own input schema may allow more than the rules.
  */
-export function fieldsFrom(rules: FieldRules, parameters: JsonObject): Readonly<Record<string, FieldValue>> {
+export function fieldsFrom(
+  rules: FieldRules,
+  parameters: JsonObject,
+  task?: Pick<SeedTask, 'token' | 'inputSchema'>,
+): Readonly<Record<string, FieldValue>> {
+  const given = task === undefined ? parameters : withDrawn(rules, { ...task, parameters });
   const fields: Record<string, FieldValue> = {};
   for (const [field, rule] of Object.entries(rules)) {
-    const value = valueOf(rule, parameters);
+    const value = valueOf(rule, given);
     if (value !== undefined) fields[field] = value;
   }
   return fields;
+}
+
+/** The parameters with a number for each that is drawn. All fields of a parameter get the same one. */
+function withDrawn(rules: FieldRules, { parameters, token, inputSchema }: SeedTask): JsonObject {
+  const all: Record<string, Json> = { ...parameters };
+  for (const { parameter, draw } of Object.values(rules)) {
+    if (draw !== true || parameter === undefined || Object.hasOwn(all, parameter)) continue;
+    const targets = Object.values(rules).filter((rule) => rule.parameter === parameter);
+    const isUsable = (number: number) => targets.every((rule) => sentFor(number, rule) !== undefined);
+    const drawn = drawnSeed({ token, parameters: all, inputSchema, parameter }, boundsBefore(targets), isUsable);
+    if (drawn === undefined) throw new ParameterInvalid(parameter, 'needs a value');
+    all[parameter] = drawn;
+  }
+  return all;
 }
 
 function valueOf(rule: FieldRule, parameters: JsonObject): FieldValue | undefined {
@@ -187,6 +210,7 @@ function ruleFault(rule: FieldRule): string | undefined {
     return isBounded || values !== undefined || size !== undefined
       ? 'has a value, and so no other key'
       : constantFault(value);
+  if (rule.draw === true && type !== 'integer') return 'has draw, and so needs the type integer';
   if (values !== undefined)
     return isBounded || size !== undefined ? 'has values, and so no type, no size and no bounds' : undefined;
   if (size !== undefined) return type === undefined ? sizeFault(size, bounds) : 'has a size, and so no type';
@@ -225,7 +249,7 @@ const NUMERIC = ['enum', 'times', 'plus', 'minimum', 'maximum'] as const;
 
 const BOUNDS = {
   string: ['enum', 'pattern', 'max_length'],
-  integer: NUMERIC,
+  integer: [...NUMERIC, 'draw'],
   number: NUMERIC,
   boolean: [],
   size: ['minimum', 'maximum', 'multiple_of'],
@@ -242,6 +266,8 @@ function boundsFault(type: NonNullable<FieldRule['type']>, bounds: FieldRule): s
   if (bounds.times === 0) return 'has times 0, which would send one number for all values; give it a value instead';
   if (bounds.enum !== undefined && (bounds.times ?? bounds.plus) !== undefined)
     return 'has an enum, and so neither times nor plus; use values';
+  if (bounds.enum !== undefined && bounds.draw === true)
+    return 'has draw, and so needs a minimum and a maximum in place of an enum';
   if (bounds.pattern !== undefined && !isPattern(bounds.pattern)) return 'has a pattern that is no regular expression';
   if (bounds.enum?.some((value) => !fits(value, { ...bounds, type })) === true)
     return 'has a value in enum that its other keys do not allow';

@@ -230,9 +230,9 @@ async function splitMask(
   }
 }
 
-function fieldsOrRefusal({ fields }: InputSettings, { parameters }: Submission): TaskInput {
+function fieldsOrRefusal({ fields }: InputSettings, submission: Submission): TaskInput {
   try {
-    return { input: fieldsFrom(fields, parameters) };
+    return { input: fieldsFrom(fields, submission.parameters, submission) };
   } catch (error) {
     if (error instanceof ParameterInvalid) return { refused: inputRefusal(error.message) };
     throw error;

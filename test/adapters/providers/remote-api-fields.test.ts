@@ -5,6 +5,7 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { cogDriver } from '../../../adapters/providers/cog/cog-driver.js';
 import { falDriver } from '../../../adapters/providers/fal/fal-driver.js';
@@ -137,6 +138,26 @@ for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
         }),
         { numRuns: 40 },
       );
+    });
+
+    it('have a drawn seed for a task without one, the same when the task is sent again', async () => {
+      const rules: JsonObject = {
+        seed: { parameter: 'seed', type: 'integer', minimum: 5, maximum: 999_999, draw: true },
+      };
+      const inputSchema: JsonObject = { type: 'object', properties: { seed: { type: 'integer', maximum: 1_000_000 } } };
+      const drawing: JsonObject = { ...settings, fields: rules };
+      expect(settingsFaultOf(driver)(drawing)).to.equal(undefined);
+      const seedOf = async (token: string, parameters: JsonObject = {}) => {
+        const input = await sent({ settings: drawing, inputSchema, token, parameters });
+        return typeof input === 'string' ? input : input['seed'];
+      };
+      const [token, other] = [randomUUID(), randomUUID()];
+      const seed = await seedOf(token);
+      expect(seed).to.be.within(5, 999_999);
+      expect(await seedOf(token)).to.equal(seed);
+      expect(await seedOf(other)).to.not.equal(seed);
+      expect(await seedOf(token, { seed: 7 })).to.equal(7);
+      expect(await seedOf(token, { seed: 4 })).to.match(/^INPUT_INVALID: The parameter seed has a value/);
     });
 
     it('leave out the prompt of a task without one', async () => {

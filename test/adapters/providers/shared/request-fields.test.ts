@@ -230,6 +230,34 @@ describe('fields of a request', () => {
     );
   });
 
+  it('have a number that is drawn for a task without one, within the bounds of all its fields and of the schema', () => {
+    const rules: FieldRules = {
+      seed: { parameter: 'seed', type: 'integer', minimum: 0, maximum: 1_000, draw: true },
+      noise: { parameter: 'seed', type: 'integer', times: 2, plus: 1, minimum: 21, maximum: 100_001 },
+      steps: { parameter: 'steps', type: 'integer', minimum: 1, maximum: 4 },
+    };
+    const inputSchema: JsonObject = { type: 'object', properties: { seed: { type: 'integer', maximum: 40 } } };
+    const sent = (token: string, parameters: JsonObject = {}, schema: JsonObject | undefined = inputSchema) =>
+      fieldsFrom(rules, parameters, { token, ...(schema === undefined ? {} : { inputSchema: schema }) });
+    const tokens = Array.from({ length: 50 }, () => randomUUID());
+    const seeds = tokens.map((token) => {
+      const { seed, noise, ...others } = sent(token);
+      expect(others).to.deep.equal({});
+      expect(seed).to.be.within(10, 40);
+      expect(noise).to.equal(Number(seed) * 2 + 1);
+      expect(sent(token), 'the same task').to.deep.equal({ seed, noise });
+      return seed;
+    });
+    expect(new Set(seeds).size, 'other tasks').to.be.greaterThan(15);
+    expect(Number(sent(tokens[0]!, {}, { type: 'object' })['seed'])).to.be.within(10, 1_000);
+    expect(sent(tokens[0]!, { seed: 12 })).to.deep.equal({ seed: 12, noise: 25 });
+    expect(fieldsFrom(rules, {}), 'no task').to.deep.equal({});
+    expect(() => sent(tokens[0]!, {}, { properties: { seed: { type: 'integer', maximum: 9 } } })).to.throw(
+      ParameterInvalid,
+      'The parameter seed needs a value.',
+    );
+  });
+
   it('have rules that can be used', () => {
     expect(fieldRulesFault(RULES)).to.equal(undefined);
     expect(checkSettings(FIELD_RULES_SCHEMA, RULES as unknown as JsonObject)).to.have.property('settings');
@@ -244,6 +272,22 @@ describe('fields of a request', () => {
     [
       'fields.x has values, and so no type, no size and no bounds.',
       { parameter: 'x', values: { a: 1 }, type: 'string' },
+    ],
+    ['fields.x has a value, and so no other key.', { value: 1, draw: true }],
+    ['fields.x has draw, and so needs the type integer.', { parameter: 'x', draw: true }],
+    ['fields.x has draw, and so needs the type integer.', { parameter: 'x', values: { a: 1 }, draw: true }],
+    ['fields.x has draw, and so needs the type integer.', { parameter: 'x', size: 'object', draw: true }],
+    [
+      'fields.x has draw, and so needs the type integer.',
+      { parameter: 'x', type: 'number', minimum: 0, maximum: 1, draw: true },
+    ],
+    [
+      'fields.x has draw, and so needs a minimum and a maximum in place of an enum.',
+      { parameter: 'x', type: 'integer', enum: [1, 2], draw: true },
+    ],
+    [
+      'fields.x needs an enum, or a minimum and a maximum that is not below it.',
+      { parameter: 'x', type: 'integer', draw: true },
     ],
     ['fields.x needs an enum, a pattern or a max_length.', { parameter: 'x', type: 'string' }],
     [
