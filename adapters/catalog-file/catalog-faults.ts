@@ -3,7 +3,7 @@ import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
-import { completed, defaultFrom, sourceIn } from './model-defaults.js';
+import { completed, defaultFrom, sourceIn, writtenAt } from './model-defaults.js';
 import { modelFaults } from './model-rules.js';
 import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
 
@@ -53,7 +53,9 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
         message: `${nameOf(pointer)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too`,
       };
     } else if (key !== undefined) firstWithKey.set(key, index);
-    for (const { pointer, message, lineAt = pointer } of oneModelFaults(yaml, model, base, misshapen, tools)) {
+    for (const fault of oneModelFaults(yaml, model, base, misshapen, tools)) {
+      const pointer = writtenAt(fault.pointer, model);
+      const { message, lineAt = pointer } = fault;
       yield {
         pointer: base + pointer,
         message: `${nameOf(base + pointer)} ${message}`,

@@ -72,8 +72,12 @@ export function completed(written: JsonObject): ModelEntry {
 
 /** The text of a value of a completed model, by its pointer within the model. */
 export function sourceIn(yaml: LocatedYaml, base: string, written: JsonObject): SourceOf {
-  const isBare = !isObject(written['price']);
-  return (pointer) => yaml.sourceOf(base + (isBare && pointer === '/price/credits_per_unit' ? '/price' : pointer));
+  return (pointer) => yaml.sourceOf(base + writtenAt(pointer, written));
+}
+
+/** Where a model has the value that its completed form has at a pointer. */
+export function writtenAt(pointer: string, { price }: JsonObject): string {
+  return pointer === '/price/credits_per_unit' && !isObject(price) ? '/price' : pointer;
 }
 
 /**

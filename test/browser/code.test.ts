@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
+import type { Model } from '../../core/catalog/model.js';
 import { createKey } from '../../core/access/manage.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
@@ -16,6 +17,7 @@ import { orSkip as orSkipClient, runTool } from '../clients/foreign-clients.js';
 import { OPENAI_1, OPENAI_NEWEST } from '../clients/openai/openai-tools.js';
 import { PYTHON_LIBRARY } from '../clients/python-library.js';
 import { image } from '../fixtures/images.js';
+import { catalogOf, MODELS } from '../fixtures/models.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { CannedProvider, oneProvider } from '../fixtures/scripted-provider.js';
 import { mp4 } from '../fixtures/videos.js';
@@ -24,6 +26,8 @@ import { outputOf } from './shell.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CANNED = new CannedProvider(await image('png', 96, 64), await mp4(20));
+const [PICTURE] = MODELS as [Model];
+const PROMPTLESS: Model = { ...PICTURE, modelKey: 'vary', displayName: 'vary', promptRule: 'optional' };
 /** Characters that a shell, JSON and each language must escape in their own way. */
 const PROMPT = `it's "a cat" \\ $HOME \`x\`\n猫 😀`;
 
@@ -32,7 +36,10 @@ describe('the code of the playground', () => {
   let page: Page;
   let folder: string;
   let secret: string;
-  const harness = openPages((next) => ({ page } = visitor = next), { providers: oneProvider(CANNED) });
+  const harness = openPages((next) => ({ page } = visitor = next), {
+    providers: oneProvider(CANNED),
+    catalog: catalogOf(() => [...MODELS, PROMPTLESS]),
+  });
   before(async () => {
     const { person, harness: service } = harness().service;
     await service.startWorker();
@@ -137,6 +144,21 @@ describe('the code of the playground', () => {
         await runTool(interpreter, ['code.py'], { folder, environment: variables() });
         expect(await readdir(folder)).to.include.members(['output-1.png', 'output-2.png']);
         await requireMade(files.length);
+      }
+    });
+
+  for (const client of [OPENAI_1, OPENAI_NEWEST])
+    it(`works with ${client.language} without a prompt, alone and with a reference file`, async function () {
+      const interpreter = await orSkipClient(this, () => client.interpreter());
+      for (const files of [[], ['a cat.png']]) {
+        const fill = async (): Promise<void> => {
+          await page.getByLabel('Model').selectOption('vary');
+          await page.getByLabel('Prompt', { exact: true }).fill('');
+          await fillPicture();
+        };
+        await writeFile(join(folder, 'code.py'), await codeIn('OpenAI', files, fill));
+        await runTool(interpreter, ['code.py'], { folder, environment: variables() });
+        expect(await newest()).to.include({ modelKey: 'vary', prompt: '', status: 'succeeded' });
       }
     });
 

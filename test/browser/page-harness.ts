@@ -10,6 +10,7 @@ import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { HttpFrontsOptions } from '../harness/http-fronts.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
+import type { Catalog } from '../../core/ports/catalog.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/outside.js';
 import type { Providers } from '../../core/ports/provider.js';
@@ -22,6 +23,7 @@ export const EMAIL = 'ada@example.com';
 export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
   readonly webhookSender?: WebhookSender;
   readonly providers?: Providers;
+  readonly catalog?: Catalog;
   /** The object store; files on this machine when absent. */
   readonly store?: ObjectStore;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
@@ -41,6 +43,7 @@ export class PageHarness {
     elsewhere,
     webhookSender,
     providers,
+    catalog,
     store,
     ...options
   }: PageHarnessOptions = {}): Promise<PageHarness> {
@@ -65,6 +68,7 @@ export class PageHarness {
           objects: store ?? objects,
           ...(webhookSender === undefined ? {} : { webhookSender }),
           ...(providers === undefined ? {} : { providers }),
+          ...(catalog === undefined ? {} : { catalog }),
         },
       },
     );

@@ -89,7 +89,9 @@ describe('a model without a prompt', () => {
     const call = (more: JsonObject) => client.call('generate_image', { ...args, ...more });
     expect(codeOf(await call({ model_key: 'enlarge', reference_pictures: [file] }))).to.equal('OK');
     const refused = await call({ model_key: 'enlarge', idempotency_key: 'mcp-2' });
-    expect(textOf(refused)).to.include('reference_image, which enlarge requires');
+    expect(textOf(refused)).to.include(
+      'reference_image, which enlarge requires. Small files can be sent as reference_',
+    );
     expect(codeOf(await call({ idempotency_key: 'mcp-3' }))).to.equal('FIELD_REQUIRED');
     const dressed = (idempotencyKey: string, count: number) =>
       call({
@@ -215,7 +217,7 @@ models:
       const { code, stderr } = await service.run(['generate', '--model', 'enlarge']);
       expect(code).to.equal(3);
       expect(stderr).to.include(
-        'must name a file of the role reference_image, which enlarge requires. (FIELD_REQUIRED',
+        'which enlarge requires. Files are given with --reference, --start-frame and --end-frame. (FIELD_REQUIRED',
       );
     } finally {
       await service.stop();

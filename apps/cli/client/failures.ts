@@ -14,10 +14,17 @@ import { Interrupted } from './follow-generation.js';
 export function clientFailure(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { code, message, request_id } = error.refusal;
-    const sentence = `${printable(message)} (${code}, request ${request_id})`;
+    const sentence = `${printable(message)}${filesHint(code, message)} (${code}, request ${request_id})`;
     return new Failure(sentence, error.status >= 500 ? EXIT.failure : EXIT.refused, { code, message, request_id });
   }
   return error instanceof DarkroomError ? new Failure(error.message, EXIT.failure, {}, error.cause) : error;
+}
+
+/** A request lacks a file, which the server's sentence names by the field of the API. */
+function filesHint(code: string, message: string): string {
+  return code === 'FIELD_REQUIRED' && message.startsWith('reference_upload_ids ')
+    ? ' Files are given with --reference, --start-frame and --end-frame.'
+    : '';
 }
 
 /** The progress of a cancel: not requested, on its way to the server, or accepted by it. */

@@ -299,7 +299,9 @@ async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswe
   const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
   const ids = [...(args.reference_upload_ids ?? []), ...kept];
   const body = { ...withoutOwn(args, OWN), operation, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
-  const created = await createConfirmed(call, idempotencyKey, body);
+  const created = await createConfirmed(call, idempotencyKey, body).catch((error: unknown) => {
+    throw namingPictures(error);
+  });
   if ('ask' in created) return created.ask;
   const { generationId, status: atFirst } = created.generation;
   if (!created.replayed) {
@@ -308,6 +310,14 @@ async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswe
   }
   if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
   return resultAfterWait(call, generationId, args.wait_seconds);
+}
+
+/** A file of a required role may also come with the call, which the sentence of the create cannot know. */
+function namingPictures(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'FIELD_REQUIRED') return error;
+  const { code, message, details } = error;
+  if (details.pointer !== '/reference_upload_ids') return error;
+  return new ServiceError(code, `${message} Small files can be sent as reference_pictures.`, details);
 }
 
 /** The number of questions is bounded, although the price may change after every answer. */

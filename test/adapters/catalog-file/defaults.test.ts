@@ -126,6 +126,8 @@ describe('defaults of a catalog', () => {
       .to.include('price.unit must be one of')
       .and.to.include('reference_roles may hold start_frame');
     expect(faultsOf({ price: { unit: 'byte', credits_per_unit: 1 } }).split('\n')).to.have.length(1);
+    expect(faultsOf({ price: 'cheap' })).to.match(/models\[0\]\.price must be a decimal number/);
+    expect(faultsOf({ price: { credits_per_unit: 'cheap' } })).to.match(/\.price\.credits_per_unit must be a decimal/);
   });
 
   it('are filled in for values of any kind, which are then refused with a sentence', () => {

@@ -97,7 +97,7 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     'a price alone with seven places',
     'price: { version: "1", unit: second, credits_per_unit: 4, duration_parameter: seconds, minimum_credits: 0, maximum_credits: 100 }',
     'price: 0.1234567',
-    '56: models[1].price.credits_per_unit must be a decimal number from 0 with at most 6 places.',
+    '56: models[1].price must be a decimal number from 0 with at most 6 places.',
   ],
   [
     'a list as the price',

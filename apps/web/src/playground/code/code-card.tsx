@@ -155,14 +155,14 @@ const OPENAI_NAMES: Readonly<Record<string, string>> = { format: 'output_format'
 
 /** The request as a program with the library `openai`. */
 function openAiText(shown: ShownRequest): string {
-  const { baseUrl, isVideo, references } = shown;
+  const { baseUrl, isVideo, references, request } = shown;
   const isEdit = !isVideo && references.length > 0;
   const call = isVideo ? 'video = client.videos.create' : `pictures = client.images.${isEdit ? 'edit' : 'generate'}`;
   const kind = isVideo ? 'video' : isEdit ? 'edit' : 'generate';
   return [
     ...(isVideo ? ['import os', 'import time'] : ['import base64', 'import os']),
     '',
-    'from openai import OpenAI',
+    `from openai import ${request.prompt === undefined ? 'NOT_GIVEN, ' : ''}OpenAI`,
     '',
     'client = OpenAI(',
     `    base_url=${JSON.stringify(`${baseUrl}/v1`)},`,
@@ -195,8 +195,7 @@ const OPENAI_PICTURES = [
 /** The lines of the arguments. Edits and videos are sent as forms, in which a value of several parts is JSON. */
 function openAiArguments({ request, references }: ShownRequest, kind: keyof typeof OPENAI_ARGUMENTS): string[] {
   const files = references.map(({ filename }) => `open(${JSON.stringify(filename)}, "rb")`);
-  const named: [string, Json][] = [['model', request.model_key]];
-  if (request.prompt !== undefined) named.push(['prompt', request.prompt]);
+  const named: [string, Json][] = request.prompt === undefined ? [] : [['prompt', request.prompt]];
   const others: [string, Json][] =
     request.negative_prompt === undefined ? [] : [['negative_prompt', request.negative_prompt]];
   for (const [parameter, value] of Object.entries<Json>(request.parameters ?? {})) {
@@ -206,6 +205,9 @@ function openAiArguments({ request, references }: ShownRequest, kind: keyof type
     else named.push([name, name === 'seconds' ? JSON.stringify(value) : value]);
   }
   return [
+    `    model=${literal(PYTHON, request.model_key, '    ')},`,
+    // The library demands the argument, and does not send this value of it.
+    ...(request.prompt === undefined ? ['    prompt=NOT_GIVEN,'] : []),
     ...named.map(([name, value]) => `    ${name}=${literal(PYTHON, value, '    ')},`),
     ...(kind === 'edit' ? [`    image=${files.length === 1 ? files[0] : `[${files.join(', ')}]`},`] : []),
     ...(kind === 'video' ? files.map((file) => `    input_reference=${file},`) : []),
