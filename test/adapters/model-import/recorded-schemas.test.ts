@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { isFullRun } from '../../harness/run-sizes.js';
 import { hasRecorded, type Measured, measure, recordedFiles } from './recorded.js';
 
 /**
@@ -36,7 +37,8 @@ describe('the import of recorded schemas', () => {
   });
 
   it('proposes such entries with every further field as a parameter, too', async () => {
-    const whole = await Promise.all(recordedFiles().map((one) => measure(one, true)));
+    const some = recordedFiles().filter((_, index) => isFullRun() || index % 5 === 0);
+    const whole = await Promise.all(some.map((one) => measure(one, true)));
     const faults = whole.flatMap(({ file, catalogFaults, heldFaults }) =>
       [...catalogFaults, ...heldFaults].map((fault) => `${file}: ${fault}`),
     );
