@@ -88,10 +88,14 @@ describe('the client library for Python', () => {
   it('has types that hold, and needs httpx alone', async () => {
     const { folder } = library as InstalledLibrary;
     const package_ = join(folder, 'darkroom_client');
-    const used = `from darkroom_client import Darkroom
+    const used = `from darkroom_client import CreateRequest, Darkroom
 from darkroom_client.types import GenerationTask
 task: GenerationTask = Darkroom("http://localhost").generate({"model_key": "m", "prompt": "p"}).task
 task["state"]  # type: ignore[typeddict-item]
+request: CreateRequest = {"model_key": "m", "operation": "image_generation"}
+Darkroom("http://localhost").estimate(request)
+Darkroom("http://localhost").generate({"model_key": "m"})
+Darkroom("http://localhost").create_generation({"model_key": "m"})  # type: ignore[typeddict-item]
 `;
     writeFileSync(join(folder, 'used.py'), used);
     await python([

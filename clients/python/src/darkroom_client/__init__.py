@@ -1,7 +1,7 @@
 """Calls a Darkroom service."""
 
 from ._events import SeenEvent
-from ._generate import Generated, GenerateRequest, has_ended
+from ._generate import CreateRequest, Generated, GenerateRequest, has_ended
 from ._media import Downloaded, Reference
 from ._webhooks import DEFAULT_WEBHOOK, AsyncWebhooks, Webhooks
 from .async_client import AsyncDarkroom
@@ -25,6 +25,7 @@ __all__ = [
     "AsyncDarkroom",
     "AsyncWebhooks",
     "ConnectionFailed",
+    "CreateRequest",
     "Darkroom",
     "DarkroomError",
     "Downloaded",

@@ -36,16 +36,25 @@ _MAX_POLL_S = 60.0
 _ENDED = ("succeeded", "failed", "cancelled")
 
 
-class GenerateRequest(TypedDict):
-    """A generation request. Without `operation` it is the model's first one. Models that say so need no prompt."""
-
+class _Request(TypedDict):
     model_key: str
     prompt: NotRequired[str]
-    operation: NotRequired[Literal["image_generation", "video_generation"]]
     negative_prompt: NotRequired[str]
     parameters: NotRequired[dict[str, Any]]
     reference_upload_ids: NotRequired[list[str]]
     client_trace_id: NotRequired[str]
+
+
+class CreateRequest(_Request):
+    """A generation request. Models that say so need no prompt."""
+
+    operation: Literal["image_generation", "video_generation"]
+
+
+class GenerateRequest(_Request):
+    """A generation request. Without `operation` it is the model's first one. Models that say so need no prompt."""
+
+    operation: NotRequired[Literal["image_generation", "video_generation"]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from ._effects import Flow
 from .errors import ApiError
 
 if TYPE_CHECKING:
-    from .types import Balance, Estimate, GenerationRequest, GenerationTask, Model, Upload
+    from ._generate import CreateRequest
+    from .types import Balance, Estimate, GenerationTask, Model, Upload
 
 
 def service_of(base_url: str, api_key: str | None) -> Service:
@@ -38,13 +39,13 @@ def credits(service: Service) -> Flow[Balance]:
     return balance
 
 
-def estimate(service: Service, request: GenerationRequest) -> Flow[Estimate]:
+def estimate(service: Service, request: CreateRequest) -> Flow[Estimate]:
     answer: Estimate = (yield from service.call("POST", "/generations/estimate", request)).data
     return answer
 
 
 def create(
-    service: Service, request: GenerationRequest, key: str, webhook_url: str | None = None
+    service: Service, request: CreateRequest, key: str, webhook_url: str | None = None
 ) -> Flow[GenerationTask]:
     headers = None if webhook_url is None else {"darkroom-webhook-url": webhook_url}
     answer = yield from service.call("POST", "/generations", request, idempotency_key=key, headers=headers)

@@ -15,7 +15,7 @@ from . import _generate, _media, _requests
 from ._calls import PATIENT_TRIES
 from ._effects import Flow, T, run
 from ._events import Events, SeenEvent, app_events, events_of
-from ._generate import Generated, GenerateRequest, Options
+from ._generate import CreateRequest, Generated, GenerateRequest, Options
 from ._media import Downloaded, Reference, references_of
 from ._webhooks import Webhooks
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .types import (
         Balance,
         Estimate,
-        GenerationRequest,
         GenerationTask,
         GetUsageQuery,
         LedgerEntry,
@@ -145,12 +144,12 @@ class Darkroom:
     def credits(self) -> Balance:
         return self._run(_requests.credits(self._service))
 
-    def estimate(self, request: GenerationRequest) -> Estimate:
+    def estimate(self, request: CreateRequest) -> Estimate:
         """What a create with this request would reserve. Nothing is kept."""
         return self._run(_requests.estimate(self._service, request))
 
     def create_generation(
-        self, request: GenerationRequest, *, idempotency_key: str | None = None, webhook_url: str | None = None
+        self, request: CreateRequest, *, idempotency_key: str | None = None, webhook_url: str | None = None
     ) -> GenerationTask:
         """Creates a generation and answers it as accepted: `wait` follows it to its end.
 
