@@ -11,7 +11,9 @@ export function refusedValues(rules: readonly FieldRules[], inputSchema: JsonObj
   const { properties } = inputSchema;
   if (!isObject(properties)) return [];
   return Object.entries(properties).flatMap(([parameter, schema]) => {
-    const value = isObject(schema) ? candidatesOf(schema).find((one) => isRefused(rules, parameter, one)) : undefined;
+    if (!isObject(schema)) return [];
+    const offered = candidatesOf(schema).filter((one) => isOffered(one, schema));
+    const value = offered.find((one) => isRefused(rules, parameter, one));
     return value === undefined ? [] : [{ parameter, value }];
   });
 }
@@ -32,6 +34,13 @@ function candidatesOf({ type, enum: listed, const: only, minimum, maximum, defau
   if (type === 'integer' && least !== undefined && most !== undefined && most - least < MAX_TRIED)
     return Array.from({ length: Math.floor(most) - Math.ceil(least) + 1 }, (_, index) => Math.ceil(least) + index);
   return [...byDefault, ...[least, most].filter((end) => end !== undefined)];
+}
+
+/** Whether a number of a range is one that the schema allows. */
+function isOffered(value: Json, { multipleOf, exclusiveMinimum: above, exclusiveMaximum: below }: JsonObject): boolean {
+  if (typeof value !== 'number') return true;
+  const isStep = typeof multipleOf !== 'number' || Number.isInteger(value / multipleOf);
+  return isStep && !(typeof above === 'number' && value <= above) && !(typeof below === 'number' && value >= below);
 }
 
 function isRefused(rules: readonly FieldRules[], parameter: string, value: Json): boolean {

@@ -240,6 +240,15 @@ for (const [name, { driver, settings: base, open }] of Object.entries(KINDS))
       expect(refused({ seconds: { type: 'integer', minimum: 1, maximum: 12 } })).to.deep.equal([
         { parameter: 'seconds', value: 11 },
       ]);
+      for (const more of [
+        { multipleOf: 5 },
+        { exclusiveMaximum: 11 },
+        { minimum: 0, exclusiveMinimum: 0, maximum: 10 },
+      ])
+        expect(
+          refused({ seconds: { type: 'integer', minimum: 1, maximum: 12, ...more } }),
+          JSON.stringify(more),
+        ).to.deep.equal([]);
       expect(refused({ seconds: { type: 'number', minimum: 0.5, maximum: 1e9, default: 1 } })).to.deep.equal([
         { parameter: 'seconds', value: 0.5 },
       ]);
