@@ -206,8 +206,10 @@ models:
       const file = ['--reference', join(folder, 'small.png')];
       const small = ['--model', 'enlarge', ...file];
       expect(await service.json(['estimate', ...small])).to.have.property('estimated_credits', 4);
-      const made = await service.json(['generate', ...small, '--out', 'large.png']);
+      const made = await service.json<JsonObject>(['generate', ...small, '--out', 'large.png']);
       expect(made).to.deep.include({ status: 'succeeded', charged_credits: 4 });
+      const shown = await service.run(['generations', 'show', made['generation_id'] as string]);
+      expect(shown.stdout).to.match(/^prompt: +none, or no longer kept$/m);
       const dress = ['estimate', '--model', 'dress', ...file];
       expect((await service.run(dress)).stderr).to.include('must name at least 2 files of the role reference_image');
       expect(await service.json([...dress, '--reference', join(folder, 'second.png')])).to.have.property(

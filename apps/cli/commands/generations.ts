@@ -118,7 +118,7 @@ function inspectedText({ generation, content }: InspectGenerationResponse, statu
     'error': g.error && `${g.error.message} (${g.error.code})`,
     'trace id': g.clientTraceId,
     'outputs': g.outputCount,
-    prompt,
+    'prompt': prompt === '' ? 'none, or no longer kept' : prompt,
     'negative prompt': negativePrompt,
     'parameters': JSON.stringify(parameters),
     'references': referenceUploadIds.length === 0 ? undefined : referenceUploadIds.join(' '),
