@@ -23,6 +23,8 @@ export interface Sources {
   readonly file: ConfigFile | undefined;
   readonly environment: Environment;
   readonly faults: ConfigFault[];
+  /** Variables that may be set and have no effect. */
+  readonly unused?: ReadonlySet<string>;
 }
 
 /** A configured value of a key, and how a message names it: by the path of the key, or by the variable. */
@@ -38,9 +40,10 @@ interface Given {
  * The value of every key: that of its variable, else that of the file, else its default. A value that the schema
  * refuses is left out. `faults` takes every mistake in the two sources.
  */
-export function readValues(keys: KeySchemas, { file, environment, faults }: Sources): ReadonlyMap<string, Json> {
+export function readValues(keys: KeySchemas, sources: Sources): ReadonlyMap<string, Json> {
+  const { file, faults } = sources;
   const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(file, keys, faults);
-  const fromEnvironment = valuesOfEnvironment(environment, keys, faults);
+  const fromEnvironment = valuesOfEnvironment(sources, keys);
   const values = new Map<string, Json>();
   for (const [path, schema] of keys) {
     const given = fromEnvironment.get(path) ?? fromFile.get(path);
@@ -109,7 +112,10 @@ function sectionsOf(path: string): string[] {
 const OTHER_VARIABLES = /^DARKROOM_(?:CONFIG|API_KEY|URL|SERVICE_TOKEN|PROFILE|DEBUG|TEST_.*)$/;
 
 /** A variable that is empty counts as not set. */
-function valuesOfEnvironment(environment: Environment, keys: KeySchemas, faults: ConfigFault[]): Map<string, Given> {
+function valuesOfEnvironment(
+  { environment, faults, unused = new Set() }: Sources,
+  keys: KeySchemas,
+): Map<string, Given> {
   const moved = new Map(Object.entries(MOVED).map(([path, now]) => [variableOf(path), variableOf(now)]));
   const pathsByVariable = new Map<string, readonly string[]>();
   for (const path of keys.keys())
@@ -122,7 +128,7 @@ function valuesOfEnvironment(environment: Environment, keys: KeySchemas, faults:
       faults.push({ message: `${name} is the variable of both ${other} and ${path}; give one of them another name.` });
     else if (path !== undefined) given.set(path, { value: valueOfText(keys.get(path) ?? {}, text), where: '', name });
     else if (moved.has(name)) faults.push({ message: `${name} is now ${moved.get(name)}.` });
-    else if (!OTHER_VARIABLES.test(name)) faults.push({ message: unknownVariable(name, keys) });
+    else if (!OTHER_VARIABLES.test(name) && !unused.has(name)) faults.push({ message: unknownVariable(name, keys) });
   }
   return given;
 }

@@ -18,7 +18,7 @@ import {
   type Sources,
 } from './given-values.js';
 import { valuesOf } from './key.js';
-import { KEYS, keySchemas, NO_SIGNER_NAME, optionsOf, PROVIDER_KEYS, variableOf } from './keys.js';
+import { KEYS, keySchemas, NO_SIGNER_NAME, optionsOf, PROVIDER_KEYS, type ProviderKinds, variableOf } from './keys.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { accepts, valueOfText } from './option-schema.js';
 
@@ -59,7 +59,7 @@ export async function loadConfig({
   const sources: Sources = { file, environment, faults: [] };
   const drivers = await driversOf(sources, folder);
   const kinds = providerKinds(drivers, sources);
-  const values = readValues(keySchemas(drivers, kinds), sources);
+  const values = readValues(keySchemas(drivers, kinds), { ...sources, unused: variablesOfOtherKinds(drivers, kinds) });
   if (sources.faults.length > 0) throw new ConfigInvalid(inLineOrder(sources.faults), logOf(values));
   const config = {
     ...(file === undefined ? {} : { file: resolve(folder, file.file) }),
@@ -72,6 +72,21 @@ export async function loadConfig({
   throw new ConfigInvalid(
     contradictions.map((sentence) => `${file?.file ?? 'settings'}: ${sentence}`),
     config.log,
+  );
+}
+
+/**
+ * The variables of providers that are named as their kind, of kinds that the configuration has no provider of. The keys of
+ * several vendors are often set before the first one is in the configuration.
+ */
+function variablesOfOtherKinds(drivers: readonly Driver[], kinds: ProviderKinds): ReadonlySet<string> {
+  const used = new Set(kinds.values());
+  const others = drivers.flatMap(({ kind, name }) =>
+    kind === 'provider' && !used.has(name) && !kinds.has(name) ? [[name, name] as const] : [],
+  );
+  const paths = [...keySchemas(drivers, new Map(others)).keys()];
+  return new Set(
+    others.flatMap(([name]) => paths.filter((path) => path.startsWith(`providers.${name}.`)).map(variableOf)),
   );
 }
 

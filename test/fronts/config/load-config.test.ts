@@ -151,6 +151,23 @@ describe('configuration', () => {
     { DARKROOM_PROVIDERS_OPENAI_API_KEY: 'sk-1' },
   );
   names(
+    'a misspelled option of a kind that has no provider',
+    'providers:\n  studio:\n    kind: openai\n',
+    [
+      'DARKROOM_PROVIDERS_FAL_API_KYE is of no provider that the configuration has (studio); unset it, or add the provider.',
+    ],
+    { DARKROOM_PROVIDERS_FAL_API_KYE: 'x' },
+  );
+  it('takes variables of kinds that have no provider, for keys of several vendors in one shell', async () => {
+    const environment = {
+      DARKROOM_PROVIDERS_FAL_API_KEY: 'id:secret',
+      DARKROOM_PROVIDERS_REPLICATE_API_KEY_FILE: 'token',
+      DARKROOM_PROVIDERS_REPLICATE_BASE_URL: 'http://127.0.0.1:1',
+    };
+    expect(await faultsOf('providers:\n  studio:\n    kind: openai\n', environment)).to.deep.equal([]);
+    expect(await faultsOf(undefined, environment)).to.deep.equal([]);
+  });
+  names(
     'an unknown option of a provider, as a variable',
     'providers:\n  studio:\n    kind: openai\n',
     ['DARKROOM_PROVIDERS_STUDIO_API_KYE is not a variable that darkroom knows.'],
