@@ -101,7 +101,7 @@ function firstCommand(
   if (kept === undefined && secret === undefined) return undefined;
   const variable = kept === undefined ? `DARKROOM_API_KEY="${secret}" ` : '';
   const server = kept?.isDefault ? '' : ` --url ${url}`;
-  return `${variable}npx darkroom generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture.png${server}`;
+  return `${variable}npx darkroom generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture${server}`;
 }
 
 /**

@@ -34,6 +34,8 @@ describe('a model of fal that is added by its name', () => {
       // The addresses of the fake in place of fal's own.
       DARKROOM_PROVIDERS_FAL_BASE_URL: fake.base,
       DARKROOM_PROVIDERS_FAL_PLATFORM_URL: fake.platform,
+      // A key of another vendor, whose models are added later.
+      DARKROOM_PROVIDERS_REPLICATE_API_KEY: 'r8_test',
     };
     const added = await new CliProcess(folder, ['models', 'add', `fal:${PAINTER.id}`, '--yes'], { environment }).ended;
     expect([added.code, added.stderr]).to.deep.equal([0, '']);
@@ -47,12 +49,13 @@ describe('a model of fal that is added by its name', () => {
       '--param',
       'size=1280x720',
       '--out',
-      'first-picture.png',
+      'first-picture',
     ]);
     // 0.92 megapixels count as one, for 0.003 dollars x 100 credits x 1.3; the 0.39 credits are rounded up.
     expect([task.status, task.charged_credits]).to.deep.equal(['succeeded', 1]);
-    const { width, height } = await sharp(resolve(folder, task.files[0] ?? '')).metadata();
-    expect([width, height]).to.deep.equal([1280, 720]);
+    expect(task.files).to.deep.equal(['first-picture.jpg']);
+    const { width, height, format } = await sharp(resolve(folder, task.files[0] ?? '')).metadata();
+    expect([width, height, format]).to.deep.equal([1280, 720, 'jpeg']);
     expect(
       fake.queue.map(({ endpoint, input }) => [endpoint, input['image_size'], input['enable_safety_checker']]),
     ).to.deep.equal([[PAINTER.id, { width: 1280, height: 720 }, true]]);
@@ -61,6 +64,8 @@ describe('a model of fal that is added by its name', () => {
   it('refuses what the vendor would refuse, before it is sent', async () => {
     const { code, stderr } = await service.run(['generate', 'x', '--model', 'painter-one', '--param', 'n=5']);
     expect([code, stderr]).to.match(/^3,.*parameters\.n/);
+    const asPng = await service.run(['generate', 'x', '--model', 'painter-one', '--out', 'x.png']);
+    expect([asPng.code, asPng.stderr]).to.match(/^2,.*x\.png would hold jpeg, .* omit the ending/);
     expect(fake.server.posts).to.equal(1);
   });
 });

@@ -48,11 +48,16 @@ const MEDIA_ENDINGS = new Set([
   '.avi',
 ]);
 
-/** The formats a model's results may have: what its `format` parameter says, else all of its modality. */
+/** Parameters that choose the format of results: that of the sandbox, and that of imported models and of OpenAI. */
+const FORMAT_PARAMETERS = ['format', 'output_format'];
+
+/** The formats a model's results may have: what its parameter for the format says, else all of its modality. */
 export function formatsOf(modality: string, model?: Model, parameters: JsonObject = {}): readonly string[] {
   const properties = model?.input_schema['properties'] as Readonly<Record<string, JsonObject>> | undefined;
-  const format = parameters['format'] ?? properties?.['format']?.['default'];
-  if (typeof format === 'string' && Object.hasOwn(ENDINGS_BY_FORMAT, format)) return [format];
+  for (const name of FORMAT_PARAMETERS) {
+    const format = parameters[name] ?? properties?.[name]?.['default'];
+    if (typeof format === 'string' && Object.hasOwn(ENDINGS_BY_FORMAT, format)) return [format];
+  }
   return modality === 'video' ? ['mp4'] : ['png', 'jpeg', 'webp'];
 }
 

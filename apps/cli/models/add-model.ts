@@ -170,7 +170,7 @@ function nextCommands(key: string, entry: JsonObject): readonly string[] {
   const required = (schema['required'] ?? []) as readonly string[];
   const parameters = required.map((name) => ` --param ${name}=…`).join('');
   const text = prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
-  const out = modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
+  const out = modality === 'video' ? 'first-video.mp4' : 'first-picture';
   return [
     'npx darkroom serve',
     `npx darkroom generate${text} --model ${key}${exampleFileOptions(roles)}${parameters} --out ${out}`,
