@@ -141,6 +141,9 @@ function firstOfEachLine(faults: readonly LineFault[]): LineFault[] {
 }
 
 function asSentence(message: string): string {
+  // The library's own sentence names its functions.
+  if (message.startsWith('Source contains multiple documents'))
+    return 'A file must have one YAML document: remove what begins with this line, or the line.';
   const text = message.split('\n', 1)[0]?.trim() ?? '';
   return `The YAML cannot be read: ${text}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

@@ -34,7 +34,7 @@ export function readText(path: string, name: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new Failure(`${name} cannot be read (${code ?? 'it is not UTF-8 text'}).`);
+    throw new Failure(`${name} cannot be read (${error instanceof TypeError ? 'it is not UTF-8 text' : code}).`);
   }
 }
 
