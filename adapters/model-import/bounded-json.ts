@@ -9,8 +9,11 @@ const MAX_NODES = 50_000;
 /** Characters that show nothing, or that change how the text around them is shown. */
 const NOT_SHOWN = /[\p{C}\u2028\u2029]/gu;
 
-/** A document of a vendor. Throws `ImportRefused` for one that is not JSON or is larger than any schema. */
-export function parseBounded(text: string): Json {
+/**
+ * A document of a vendor; sentences call it `name`. Throws `ImportRefused` for one that is not JSON or is larger than any
+ * schema.
+ */
+export function parseBounded(text: string, name = "The vendor's answer"): Json {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES)
     throw new ImportRefused(`The vendor's answer must have at most ${MAX_DOCUMENT_BYTES} bytes.`);
   let document: Json;
@@ -18,7 +21,7 @@ export function parseBounded(text: string): Json {
     // Some shells write a mark before the text of a file.
     document = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch {
-    throw new ImportRefused("The vendor's answer is not JSON.");
+    throw new ImportRefused(`${name} is not JSON.`);
   }
   checkBounds(document);
   return document;

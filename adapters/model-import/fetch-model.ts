@@ -1,7 +1,7 @@
 import { type Json, memberOf } from '../../core/json.js';
 import type { Options } from '../driver.js';
 import { HttpError } from '../http/http-error.js';
-import { connectionFault, keyFault } from '../providers/shared/check-faults.js';
+import { connectionFault } from '../providers/shared/check-faults.js';
 import { type Connection, openConnection } from '../providers/shared/connection.js';
 import { MAX_DOCUMENT_BYTES, parseBounded } from './bounded-json.js';
 import { ImportRefused, type RecordedModel, type Vendor, type VendorPrice } from './proposal.js';
@@ -12,6 +12,8 @@ export interface VendorModel extends Pick<RecordedModel, 'vendor' | 'id'> {
   readonly instance: string;
   /** Its options. */
   readonly options: Options;
+  /** The variable that sets its key, for sentences. */
+  readonly keyVariable: string;
 }
 
 /**
@@ -32,12 +34,18 @@ export async function fetchModel(model: VendorModel, signal: AbortSignal): Promi
     const query = new URLSearchParams({ endpoint_id: id }).toString();
     const document = await ask(asked, ['models'], `${query}&expand=openapi-3.0`);
     const models = memberOf(document, 'models');
-    if (Array.isArray(models) && models.length === 0) throw new ImportRefused(`fal has no endpoint ${id}.`);
+    if (Array.isArray(models) && models.length === 0)
+      throw new ImportRefused(`fal has no endpoint ${id}: compare the name with the address of the model's page.`);
+    if (!hasKey(connection)) return { vendor, id, document, missingKey: model.keyVariable };
     const price = await priceOf(asked, query);
     return { vendor, id, document, ...(price === undefined ? {} : { price }) };
   } finally {
     await connection.close();
   }
+}
+
+function hasKey({ credentials }: Connection): boolean {
+  return Object.keys(credentials).length > 0;
 }
 
 /** The routes below the address of a provider. */
@@ -76,19 +84,26 @@ async function ask(asked: Asked, path: readonly string[], query?: string): Promi
     // A page of a proxy, or of another server.
     if (/^\s*</.test(text))
       throw new ImportRefused(`${connection.base} answers with a page, not with JSON; check ${option}.`);
-    return parseBounded(text);
+    return parseBounded(text, `The answer of ${connection.base}`);
   } catch (error) {
     if (error instanceof ImportRefused) throw error;
     if (error instanceof HttpError && error.kind === 'too-large')
       throw new ImportRefused(`The answer of ${connection.base} has more than ${MAX_DOCUMENT_BYTES} bytes.`);
+    if (signal.aborted) throw new ImportRefused(`${connection.base} gave no whole answer in time; try again later.`);
     throw new ImportRefused(connectionFault(error, connection.base, option));
   }
 }
 
-function statusSentence({ vendor, id, connection }: Asked, status: number, retryAfterMs: number | undefined): string {
+function statusSentence(
+  { vendor, id, connection, keyVariable }: Asked,
+  status: number,
+  retryAfterMs: number | undefined,
+): string {
   const { base } = connection;
   if (status === 401 || status === 403)
-    return keyFault(connection, `The key is refused at ${base} (status ${status}); check api_key.`);
+    return hasKey(connection)
+      ? `The key is refused at ${base} (status ${status}): check ${keyVariable}, or api_key of the provider in the configuration.`
+      : `${base} asks for a key, and none is set: set ${keyVariable}.`;
   if (status === 404 && vendor === 'cog') return `${base} has no /openapi.json; is it a container of Cog?`;
   if (status === 404) return `${base} has no model ${id}, or this key may not use it.`;
   if (status === 429) {
@@ -101,7 +116,6 @@ function statusSentence({ vendor, id, connection }: Asked, status: number, retry
 
 /** The price of an endpoint for the account of the key; undefined where fal does not tell it, so that it has to be given. */
 async function priceOf(asked: Asked, query: string): Promise<VendorPrice | undefined> {
-  if (Object.keys(asked.connection.credentials).length === 0) return undefined;
   let answer: Json;
   try {
     answer = await ask(asked, ['models', 'pricing'], query);

@@ -15,10 +15,14 @@ const KNOWN_UNITS: readonly Unit[] = ['image', 'megapixel', 'second', 'video'];
  * The price of the entry: as the operator gives it, or the vendor's times the credits for a dollar and the markup, exactly,
  * rounded up at six places. Throws `ImportRefused` where neither is known: a price is never invented.
  */
-export function priceOf(draft: Draft, { vendor, price }: RecordedModel): JsonObject {
+export function priceOf(draft: Draft, { vendor, price, missingKey }: RecordedModel): JsonObject {
   const { id, options } = draft.subject;
   const unit = unitOf(draft, price);
   if (options.price !== undefined) return termsOf(draft, unit.known ?? unit.natural, creditsGiven(options.price));
+  if (price === undefined && missingKey !== undefined)
+    throw new ImportRefused(
+      `${VENDOR_NAMES[vendor]} tells its prices only to a key, and none is set: set ${missingKey}, or give --price with the credits per ${unit.natural}.`,
+    );
   if (price === undefined)
     throw new ImportRefused(
       `${VENDOR_NAMES[vendor]} states no price for ${shownText(id, 100)} in its answer: give --price with the credits per ${unit.known ?? unit.natural}.`,

@@ -22,6 +22,8 @@ export interface RecordedModel {
   /** The whole answer of the vendor's API, from `parseBounded`. */
   readonly document: Json;
   readonly price?: VendorPrice;
+  /** How the operator sets the key, where the vendor tells a price to keys alone and none is set: the name of a variable. */
+  readonly missingKey?: string;
 }
 
 export interface ImportOptions {

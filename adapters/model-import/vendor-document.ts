@@ -34,7 +34,8 @@ function falDocument(id: string, document: Json): VendorDocument {
   const named = memberOf(model, 'endpoint_id');
   if (model === undefined || (named !== undefined && named !== id))
     throw new ImportRefused(`The answer is not about ${id}: fal has no such endpoint, or it is about another one.`);
-  const openapi = memberOf(model, 'openapi') ?? (memberOf(model, 'paths') === undefined ? undefined : model);
+  // Of an OpenAPI document alone, this member is its version.
+  const openapi = isObject(memberOf(model, 'paths')) ? model : memberOf(model, 'openapi');
   if (!isObject(memberOf(openapi, 'paths'))) throw new ImportRefused(`fal has no schema for ${id} now.`);
   const reader = new SchemaReader(openapi as Json);
   const metadata = memberOf(model, 'metadata');

@@ -69,7 +69,7 @@ export async function confirm(io: CliIo, question: string, yes: boolean): Promis
   if (yes) return;
   const questions = questionsTo(io);
   if (questions === undefined)
-    throw usageFailure('Nothing was written: nobody can be asked here, so that --yes is needed.');
+    throw usageFailure('Nothing was written: there is no terminal to ask at, so --yes is needed.');
   try {
     const answer = await questions.ask(`${question} yes or no`, 'no');
     if (!/^y(?:es)?$/i.test(answer)) throw new Failure('Nothing was written.', EXIT.cancelled);

@@ -10,6 +10,8 @@ import { digestOf, schemaDigest } from '../../../adapters/model-import/schema-di
 import { assert } from '../../../core/assert.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
+import { variableOf } from '../../config/keys.js';
+import { printable } from '../../logging/logged-fields.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { nameOfFile } from './installation.js';
@@ -89,18 +91,24 @@ export function recordedOf(
 ): Promise<RecordedModel> {
   const configured = config.providers.get(instance);
   if (configured === undefined) throw new Failure(`There is no provider ${instance} in the configuration.`);
-  return fetchModel({ vendor, id: ref.id, instance, options: configured.options }, AbortSignal.timeout(FETCH_MS));
+  const keyVariable = variableOf(`providers.${instance}.api_key`);
+  return fetchModel(
+    { vendor, id: ref.id, instance, options: configured.options, keyVariable },
+    AbortSignal.timeout(FETCH_MS),
+  );
 }
 
 async function recordedIn(io: CliIo, path: string, { id }: ModelRef, vendor: Vendor): Promise<RecordedModel> {
-  return { vendor, id, document: parseBounded(await textOf(path, io.folder)) };
+  return { vendor, id, document: parseBounded(await textOf(path, io.folder), printable(path)) };
 }
 
 async function textOf(path: string, folder: string): Promise<string> {
   try {
     return await readFile(resolve(folder, path), 'utf8');
   } catch (error) {
-    throw usageFailure(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw usageFailure(`There is no file ${printable(path)}.`);
+    throw usageFailure(`${printable(path)} cannot be read (${code}).`);
   }
 }
 

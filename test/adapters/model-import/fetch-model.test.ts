@@ -81,7 +81,13 @@ describe('what a vendor says about a model', () => {
 
   function modelOf(vendor: Vendor, more: JsonObject = { api_key: key }): VendorModel {
     const { id, options } = laneOf(vendor);
-    return { vendor, id, instance: vendor, options: { ...TIMES, proxy: 'none', ...options, ...more } };
+    return {
+      vendor,
+      id,
+      instance: vendor,
+      keyVariable: 'THE_KEY',
+      options: { ...TIMES, proxy: 'none', ...options, ...more },
+    };
   }
 
   function fetched(model: VendorModel): Promise<RecordedModel> {
@@ -111,7 +117,7 @@ describe('what a vendor says about a model', () => {
     });
 
     const FAULTS: readonly (readonly [status: number, sentence: RegExp])[] = [
-      [401, /The key is refused at http.* \(status 401\); check api_key\.$/],
+      [401, /The key is refused at http.* \(status 401\): check THE_KEY, or api_key of the provider/],
       [403, /The key is refused/],
       [404, vendor === 'cog' ? /is it a container of Cog\?$/ : /has no model .*, or this key may not use it\.$/],
       [429, /takes no more requests for now \(status 429\); try again in 7 s\.$/],
@@ -160,7 +166,7 @@ describe('what a vendor says about a model', () => {
 
   it('says that a key is missing where the vendor asks for one', async () => {
     for (const vendor of ['replicate', 'openai'] as const)
-      expect(await refusalOf(modelOf(vendor, {}))).to.match(/asks for a key, and none is set/);
+      expect(await refusalOf(modelOf(vendor, {}))).to.match(/asks for a key, and none is set: set THE_KEY\.$/);
   });
 
   it('is read of fal without a key, then without a price', async () => {
@@ -184,7 +190,9 @@ describe('what a vendor says about a model', () => {
   });
 
   it('says that fal has no such endpoint', async () => {
-    expect(await refusalOf({ ...modelOf('fal'), id: 'fal-ai/none' })).to.equal('fal has no endpoint fal-ai/none.');
+    expect(await refusalOf({ ...modelOf('fal'), id: 'fal-ai/none' })).to.equal(
+      "fal has no endpoint fal-ai/none: compare the name with the address of the model's page.",
+    );
   });
 });
 
