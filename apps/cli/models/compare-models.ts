@@ -164,6 +164,9 @@ export async function diffModel(
       ...(differences.length === 0
         ? ['The entry of the catalog is as it is proposed now.']
         : ['', table(['value', 'in the catalog', 'proposed now'], differences.map(rowOf))]),
+      ...(isSameSchema
+        ? []
+        : ['', `When the entry is as you want it, write digest: ${proposed.digest} into its origin.`]),
     ].join('\n'),
     failure: isSame
       ? undefined
@@ -184,7 +187,10 @@ function comparable(model: JsonObject, instance: string): JsonObject {
     'provider_settings',
   );
   const entry = completed({ ...model, ...(settings === undefined ? {} : { provider_settings: settings }) });
-  return Object.fromEntries(Object.entries(entry as unknown as JsonObject).filter(([name]) => !own.includes(name)));
+  const { price, ...others } = entry as unknown as JsonObject;
+  // Follows from the other terms where nobody names it.
+  const { version: _, ...terms } = price as JsonObject;
+  return Object.fromEntries(Object.entries({ ...others, price: terms }).filter(([name]) => !own.includes(name)));
 }
 
 function* differencesOf(

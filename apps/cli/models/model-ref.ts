@@ -13,7 +13,7 @@ export interface ModelRef {
   readonly vendor?: Vendor;
   /** The model at the vendor, the address of a container, or the path of a file. */
   readonly id: string;
-  /** As it was given. */
+  /** Kind and id, as the catalog records them. */
   readonly text: string;
 }
 
@@ -33,21 +33,46 @@ const FORMS = new Map<string, VendorRef>([
 export const REF_FORMS = [...FORMS].map(([kind, { form }]) => `${kind}:${form}`);
 export const REF_EXAMPLES = [...FORMS].map(([kind, { example }]) => `${kind}:${example}`);
 
+const VENDOR_NAMES: ReadonlySet<string> = new Set(VENDORS);
 const MAX_CHARACTERS = 500;
 
-/** Throws one sentence with the forms that there are. */
-export function readRef(text: string): ModelRef {
-  const [, kind = '', id = ''] = /^([a-z0-9]+):(.*)$/s.exec(text) ?? [];
+/** Reads `kind:id`, or the address of a model's page. Throws one sentence with the forms that there are. */
+export function readRef(given: string): ModelRef {
+  const [, kind = '', rest = ''] = /^([a-z0-9]+):(.*)$/s.exec(refOfPage(given) ?? given) ?? [];
   const known = FORMS.get(kind);
-  if (known === undefined)
-    throw usageFailure(`${printable(text)} does not name a model: write ${REF_FORMS.join(', ')}.`);
-  const { pattern, form, example, isAddress } = known;
-  if (!pattern.test(id) || text.length > MAX_CHARACTERS)
-    throw usageFailure(
-      `${printable(text)} does not name a model of ${kind}: write ${kind}:${form}, such as ${kind}:${example}.`,
-    );
+  if (known === undefined) throw usageFailure(`${printable(given)} does not name a model: write ${formsFor(given)}.`);
+  const { pattern, form, example } = known;
   const vendor = VENDORS.find((name) => name === kind);
-  return { kind, id: isAddress ? withoutSlash(id) : id, text, ...(vendor === undefined ? {} : { vendor }) };
+  const id = vendor === undefined ? rest : withoutSlash(rest);
+  if (!pattern.test(id) || given.length > MAX_CHARACTERS)
+    throw usageFailure(
+      `${printable(given)} does not name a model of ${kind}: write ${kind}:${form}, such as ${kind}:${example}.`,
+    );
+  return { kind, id, text: `${kind}:${id}`, ...(vendor === undefined ? {} : { vendor }) };
+}
+
+/** The reference that the address of a page means, with a kind before it or without; undefined for other texts. */
+function refOfPage(given: string): string | undefined {
+  for (const [kind, { page }] of FORMS) {
+    const address = given.startsWith(`${kind}:`) ? given.slice(kind.length + 1) : given;
+    const [, name, version] = page?.exec(address) ?? [];
+    if (name !== undefined) return `${kind}:${name}${version === undefined ? '' : `:${version}`}`;
+  }
+  return undefined;
+}
+
+/** Where only the kind is missing, the references that may be meant; else all forms. */
+function formsFor(given: string): string {
+  const meant = [...FORMS].flatMap(([kind, { pattern, isAddress }]) =>
+    VENDOR_NAMES.has(kind) &&
+    isAddress !== true &&
+    given.includes('/') &&
+    pattern.test(given) &&
+    given.length < MAX_CHARACTERS
+      ? [`${kind}:${given}`]
+      : [],
+  );
+  return meant.length > 0 ? meant.join(' or ') : REF_FORMS.join(', ');
 }
 
 /** Whether the vendor's server asks for a key. */

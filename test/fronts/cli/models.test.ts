@@ -156,6 +156,29 @@ models:
     );
   });
 
+  it('takes the address of a page in place of a name, and records the name', async () => {
+    const pages = [
+      `https://fal.ai/models/${PAINTER.id}`,
+      `fal:https://www.fal.ai/models/${PAINTER.id}/api?platform=http#about`,
+      `fal:${PAINTER.id}/`,
+    ];
+    for (const [index, page] of pages.entries()) {
+      const ran = await models('add', page, '--schema', 'answer.json', '--price', '4', '--yes', '--key', `m${index}`);
+      expect([ran.code, ran.stderr]).to.deep.equal([0, '']);
+      expect(entries()[index]?.origin).to.have.property('ref', REF);
+    }
+    const page = `https://replicate.com/acme/own/versions/${'b2'.repeat(32)}/api`;
+    await refused(() => models('add', page, '--schema', 'answer.json'), /not about acme\/own|acme\/own/);
+  });
+
+  it('takes an OpenAPI document alone, as fal offers it for download', async () => {
+    const {
+      models: [model],
+    } = PAINTER.document as unknown as { readonly models: readonly [JsonObject] };
+    write('answer.json', JSON.stringify(model['openapi']));
+    expect((await add('--yes')).code).to.equal(0);
+  });
+
   it('refuses a key that is taken, and takes another', async () => {
     await add('--yes');
     await refused(() => add('--yes'), /has a model painter-one already: .*--key painter-one-2/);
@@ -225,7 +248,10 @@ models:
   });
 
   const REFUSALS: readonly (readonly [args: readonly string[], sentence: RegExp, code: number])[] = [
-    [['fal-ai/flux/dev'], /does not name a model: write fal:<endpoint>, replicate:/, 2],
+    [['flux'], /does not name a model: write fal:<endpoint>, replicate:/, 2],
+    [['fal-ai/flux/dev'], /does not name a model: write fal:fal-ai\/flux\/dev\.$/, 2],
+    [['acme/own'], /does not name a model: write fal:acme\/own or replicate:acme\/own\.$/, 2],
+    [['https://fal.example/models/a/b'], /does not name a model: write fal:<endpoint>, replicate:/, 2],
     [['fal:one'], /does not name a model of fal: write fal:<endpoint>, such as/, 2],
     [['replicate:a/b:c'], /does not name a model of replicate/, 2],
     [['cog:http://user:secret@host'], /does not name a model of cog/, 2],
@@ -236,12 +262,12 @@ models:
     [[REF, '--set', 'references'], /--set must be a field and its value/, 2],
     [[REF, '--key', 'A B'], /--key must have/, 2],
     [[REF, '--provider', 'A'], /--provider must be a name/, 2],
-    [[REF, '--schema', 'none.json'], /none\.json cannot be read \(ENOENT\)/, 2],
-    [[REF, '--schema', 'text.json'], /is not JSON/, 1],
+    [[REF, '--schema', 'none.json'], /There is no file none\.json/, 2],
+    [[REF, '--schema', 'text.json'], /text\.json is not JSON/, 1],
     [[REF, '--schema', 'other.json', '--price', '4'], /not about fal-ai\/painter\/one/, 1],
     [['comfyui:answer.json'], /give --price/, 2],
     [['comfyui:answer.json', '--price', '4'], /workflow/i, 1],
-    [['comfyui:none.json', '--price', '4'], /none\.json cannot be read/, 2],
+    [['comfyui:none.json', '--price', '4'], /There is no file none\.json/, 2],
   ];
   for (const [args, sentence, code] of REFUSALS) {
     it(`refuses ${args.join(' ')} in one sentence`, async () => {
@@ -297,7 +323,10 @@ describe('darkroom models with the API of a vendor', () => {
   });
 
   it('says why nothing was added when fal has no such endpoint, or cannot answer', async () => {
-    await refused(() => withKey('add', 'fal:fal-ai/none', '--yes'), /fal has no endpoint fal-ai\/none\.$/);
+    await refused(
+      () => withKey('add', 'fal:fal-ai/none', '--yes'),
+      /fal has no endpoint fal-ai\/none: compare the name with the address/,
+    );
     fake.server.plan({ type: 'status', status: 503 });
     await refused(() => withKey('add', REF, '--yes'), /has a fault of its own \(status 503\); try again later\.$/);
   });
@@ -335,6 +364,30 @@ describe('darkroom models with the API of a vendor', () => {
     );
     const json = JSON.parse((await models('diff', 'painter-one', '--json')).stdout) as { schema_changed: boolean };
     expect(json.schema_changed).to.equal(true);
+    const [, digest = ''] = /write digest: (sha256:[0-9a-f]{64}) into its origin/.exec(changed.stdout) ?? [];
+    write(
+      'catalog.yaml',
+      read('catalog.yaml')
+        .replace(/sha256:[0-9a-f]{64}/, digest)
+        .replace('maximum: 4', 'maximum: 2'),
+    );
+    expect((await models('list')).stdout).to.match(/painter-one .* same\n/);
+  });
+
+  it('shows no difference where defaults are written out', async () => {
+    await models('add', REF, '--yes', '--price', '4');
+    const { stdout, stderr } = await new CliRun(folder, ['catalog', 'check', '--explain']).ended;
+    expect(stdout, stderr).to.match(/version: sha256-/);
+    write('catalog.yaml', stdout);
+    expect((await models('diff', 'painter-one')).stdout).to.match(/is as it is proposed now/);
+  });
+
+  it('says that the key is missing where a price is told to keys alone', async () => {
+    write('darkroom.yaml', read('darkroom.yaml').replace(/, api_key: [^ ,}]+/, ''));
+    await refused(
+      () => models('add', REF, '--yes'),
+      /none is set: set DARKROOM_PROVIDERS_FAL_API_KEY, or give --price with the credits per image\./,
+    );
   });
 });
 
