@@ -26,29 +26,63 @@ const COUNT_NAMES = [
   'image_count',
 ];
 
-/** The number of outputs as `n`. */
+/** The number of outputs as `n`. Other numbers of outputs are 1: the price does not count what they would multiply. */
 export function takeCount(draft: Draft): void {
-  const field = draft.named(...COUNT_NAMES);
-  const isWhole = field !== undefined && (field.types.has('integer') || field.types.has('number'));
-  if (isWhole && draft.subject.makesList) {
-    if (field.maximum === undefined && field.choices === undefined)
-      draft.guess(`${field.name} has no maximum in the schema; ${MAX_COUNT} is taken.`);
-    const counts = field.choices?.filter(
-      (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1,
-    ) as number[] | undefined;
-    const [least, most] = [
-      Math.max(1, field.minimum ?? 1, ...(counts === undefined ? [] : [Math.min(...counts)])),
-      Math.min(MOST_OUTPUTS, field.maximum ?? MAX_COUNT, ...(counts === undefined ? [] : [Math.max(...counts)])),
-    ];
-    const bounds = counts === undefined ? { minimum: least, maximum: most } : { enum: counts };
-    const byDefault =
-      typeof field.default === 'number' && field.default >= least && field.default <= most ? field.default : least;
-    if (most >= least)
-      draft.offer(field, 'n', { type: 'integer', ...bounds, default: byDefault }, { type: 'integer', ...bounds });
-  } else if (isWhole) draft.fix(field, 1);
-  // A bound that the model need not reach: it makes as many as it likes.
+  const [field, ...others] = COUNT_NAMES.map((name) => draft.named(name)).filter(
+    (one): one is VendorField => one !== undefined && isNumberField(one),
+  );
+  if (field !== undefined && draft.subject.makesList) offerCount(draft, field);
+  else if (field !== undefined) fixAtOne(draft, field);
+  for (const other of others) fixAtOne(draft, other);
+  // A bound that the model need not reach.
   const bound = draft.named('max_images');
-  if (bound !== undefined) draft.fix(bound, 1);
+  if (bound !== undefined) fixAtOne(draft, bound);
+  if (draft.subject.makesList && !draft.parameters.has('n') && field === undefined && bound === undefined)
+    draft.guess('The output is a list, and no field says how long it is; one result is delivered and charged.');
+}
+
+/** A field of a number, which a list may have as texts. */
+function isNumberField({ types, choices }: VendorField): boolean {
+  if (types.has('integer') || types.has('number')) return true;
+  return choices !== undefined && choices.every((value) => /^[0-9]{1,3}$/.test(String(value)));
+}
+
+function offerCount(draft: Draft, field: VendorField): void {
+  const { choices, default: byDefault } = field;
+  if (choices !== undefined) {
+    const counts = new Map(choices.map((value) => [Number(value), value] as const).filter(([count]) => isCount(count)));
+    const listed = [...counts.keys()].toSorted((one, other) => one - other);
+    const [least] = listed;
+    if (least === undefined) return draft.drop(field, 'its values are no numbers of outputs');
+    const known = listed.find((count) => String(counts.get(count)) === defaultText(field)) ?? least;
+    const isSame = listed.every((count) => counts.get(count) === count);
+    const rule: JsonObject = isSame
+      ? { type: 'integer', enum: listed }
+      : { values: Object.fromEntries([...counts].map(([count, value]) => [String(count), value])) };
+    return draft.offer(field, 'n', { type: 'integer', enum: listed, default: known }, rule);
+  }
+  if (field.maximum === undefined) draft.guess(`${field.name} has no maximum in the schema; ${MAX_COUNT} is taken.`);
+  const [least, most] = [
+    Math.max(1, Math.ceil(field.minimum ?? 1)),
+    Math.min(MOST_OUTPUTS, Math.floor(field.maximum ?? MAX_COUNT)),
+  ];
+  if (most < least) return draft.drop(field, 'no number of outputs is within its bounds');
+  const bounds = { minimum: least, maximum: most };
+  const isUsual =
+    typeof byDefault === 'number' && Number.isInteger(byDefault) && byDefault >= least && byDefault <= most;
+  const schema = { type: 'integer', ...bounds, default: isUsual ? byDefault : least };
+  draft.offer(field, 'n', schema, { type: 'integer', ...bounds });
+}
+
+function isCount(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= MOST_OUTPUTS;
+}
+
+/** At one output, in the vendor's own form. A field that takes no 1 is left to the vendor. */
+function fixAtOne(draft: Draft, field: VendorField): void {
+  const one = [1, '1'].find((value) => isSendable(value, field));
+  if (one === undefined) draft.drop(field, 'it does not take 1, and the price counts one output');
+  else draft.fix(field, one);
 }
 
 // ---- length of a video
@@ -461,5 +495,6 @@ export function isSendable(
     );
   if (typeof value === 'string') return types.has('string') && isPlainText(value);
   if (typeof value !== 'object') return types.has(typeof value);
-  return types.has(Array.isArray(value) ? 'array' : 'object') && fieldRulesFault({ constant: { value } }) === undefined;
+  const isFitting = types.has(Array.isArray(value) ? 'array' : 'object') && isPlainText(JSON.stringify(value));
+  return isFitting && fieldRulesFault({ constant: { value } }) === undefined;
 }

@@ -101,22 +101,29 @@ function needDefaultSize(draft: Draft): void {
  * With all factors at 1 they change nothing.
  */
 export function priceHints({ parameters, priced, subject }: Draft, price: JsonObject): string[] {
-  const isPerSecond = price['unit'] === 'second';
-  const isPerVideo = subject.modality === 'video' && !isPerSecond;
+  const counted = countedByUnit(price);
   const may = new Map(priced);
+  const isPerVideo = subject.modality === 'video' && !counted.includes('duration_seconds');
   if (isPerVideo && parameters.has('duration_seconds') && !may.has('duration_seconds')) may.set('duration_seconds', '');
-  for (const known of ['size', 'n', ...(isPerVideo ? [] : ['duration_seconds'])])
-    if (may.get(known) === '') may.delete(known);
   const lines: string[] = [];
   for (const [parameter, words] of may) {
     if (words !== '') lines.push(`  # The vendor says of ${parameter}: ${words}`);
     const values = valuesOf(parameters.get(parameter));
-    if (values.length < 2 || parameter === 'n') continue;
+    if (values.length < 2 || counted.includes(parameter)) continue;
     lines.push(
       `  - { parameter: ${parameter}, values: { ${values.map((value) => `${JSON.stringify(value)}: 1`).join(', ')} } }`,
     );
   }
   return lines.some((line) => line.startsWith('  - ')) ? ['multipliers:', ...lines] : [];
+}
+
+/** Parameters that the number of units follows: a factor for one of them would charge it twice. */
+function countedByUnit({ unit, frames_per_second: frameRate }: JsonObject): readonly string[] {
+  return [
+    'n',
+    ...(unit === 'megapixel' ? ['size'] : []),
+    ...(unit === 'second' || frameRate !== undefined ? ['duration_seconds'] : []),
+  ];
 }
 
 const MOST_HINTED = 12;

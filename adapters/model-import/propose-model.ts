@@ -95,7 +95,7 @@ function closed(input: JsonObject): JsonObject {
 /** The fields, with values only that clients may send. */
 function usableFields({ input }: VendorDocument): readonly VendorField[] {
   return fieldsOf(input).fields.map((field) => {
-    const choices = field.choices?.filter((value) => !isPlace(value) && String(value).length <= MAX_CHOICE);
+    const choices = field.choices?.filter((value) => String(value).length <= MAX_CHOICE && !isPlace(value));
     if (choices === undefined || choices.length === field.choices?.length) return field;
     return { ...field, choices };
   });
@@ -118,7 +118,7 @@ function dropUnusable(draft: Draft, { input, isEnded }: VendorDocument): void {
   if (unknown !== undefined)
     throw new ImportRefused(`${id} needs a field that its schema does not describe: ${shownText(unknown, 64)}.`);
   for (const field of draft.left()) {
-    if (draft.subject.options.set[field.name] !== undefined) continue;
+    if (Object.hasOwn(draft.subject.options.set, field.name)) continue;
     if (field.isMissing) draft.drop(field, 'its values are missing in the document');
     else if (field.isDeprecated && !field.isRequired) draft.drop(field, 'deprecated');
   }

@@ -5,6 +5,8 @@ import { ImportRefused } from './proposal.js';
 /** How deep references and schemas lead into each other, and how many values they may have once they are in place. */
 const MAX_DEPTH = 48;
 const MAX_NODES = 50_000;
+/** So many characters of listed values and names count as one more value. */
+const CHARACTERS_OF_A_NODE = 40;
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
 
@@ -59,14 +61,12 @@ export class SchemaReader {
   constructor(private readonly document: Json) {}
 
   read(schema: Json | undefined, within: readonly string[] = [], depth = 0): JsonObject {
-    this.#nodes += 1;
-    if (depth > MAX_DEPTH || this.#nodes > MAX_NODES)
-      throw new ImportRefused('The schema is too large once its references are in place.');
+    this.#count(1, depth);
     if (!isObject(schema)) return {};
     const target = memberOf(schema, '$ref');
     if (typeof target === 'string') return this.#referred(target, schema, within, depth);
     const read: JsonObject = {};
-    this.#readTypes(schema, read);
+    this.#readTypes(schema, read, depth);
     for (const [keyword, form] of Object.entries(KEYWORDS)) {
       const value = memberOf(schema, keyword);
       const kept = value === undefined ? undefined : this.#kept(value, form, within, depth);
@@ -74,10 +74,25 @@ export class SchemaReader {
     }
     readExclusive(schema, read);
     const required = memberOf(schema, 'required');
-    if (Array.isArray(required)) read['required'] = [...new Set(required.filter((name) => typeof name === 'string'))];
+    if (Array.isArray(required)) {
+      this.#countListed(required, depth);
+      read['required'] = [...new Set(required.filter((name) => typeof name === 'string'))];
+    }
     const further = memberOf(schema, 'additionalProperties');
     if (typeof further === 'boolean') read['additionalProperties'] = further;
     return memberOf(schema, 'nullable') === true ? orNull(read) : read;
+  }
+
+  /** Each use of a schema counts with all its values: a list of many that is referred to often costs as much as its copies. */
+  #count(nodes: number, depth: number): void {
+    this.#nodes += nodes;
+    if (depth > MAX_DEPTH || this.#nodes > MAX_NODES)
+      throw new ImportRefused('The schema is too large once its references are in place.');
+  }
+
+  #countListed(values: readonly Json[], depth: number): void {
+    this.#count(values.length, depth);
+    this.#count(Math.floor(JSON.stringify(values).length / CHARACTERS_OF_A_NODE), depth);
   }
 
   /** Other keywords beside a reference count too. */
@@ -97,11 +112,13 @@ export class SchemaReader {
     return place;
   }
 
-  #readTypes(schema: JsonObject, read: JsonObject): void {
+  #readTypes(schema: JsonObject, read: JsonObject, depth: number): void {
     const types = [memberOf(schema, 'type') ?? []].flat().filter((type) => TYPES.includes(type as string));
     if (types.length > 0) read['type'] = types.length === 1 ? (types[0] as Json) : types;
     const listed = memberOf(schema, 'enum') ?? (Object.hasOwn(schema, 'const') ? [schema['const'] as Json] : undefined);
-    if (Array.isArray(listed) && listed.length > 0) read['enum'] = distinct(listed);
+    if (!Array.isArray(listed) || listed.length === 0) return;
+    this.#countListed(listed, depth);
+    read['enum'] = distinct(listed);
   }
 
   #kept(value: Json, form: (typeof KEYWORDS)[string], within: readonly string[], depth: number): Json | undefined {

@@ -191,6 +191,35 @@ describe('the import of damaged answers', () => {
     expect(outcome(withComponents(schemas))).to.equal('The schema is too large once its references are in place.');
   });
 
+  it('counts a list as often as it is referred to, by its values and by their text', () => {
+    const LISTS: readonly JsonObject[] = [
+      { type: 'string', enum: Array.from({ length: 2_000 }, (_, index) => `v${index}`) },
+      { type: 'string', enum: ['x'.repeat(20_000)] },
+      { type: 'object', properties: {}, required: Array.from({ length: 2_000 }, (_, index) => `f${index}`) },
+    ];
+    for (const list of LISTS) {
+      const fields = Array.from({ length: 500 }, (_, index) => [`f${index}`, { $ref: '#/components/schemas/List' }]);
+      const schemas = { List: list, TaskInput: { properties: Object.fromEntries(fields) as JsonObject } };
+      expect(outcome(withComponents(schemas))).to.equal('The schema is too large once its references are in place.');
+    }
+  });
+
+  it('takes names that every object has for fields like others', () => {
+    const field: JsonObject = { type: 'string', enum: ['a', 'b'], deprecated: true };
+    const names = ['constructor', 'hasOwnProperty', 'toString'];
+    const properties = { prompt: { type: 'string' }, ...Object.fromEntries(names.map((name) => [name, field])) };
+    const made = outcome({ ...PAINTER, document: falAnswer(PAINTER.id, { properties }) }, { ...GIVEN, all: true });
+    expect((made as Proposal).dropped).to.deep.equal(names.map((name) => `${name}: deprecated`));
+  });
+
+  it('drops constants with characters that are not shown', () => {
+    const loras = { type: 'array', items: { type: 'string' }, default: ['\u202Egnp'] };
+    const properties = { prompt: { type: 'string' }, loras };
+    const document = falAnswer(PAINTER.id, { properties, required: ['prompt', 'loras'] });
+    const { entry } = outcome({ ...PAINTER, document }) as Proposal;
+    expect(entry['provider_settings']).to.have.deep.nested.property('fields.loras', { value: [] });
+  });
+
   it('does no harm with one place of an own answer damaged', () =>
     forAll(isFullRun() ? 3_000 : 150, [ANSWER, DAMAGE, fc.boolean()], (index, damage, all) =>
       expectHarmless(withDamage(ANSWERS[index], damage), { ...GIVEN, all }),

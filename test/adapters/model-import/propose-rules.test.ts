@@ -356,6 +356,27 @@ describe('the import of what only the operator decides', () => {
     await expectUsable(proposal);
   });
 
+  it('counts outputs by one field, in the form of the vendor, and fixes further ones at one', async () => {
+    const batch = { type: 'integer', minimum: 1, maximum: 8, default: 4 };
+    const num_images = { type: 'string', enum: ['1', '2', '4'], default: '2' };
+    const proposal = imported(atFal({ prompt: PROMPT, num_images, batch_size: batch }), { all: true });
+    expect(parametersOf(proposal)).to.deep.equal({ n: { type: 'integer', enum: [1, 2, 4], default: 2 } });
+    expect(rulesOf(proposal)).to.deep.equal({
+      num_images: { parameter: 'n', values: { 1: '1', 2: '2', 4: '4' } },
+      batch_size: { value: 1 },
+    });
+    expect(proposal.entry).to.have.nested.property('price.count_parameter', 'n');
+    await expectUsable(proposal);
+    const { dropped } = imported(atFal({ prompt: PROMPT, num_images: { type: 'integer', maximum: 0 } }));
+    expect(dropped).to.deep.equal(['num_images: no number of outputs is within its bounds']);
+  });
+
+  it('says that one result is charged where the number of results is not a field', () => {
+    const sentence = 'The output is a list, and no field says how long it is; one result is delivered and charged.';
+    expect(imported(atFal({ prompt: PROMPT })).guesses).to.include(sentence);
+    expect(imported(atFal({ prompt: PROMPT, max_images: { type: 'integer' } })).guesses).not.to.include(sentence);
+  });
+
   it('asks for a value that the vendor requires and no rule knows', () => {
     expect(refusal(atFal({ prompt: PROMPT, voice_path: PROMPT }, ['prompt', 'voice_path']))).to.equal(
       'fal-ai/studio needs a value for voice_path (no rule knows it): give --set voice_path=… if one is right for all requests.',
@@ -416,6 +437,25 @@ describe('the import of prices', () => {
       duration_parameter: 'duration_seconds',
     });
     await expectUsable(proposal);
+  });
+
+  it('hints at no factor for what the number of units follows already', () => {
+    const size = { type: 'string', enum: ['1280x720', '720x1280'], description: 'A larger size costs more.' };
+    const num_frames = { type: 'integer', minimum: 17, maximum: 161, default: 121, description: 'Each frame costs.' };
+    const duration = { type: 'string', enum: ['5', '10'], description: '10 s costs 2x more.' };
+    const hintsAt = (unit: string, fields: JsonObject) => {
+      const model = atFal({ prompt: PROMPT, ...fields }, ['prompt'], 'text-to-video');
+      return proposeModel({ ...model, price: { unit, unitPrice: '0.1', currency: 'USD' } }, OPTIONS).hints;
+    };
+    expect(
+      hintsAt('megapixels', { video_size: size, num_frames, fps: { type: 'integer', default: 24 } }),
+    ).to.deep.equal([]);
+    expect(hintsAt('seconds', { duration })).to.deep.equal([]);
+    expect(hintsAt('videos', { duration })).to.deep.equal([
+      'multipliers:',
+      '  # The vendor says of duration_seconds: 10 s costs 2x more.',
+      '  - { parameter: duration_seconds, values: { "5": 1, "10": 1 } }',
+    ]);
   });
 
   for (const unit of ['units', 'compute seconds', 'tokens', 'seconds', 'generations', 'constructor'])
