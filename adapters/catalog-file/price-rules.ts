@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { PRICE_UNITS, type PriceTerms, type SizeTable, type UnitRule } from '../../core/catalog/price.js';
+import { PRICE_UNITS, type PriceTerms, sizeIn, type SizeTable, type UnitRule } from '../../core/catalog/price.js';
 import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
@@ -267,7 +267,6 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
 /** Texts that a pattern for sizes must not match. */
 const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1', ' 1024x1024', '1024X1024'];
 const MICRO_PLACES = 6;
@@ -343,7 +342,7 @@ function* listingFaults(
     else if (others.length > 0 && isObject(size)) yield* listingFaults(entry, others, size, at);
     else if (others.length > 0)
       yield { pointer: at, message: `must have a size for each value of the parameter ${others[0]}` };
-    else if (typeof size !== 'string' || !SIZE.test(size))
+    else if (sizeIn(size) === undefined)
       yield { pointer: at, message: 'must be WIDTHxHEIGHT, each of 1 to 999999 pixels' };
   }
 }
@@ -353,23 +352,18 @@ function sizeTableOf(
   { parameters, sizes }: NonNullable<ModelEntry['price']['size_table']>,
 ): SizeTable {
   const [first = [], second] = parameters.map((name) => choicesOf(propertyOf(entry, name)));
+  const listed = (values: readonly Json[], text: Json | undefined): SizeTable['sizes'] => {
+    const size = sizeIn(text);
+    return size === undefined ? [] : [{ values, ...size }];
+  };
   return {
     parameters,
     sizes: first.flatMap((one) => {
       const listing = sizes[spelled(one)];
-      return second === undefined
-        ? [{ values: [one], ...sizeOf(listing) }]
-        : second.map((other) => ({
-            values: [one, other],
-            ...sizeOf(isObject(listing) ? listing[spelled(other)] : undefined),
-          }));
+      if (second === undefined) return listed([one], listing);
+      return isObject(listing) ? second.flatMap((other) => listed([one, other], listing[spelled(other)])) : [];
     }),
   };
-}
-
-function sizeOf(text: Json | undefined): { readonly widthPx: number; readonly heightPx: number } {
-  const [, width, height] = (typeof text === 'string' && SIZE.exec(text)) || [];
-  return { widthPx: Number(width), heightPx: Number(height) };
 }
 
 /** The values of a parameter with an enum, each once. */
@@ -425,8 +419,7 @@ export function integerRange(
 }
 
 function takesOnlySizes(property: JsonObject): boolean {
-  if (Array.isArray(property['enum']))
-    return property['enum'].every((value) => typeof value === 'string' && SIZE.test(value));
+  if (Array.isArray(property['enum'])) return property['enum'].every((value) => sizeIn(value) !== undefined);
   if (typeof property['pattern'] !== 'string' || !/^\^.*\$$/.test(property['pattern'])) return false;
   const pattern = new RegExp(property['pattern'], 'u');
   return !NOT_SIZES.some((text) => pattern.test(text));

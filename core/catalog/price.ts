@@ -157,8 +157,12 @@ export function requestedSize(
     const values = sizeTable.parameters.map((name) => parameters[name]);
     return sizeTable.sizes.find((one) => one.values.every((value, index) => value === values[index]));
   }
-  const size = sizeParameter === undefined ? undefined : parameters[sizeParameter];
-  const match = typeof size === 'string' ? SIZE.exec(size) : null;
+  return sizeParameter === undefined ? undefined : sizeIn(parameters[sizeParameter]);
+}
+
+/** The size of a text of the form WIDTHxHEIGHT, each of 1 to 999,999 pixels; undefined for any other value. */
+export function sizeIn(value: Json | undefined): Size | undefined {
+  const match = typeof value === 'string' ? SIZE.exec(value) : null;
   return match ? { widthPx: Number(match[1]), heightPx: Number(match[2]) } : undefined;
 }
 

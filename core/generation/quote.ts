@@ -216,7 +216,7 @@ function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
   );
 }
 
-/** The catalog may ask for a prompt only since the body was read. */
+/** The prompt is looked for again: the catalog may have changed since the body was read. */
 function promptRefusal(model: Model, { prompt, negativePrompt }: GenerationRequest): ServiceError | undefined {
   const { modelKey, promptRule, maxPromptCharacters: most } = model;
   if (prompt === '' && promptRule === 'required')
