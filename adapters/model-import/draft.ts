@@ -62,7 +62,8 @@ export class Draft {
     }
     this.parameters.set(parameter, schema);
     this.rules.set(field.name, { parameter, ...rule });
-    if (field.isRequired && schema['default'] === undefined) this.requiredParameters.push(parameter);
+    const isSentAnyway = schema['default'] !== undefined || rule['draw'] === true;
+    if (field.isRequired && !isSentAnyway) this.requiredParameters.push(parameter);
     const words = sentenceAbout(field.text, COSTS);
     if (words !== undefined && !SAME_COST.test(words)) this.priced.set(parameter, words);
   }

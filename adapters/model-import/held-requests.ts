@@ -46,10 +46,11 @@ export async function heldRequests(proposal: Proposal): Promise<HeldRequests> {
   const checked = checkSettings(SETTINGS_SCHEMA, inputSettingsOf(entry));
   if ('fault' in checked) return { count: 0, faults: [`The settings cannot be used: ${checked.fault}`] };
   const settings = checked.settings as unknown as InputSettings;
-  const cases = casesOf(entry, settings, new Set((vendorInput['required'] ?? []) as string[]));
+  const cases = casesOf(entry, settings);
+  const inputSchema = (entry['input_schema'] ?? {}) as JsonObject;
   const faults: string[] = [];
   for (const one of cases) {
-    const made = await taskInput(settings, submissionOf(one), async () => FILE, SPLITS);
+    const made = await taskInput(settings, { ...submissionOf(one), inputSchema }, async () => FILE, SPLITS);
     const fault =
       'refused' in made ? 'the rules of the entry refuse it' : firstFault(vendorInput, made.input as JsonObject);
     if (fault !== undefined)
@@ -72,7 +73,7 @@ function firstFault(vendorInput: JsonObject, input: JsonObject): string | undefi
 
 // ---- the cases
 
-function casesOf(entry: JsonObject, settings: InputSettings, needed: ReadonlySet<string>): readonly Case[] {
+function casesOf(entry: JsonObject, settings: InputSettings): readonly Case[] {
   const properties = propertiesOf(entry);
   const required = (memberOf(entry['input_schema'], 'required') ?? []) as string[];
   const base: JsonObject = {};
@@ -80,7 +81,7 @@ function casesOf(entry: JsonObject, settings: InputSettings, needed: ReadonlySet
     if (schema['default'] !== undefined) base[name] = schema['default'];
     else if (required.includes(name)) base[name] = valuesOf(schema)[0] ?? null;
   }
-  const withFiles = fileCases(entry, settings, needed);
+  const withFiles = fileCases(entry, settings);
   const least = withFiles[0] ?? [];
   // A model without a prompt is never sent one.
   const plain = { parameters: base, references: least, prompt: entry['prompt'] === 'none' ? '' : 'a lighthouse' };
@@ -120,38 +121,36 @@ function valuesOf(schema: JsonObject): readonly Json[] {
 type Files = Case['references'];
 
 /**
- * The fewest files, each role with one more and with the most, all together, and a masked one. Where the vendor needs several
- * files of a role, or a mask, it refuses tasks without them, which the proposal says: no request lacks them here.
+ * The fewest files, each role with one more and with the most, all together, and a masked one. Requests without the files that
+ * `required_roles` names, or without the mask that the settings require, are refused before they are sent.
  */
-function fileCases(
-  entry: JsonObject,
-  { references, mask }: InputSettings,
-  needed: ReadonlySet<string>,
-): readonly Files[] {
+function fileCases(entry: JsonObject, { references, mask }: InputSettings): readonly Files[] {
   const roles = Object.keys(references) as ReferenceRole[];
   const required = (entry['required_roles'] ?? []) as ReferenceRole[];
   const most = Number(memberOf(entry['limits'], 'max_reference_uploads') ?? roles.length);
-  const needsMask = mask?.field !== undefined && needed.has(mask.field);
   const filesOf = (role: ReferenceRole, count: number): Files =>
     Array.from({ length: count }, (_, index) => ({
       role,
-      ...(needsMask && role === 'reference_image' && index === 0 ? { isMasked: true } : {}),
+      ...(mask?.required === true && role === 'reference_image' && index === 0 ? { isMasked: true } : {}),
     }));
-  const fieldsOf = (role: ReferenceRole) => [references[role] ?? []].flat();
-  const fewest = (role: ReferenceRole) => Math.max(1, fieldsOf(role).filter(({ field }) => needed.has(field)).length);
+  const needed = (role: ReferenceRole) => required.filter((one) => one === role).length;
+  const fewest = (role: ReferenceRole) => Math.max(1, needed(role));
   const leastWithout = (other?: ReferenceRole) =>
-    required.filter((role) => role !== other).flatMap((role) => filesOf(role, fewest(role)));
+    roles.filter((role) => role !== other).flatMap((role) => filesOf(role, needed(role)));
   const each = roles.flatMap((role): Files[] => {
     const others = leastWithout(role);
-    const room = Math.max(fewest(role), Math.min(most - others.length, capacityOf(fieldsOf(role))));
+    const room = Math.max(fewest(role), Math.min(most - others.length, capacityOf([references[role] ?? []].flat())));
     return [
       [...others, ...filesOf(role, fewest(role))],
       [...others, ...filesOf(role, room)],
     ];
   });
-  const all: Files[] = roles.length > 1 && roles.length <= most ? [roles.flatMap((role) => filesOf(role, 1))] : [];
-  const masked: Files[] =
-    mask === undefined ? [] : [[...leastWithout('reference_image'), { role: 'reference_image', isMasked: true }]];
+  const all: Files[] =
+    roles.length > 1 && roles.length <= most ? [roles.flatMap((role) => filesOf(role, fewest(role)))] : [];
+  const images = filesOf('reference_image', fewest('reference_image')).map((file, index) =>
+    index === 0 ? { ...file, isMasked: true } : file,
+  );
+  const masked: Files[] = mask === undefined ? [] : [[...leastWithout('reference_image'), ...images]];
   return [leastWithout(), ...each, ...all, ...masked];
 }
 

@@ -266,12 +266,8 @@ export function takeSeed(draft: Draft): void {
     Math.min(MAX_SEED, Math.floor(field.maximum ?? MAX_SEED)),
   ];
   if (maximum < minimum) return draft.drop(field, 'no seed from 0 on is within its bounds');
-  if (field.isRequired)
-    draft.guess(
-      `The schema requires a seed: without one ${minimum} is sent, and the same prompt makes the same picture again.`,
-    );
   const bounds = { type: 'integer', minimum, maximum };
-  draft.offer(field, 'seed', field.isRequired ? { ...bounds, default: minimum } : bounds, bounds);
+  draft.offer(field, 'seed', bounds, field.isRequired ? { ...bounds, draw: true } : bounds);
 }
 
 const FORMAT_NAMES = [

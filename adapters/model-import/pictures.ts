@@ -10,9 +10,12 @@ export interface ModelFiles {
   readonly references: Readonly<Partial<Record<ReferenceRole, JsonObject | JsonObject[]>>>;
   readonly mask?: JsonObject;
   readonly roles: readonly ReferenceRole[];
+  /** A role for each file that a task needs at least. */
   readonly requiredRoles: readonly ReferenceRole[];
   /** How many files a task takes. */
   readonly most: number;
+  /** The types of files that all fields take by their words; absent where they name none, or all that clients may upload. */
+  readonly mediaTypes?: readonly string[];
   /** The smallest limit of a file that the schema names, in bytes. */
   readonly maxFileBytes?: number;
 }
@@ -93,15 +96,16 @@ export function takeFiles(draft: Draft): ModelFiles {
     files.filter(({ field, kind }) => kind === 'mask' && draft.left().includes(field)).map(({ field }) => field),
     roles,
   );
-  const sizes = [...byRole.values()]
-    .flat()
-    .flatMap(({ maxFileBytes, item }) => maxFileBytes ?? item?.maxFileBytes ?? []);
+  const taken = [...byRole.values()].flat();
+  const sizes = taken.flatMap(({ maxFileBytes, item }) => maxFileBytes ?? item?.maxFileBytes ?? []);
+  const mediaTypes = mediaTypesOf(draft, taken);
   return {
     references,
     ...(mask === undefined ? {} : { mask }),
     roles,
-    requiredRoles: roles.filter((role) => byRole.get(role)?.some(({ name }) => isNeeded(draft, byRole, role, name))),
+    requiredRoles: requiredRoles(draft, byRole, mask),
     most,
+    ...(mediaTypes === undefined ? {} : { mediaTypes }),
     ...(sizes.length === 0 ? {} : { maxFileBytes: Math.min(...sizes) }),
   };
 }
@@ -110,9 +114,69 @@ function sayOrder(draft: Draft, role: ReferenceRole, fields: readonly VendorFiel
   if (fields.length < 2) return;
   const names = fields.map(({ name }) => name).join(', then ');
   draft.guess(`The files of the role ${role} go to ${names}, in the order of the request.`);
-  const needed = fields.filter(({ isRequired }) => isRequired).length;
-  if (needed > 1)
-    draft.guess(`The model needs ${needed} files of the role ${role}; a request with fewer is refused by the vendor.`);
+}
+
+/** A role for each file that a task needs. A mask that is needed is in a reference image. */
+function requiredRoles(draft: Draft, byRole: ByRole, mask: JsonObject | undefined): readonly ReferenceRole[] {
+  const roles = [...byRole].flatMap(([role, fields]) => {
+    const count = fewestFiles(fields.map((field) => ({ field, isNeeded: isNeeded(draft, byRole, role, field.name) })));
+    if (count > MAX_REFERENCE_UPLOADS)
+      throw new ImportRefused(
+        `${draft.subject.id} needs ${count} pictures, and a request has at most ${MAX_REFERENCE_UPLOADS}.`,
+      );
+    return Array<ReferenceRole>(count).fill(role);
+  });
+  const needsMore = mask?.['required'] === true && !roles.includes('reference_image');
+  return needsMore ? [...roles, 'reference_image'] : roles;
+}
+
+/** How many files fill all fields that are needed: a list takes as many as it can before the next field gets one. */
+function fewestFiles(fields: readonly { readonly field: VendorField; readonly isNeeded: boolean }[]): number {
+  const last = fields.findLastIndex(({ isNeeded: one }) => one);
+  return fields.slice(0, last + 1).reduce((sum, { field }, index) => {
+    if (!field.types.has('array')) return sum + 1;
+    return sum + Math.max(1, Math.floor((index === last ? field.minItems : field.maxItems) ?? 1));
+  }, 0);
+}
+
+/** Fields that are needed come first, and among them lists last, which would take the files of those after them. */
+function inFillingOrder(fields: readonly VendorField[]): readonly VendorField[] {
+  const rank = ({ isRequired, types }: VendorField) => (isRequired ? Number(types.has('array')) : 2);
+  return fields.toSorted((one, other) => rank(one) - rank(other));
+}
+
+const FORMATS: readonly (readonly [mediaType: string, name: string])[] = [
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpe?g'],
+  ['image/webp', 'webp'],
+];
+const SAYS_FORMATS = /\b(?:must|should|only|formats?|supports?|supported|accepts?|accepted|allowed)\b/i;
+const SAYS_WHICH_NOT = /\b(?:not|except|avoid)\b|n't\b/i;
+
+/** The types of files that the words of a field allow, of those that clients may upload; undefined where they name none. */
+export function mediaTypesInWords(text: string): readonly string[] | undefined {
+  const sentences = text
+    .replaceAll(/\bhttps?:\S+/gi, '')
+    .split(/(?<=[.!?;])\s/)
+    .filter((sentence) => SAYS_FORMATS.test(sentence) && !SAYS_WHICH_NOT.test(sentence));
+  const named = FORMATS.filter(([, name]) =>
+    sentences.some((sentence) => new RegExp(`(?<!\\w\\.?)${name}\\b`, 'i').test(sentence)),
+  );
+  return named.length === 0 ? undefined : named.map(([mediaType]) => mediaType);
+}
+
+/** Those of all fields together, since a limit is one of all files. */
+function mediaTypesOf(draft: Draft, fields: readonly VendorField[]): readonly string[] | undefined {
+  const said = fields.flatMap((field) => {
+    const types = mediaTypesInWords(field.text) ?? mediaTypesInWords(field.item?.text ?? '');
+    return types === undefined ? [] : [{ field, types }];
+  });
+  const all = FORMATS.map(([mediaType]) => mediaType);
+  const common = all.filter((mediaType) => said.every(({ types }) => types.includes(mediaType)));
+  if (common.length === 0 || common.length === all.length) return undefined;
+  const names = said.map(({ field }) => field.name).join(' and ');
+  draft.guess(`Clients may upload ${common.join(' and ')} only, by the words of ${names}.`);
+  return common;
 }
 
 /** A model that changes a video, and says so only by what it is filed under, or by taking nothing else. */
@@ -150,7 +214,9 @@ function videoRoles(draft: Draft, fields: readonly VendorField[]): ByRole {
     } else draft.drop(field, `${before.name} is offered in its place`);
   }
   const order: readonly ReferenceRole[] = ['start_frame', 'end_frame', 'reference_image'];
-  return new Map(order.flatMap((role) => (byRole.has(role) ? [[role, byRole.get(role) ?? []] as const] : [])));
+  return new Map(
+    order.flatMap((role) => (byRole.has(role) ? [[role, inFillingOrder(byRole.get(role) ?? [])] as const] : [])),
+  );
 }
 
 function videoRole({ name, text, types }: VendorField): ReferenceRole {
@@ -177,7 +243,7 @@ function imageRoles(draft: Draft, fields: readonly VendorField[]): ByRole {
         : [first];
   for (const field of fields)
     if (!chosen.includes(field)) draft.drop(field, 'a second kind of picture, for which there is no role');
-  return chosen.length === 0 ? new Map() : new Map([['reference_image', chosen]]);
+  return chosen.length === 0 ? new Map() : new Map([['reference_image', inFillingOrder(chosen)]]);
 }
 
 function isStyle({ name, text }: VendorField): boolean {
@@ -260,9 +326,7 @@ function maskOf(draft: Draft, fields: readonly VendorField[], roles: readonly Re
       `The areas that are made anew are taken to be white in ${field.name}; try it, and set form: black if the rest changes.`,
     );
   else draft.guess(`The areas that are made anew are ${form} in ${field.name}, by the vendor's words.`);
-  if (field.isRequired)
-    draft.guess('The model needs a mask: a picture without transparent areas is refused by the vendor.');
-  return { field: field.name, form: form ?? 'white' };
+  return { field: field.name, form: form ?? 'white', ...(field.isRequired ? { required: true } : {}) };
 }
 
 /** Vendors that say the form of a mask elsewhere. */

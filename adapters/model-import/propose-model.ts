@@ -301,10 +301,14 @@ function entryOf(
   };
 }
 
-function limitsOf({ roles, most, maxFileBytes }: ModelFiles, negative: VendorField | undefined): JsonObject {
+function limitsOf(
+  { roles, most, mediaTypes, maxFileBytes }: ModelFiles,
+  negative: VendorField | undefined,
+): JsonObject {
   return {
     ...(roles.length === 0 ? {} : { reference_roles: [...roles] }),
     ...(most === roles.length ? {} : { max_reference_uploads: most }),
+    ...(mediaTypes === undefined ? {} : { upload_media_types: [...mediaTypes] }),
     ...(maxFileBytes === undefined || maxFileBytes >= DEFAULT_UPLOAD_BYTES ? {} : { max_upload_bytes: maxFileBytes }),
     ...(negative === undefined ? {} : { negative_prompt: true }),
   };

@@ -122,16 +122,59 @@ describe('the import of pictures', () => {
       expect(picturesInWords(words)).to.equal(count);
     });
 
-  it('fills several fields of a role in order, and says what the vendor needs', async () => {
+  it('fills several fields of a role in order, and requires as many files as the vendor needs', async () => {
     const proposal = imported(
       atFal({ model_image: PICTURE, garment_image: PICTURE }, ['model_image', 'garment_image'], 'image-to-image'),
     );
     expect(settingsOf(proposal)['references']).to.deep.equal({
       reference_image: [{ field: 'model_image' }, { field: 'garment_image' }],
     });
-    expect(proposal.entry).to.include({ prompt: 'none' });
-    expect(proposal.guesses.join(' ')).to.include('needs 2 files of the role reference_image');
+    expect(proposal.entry).to.deep.include({
+      prompt: 'none',
+      required_roles: ['reference_image', 'reference_image'],
+      limits: { reference_roles: ['reference_image'], max_reference_uploads: 2 },
+    });
     await expectUsable(proposal);
+  });
+
+  it('fills required lists after single pictures, and counts what a required list needs at least', async () => {
+    const pictures = { type: 'array', items: PICTURE, minItems: 2, maxItems: 4 };
+    const needed = ['style_images', 'image_url'];
+    const proposal = imported(atFal({ style_images: pictures, image_url: PICTURE }, needed, 'image-to-image'));
+    expect(settingsOf(proposal)['references']).to.deep.equal({
+      reference_image: [{ field: 'image_url' }, { field: 'style_images', many: true, maximum: 4 }],
+    });
+    expect(proposal.entry['required_roles']).to.deep.equal(Array(3).fill('reference_image'));
+    await expectUsable(proposal);
+    const many = atFal({ prompt: PROMPT, image_urls: { ...pictures, minItems: 9, maxItems: 12 } }, ['image_urls']);
+    expect(refusal(many)).to.equal('fal-ai/studio needs 9 pictures, and a request has at most 8.');
+  });
+
+  it('narrows the types of uploads to those that the words of all fields name', async () => {
+    const typesOf = (...words: readonly string[]) => {
+      const fields = words.map(
+        (description, index) => [['image', 'garment_image'][index] ?? '', { ...PICTURE, description }] as const,
+      );
+      const names = fields.map(([name]) => name);
+      const proposal = imported(atFal({ prompt: PROMPT, ...Object.fromEntries(fields) }, ['prompt', ...names]));
+      return { proposal, types: (proposal.entry['limits'] as JsonObject)['upload_media_types'] };
+    };
+    for (const [words, types] of [
+      ['The image. Must be in PNG format.', ['image/png']],
+      ['Supports .jpg/.jpeg/.png, max 10MB.', ['image/png', 'image/jpeg']],
+      ['Must be jpeg, png, gif, or webp.', undefined],
+      ['Must be a GIF or a BMP.', undefined],
+      ['A picture, for example https://cdn.example/a.png. It must be sharp.', undefined],
+      ['A picture such as cat.png must be sharp.', undefined],
+      ['WebP is not supported.', undefined],
+      ['A PNG looks best.', undefined],
+    ] as const)
+      expect(typesOf(words).types, words).to.deep.equal(types);
+    const { proposal, types } = typesOf('Formats: PNG, WebP.', 'Must be a JPEG or PNG file.');
+    expect(types).to.deep.equal(['image/png']);
+    expect(proposal.guesses).to.include('Clients may upload image/png only, by the words of image and garment_image.');
+    await expectUsable(proposal);
+    expect(typesOf('Must be PNG.', 'Must be JPEG.').types, 'no type for both').to.equal(undefined);
   });
 
   it('makes a lone picture of a video model its first frame, and finds the last one by its name', async () => {
@@ -173,6 +216,31 @@ describe('the import of pictures', () => {
     expect(formOf('The mask.')).to.equal('white');
     expect(masked('The mask.').guesses.join(' ')).to.include('taken to be white in mask_url');
     await expectUsable(masked('The mask.'));
+  });
+
+  it('requires a mask, and the picture that has it, where the vendor does', async () => {
+    const fields = { prompt: PROMPT, image_url: PICTURE, mask_url: PICTURE };
+    for (const needed of [['prompt', 'image_url', 'mask_url'], ['mask_url']]) {
+      const proposal = imported(atFal(fields, needed));
+      expect(settingsOf(proposal)['mask']).to.deep.equal({ field: 'mask_url', form: 'white', required: true });
+      expect(proposal.entry['required_roles']).to.deep.equal(['reference_image']);
+      await expectUsable(proposal);
+    }
+    const optional = imported(atFal(fields, ['prompt']));
+    expect(settingsOf(optional)['mask']).to.deep.equal({ field: 'mask_url', form: 'white' });
+    await expectUsable(optional);
+  });
+
+  it('draws a seed that the vendor requires, and lets clients choose one', async () => {
+    const seed = { type: 'integer', minimum: 1, maximum: 4_294_967_295 };
+    const bounds = { type: 'integer', minimum: 1, maximum: 2_147_483_647 };
+    const required = imported(atFal({ prompt: PROMPT, seed }, ['prompt', 'seed']));
+    expect(required.entry['input_schema']).to.deep.equal({ properties: { seed: bounds } });
+    expect(rulesOf(required)).to.deep.equal({ seed: { parameter: 'seed', ...bounds, draw: true } });
+    await expectUsable(required);
+    expect(rulesOf(imported(atFal({ prompt: PROMPT, seed })))).to.deep.equal({
+      seed: { parameter: 'seed', ...bounds },
+    });
   });
 
   it('refuses a model that needs a video', () => {
