@@ -47,12 +47,13 @@ export async function addModel(io: CliIo, needs: AddNeeds): Promise<void> {
   const files = changedFiles(installation, { ...catalog, before: catalog.text, after }, copied);
   whileWritten(copied, () => checkNext(catalog, after, [...modelsIn(catalog.text), entry], config));
   const names = files.map(({ name }) => name);
-  if (!json) print(io, proposalText(lines, proposed));
-  else if (!needs.yes) say(io, proposalText(lines, proposed));
+  const text = proposalText(lines, proposed, priceSentence(entry, needs));
+  if (!json) print(io, text);
+  else if (!needs.yes) say(io, text);
   await confirm(io, `Write it to ${names.join(' and ')}?`, needs.yes);
   changeFiles(files);
   const key = keyOf(entry);
-  const [next, notes] = [nextCommands(key, entry), notesOf(installation, ref, io)];
+  const [next, notes] = [nextCommands(key, entry), notesOf(installation, { ref, entry }, io)];
   const { guesses, dropped } = proposed;
   const others = names.slice(1);
   show(
@@ -93,11 +94,12 @@ function linesOf(entry: JsonObject, { hints }: ProposedEntry): readonly string[]
 }
 
 function withModel(
-  { text = 'version: 1\nmodels:\n' }: CatalogText,
+  { text: before = '' }: CatalogText,
   value: JsonObject,
   lines: readonly string[],
   { guesses }: ProposedEntry,
 ): string {
+  const text = before.trim() === '' ? 'version: 1\nmodels:\n' : before;
   const yaml = new LocatedYaml(text);
   const models = memberOf(yaml.value, 'models');
   // Nothing can be added to other files; the check reports their faults.
@@ -142,22 +144,38 @@ function whileWritten(file: ChangedFile | undefined, check: () => void): void {
   }
 }
 
-function proposalText(lines: readonly string[], { guesses, dropped }: ProposedEntry): string {
-  const list = (title: string, items: readonly string[]) =>
-    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${printable(item)}`)];
-  return [...lines, ...list('Guessed:', guesses), ...list('Not sent:', dropped), ''].join('\n');
+/** What a unit costs clients, and what that follows from. */
+function priceSentence(entry: JsonObject, { ref, options }: AddNeeds): string {
+  const { credits_per_unit: credits, unit } = completed(entry).price;
+  const price = `Price: ${credits} credits per ${unit}`;
+  if (options.price !== undefined) return `${price}, by --price.`;
+  const cost = memberOf(entry['provider_settings'], 'unit_cost') as { amount: string; currency: string } | undefined;
+  if (cost === undefined) return `${price}.`;
+  return `${price}: ${cost.amount} ${cost.currency} at ${ref.kind} x ${options.dollarCredits} credits per dollar x ${options.markup}.`;
 }
 
-function notesOf(installation: Installation, ref: ModelRef, { environment }: CliIo): readonly string[] {
+function proposalText(lines: readonly string[], { guesses, dropped }: ProposedEntry, price: string): string {
+  const list = (title: string, items: readonly string[]) =>
+    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${printable(item)}`)];
+  return [...lines, '', price, ...list('Guessed:', guesses), ...list('Not sent:', dropped), ''].join('\n');
+}
+
+function notesOf(
+  installation: Installation,
+  { ref, entry }: { readonly ref: ModelRef; readonly entry: JsonObject },
+  { environment }: CliIo,
+): readonly string[] {
   const { config, configFile, instance, isNewInstance, leavesShippedCatalog } = installation;
   const options = config.providers.get(instance)?.options ?? {};
   const hasKey = options['api_key'] !== undefined || options['api_key_file'] !== undefined;
   const variable = variableOf(`providers.${instance}.api_key`);
   const isKnown = configFile.before !== undefined;
+  const mask = memberOf(entry['provider_settings'], 'mask');
   const notes: readonly (readonly [applies: boolean, sentence: string])[] = [
     [needsKey(ref) && !hasKey, `Set ${variable} to the key of ${ref.kind} before you start the service.`],
     [Boolean(environment[variable]), `The key is not written: the service needs ${variable} too.`],
     [isNewInstance && ref.vendor === undefined, `Check where its server is: ${configFile.name} has a default address.`],
+    [memberOf(mask, 'required') === true, 'The reference picture needs transparent areas: they are made anew.'],
     [leavesShippedCatalog, 'This catalog takes the place of the one that comes with the program.'],
     [isKnown && isNewInstance, 'A running service knows the provider after a restart.'],
     [isKnown && !isNewInstance, 'A running service reads the catalog on SIGHUP, or after a restart.'],

@@ -38,7 +38,8 @@ const MAX_CHARACTERS = 500;
 
 /** Reads `kind:id`, or the address of a model's page. Throws one sentence with the forms that there are. */
 export function readRef(given: string): ModelRef {
-  const [, kind = '', rest = ''] = /^([a-z0-9]+):(.*)$/s.exec(refOfPage(given) ?? given) ?? [];
+  const [, prefix = '', rest = ''] = /^([a-z0-9]+):(.*)$/is.exec(refOfPage(given) ?? given) ?? [];
+  const kind = prefix.toLowerCase();
   const known = FORMS.get(kind);
   if (known === undefined) throw usageFailure(`${printable(given)} does not name a model: write ${formsFor(given)}.`);
   const { pattern, form, example } = known;
