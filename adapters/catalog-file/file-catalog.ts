@@ -23,6 +23,7 @@ export class CatalogInvalid extends Error {
 /** Lines of one model in the file. */
 export interface ModelLines {
   readonly inputSchema: number;
+  readonly price: number;
   readonly route: number;
   readonly onUnknownAcceptance: number;
   /** The model's own line where it has none. */
@@ -62,7 +63,9 @@ export class FileCatalog implements Catalog {
 
   /** The lines of these in the file; line 1 when unknown. */
   linesOf(modelKey: string): ModelLines {
-    return this.#inFile.get(modelKey) ?? { inputSchema: 1, route: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 };
+    return (
+      this.#inFile.get(modelKey) ?? { inputSchema: 1, price: 1, route: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 }
+    );
   }
 
   /** Undefined for a model that was written by hand. */
@@ -113,6 +116,7 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
     const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
     const lines = {
       inputSchema: lineOf('input_schema'),
+      price: lineOf('price'),
       route: lineOf('route'),
       onUnknownAcceptance: lineOf('on_unknown_acceptance'),
       onInvalidOutput: lineOf('on_invalid_output'),

@@ -59,7 +59,7 @@ function unsentParameters(
 
 /** Probable mistakes in the catalog, in the order of the file. */
 export function catalogWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
-  const warnings = [unsentWarnings, refusedWarnings, maskWarnings, resubmitWarnings].flatMap((of) =>
+  const warnings = [unsentWarnings, refusedWarnings, freeWarnings, maskWarnings, resubmitWarnings].flatMap((of) =>
     of(catalog, routes),
   );
   return warnings.toSorted((a, b) => a.line - b.line);
@@ -87,6 +87,19 @@ function refusedWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[
         'a rule of its provider_settings refuses it. Change the rule, or input_schema.',
     })),
   );
+}
+
+/** Models that are free for a request without reference files, because their price counts those alone. */
+function freeWarnings(catalog: FileCatalog): readonly CatalogWarning[] {
+  return catalog.models().flatMap(({ modelKey, requiredRoles, price }) => {
+    const { inputMicrocreditsPerMegapixel: ofFiles = 0, microcreditsPerUnit, firstUnitMicrocredits = 0 } = price;
+    const others = microcreditsPerUnit + firstUnitMicrocredits + price.baseMicrocredits + price.minimumCredits;
+    if (ofFiles === 0 || others > 0 || requiredRoles.length > 0) return [];
+    const message =
+      `A request for ${modelKey} without a reference file costs nothing: its price counts those files alone. ` +
+      'Give the model required_roles, or its price a minimum_credits.';
+    return [{ line: catalog.linesOf(modelKey).price, message }];
+  });
 }
 
 /** Models of which one provider needs a mask and another takes none, so that every request is refused. */

@@ -1,5 +1,5 @@
 // Goal: what the catalog check says of providers is what the open ones promise, and it warns where a generation may be paid
-// for twice or a parameter has no effect, naming the line, and nowhere else.
+// for twice, a parameter has no effect or a request is free, naming the line, and nowhere else.
 // Method: every driver and example there is, opened without a server; catalogs with each kind of provider and policy.
 import { expect } from 'chai';
 import { readdirSync } from 'node:fs';
@@ -63,7 +63,7 @@ describe('the warning about masks', () => {
   const key = 'plain-image';
   const catalog = new FileCatalog(
     [imageModel()],
-    new Map([[key, { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
+    new Map([[key, { inputSchema: 3, price: 4, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
   );
   const warningsOf = (...of: readonly Partial<ProviderCapabilities>[]) =>
     catalogWarnings(
@@ -104,7 +104,7 @@ describe('the warning about resubmit', () => {
     const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
     const catalog = new FileCatalog(
       [imageModel({ route, onUnknownAcceptance, ...changes })],
-      new Map([['plain-image', { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
+      new Map([['plain-image', { inputSchema: 3, price: 4, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
     );
     const driver = {
       kind: 'provider',
@@ -160,7 +160,9 @@ describe('the warning about resubmit', () => {
 });
 
 describe('the warning about a parameter without effect', () => {
-  const LINES = new Map([['plain-image', { inputSchema: 3, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
+  const LINES = new Map([
+    ['plain-image', { inputSchema: 3, price: 4, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }],
+  ]);
   const PROPERTIES: JsonObject = { n: { type: 'integer' }, steps: { type: 'integer' } };
 
   /** The warnings for a model with the parameters `n`, which counts its outputs, and `steps`. */
@@ -256,5 +258,35 @@ describe('the warning about a parameter without effect', () => {
 
   it('is not given for a kind that does not say what it sends', () => {
     expect(warningsOf('sandbox', {})).to.deep.equal([]);
+  });
+});
+
+describe('the warning about requests that cost nothing', () => {
+  const lines = new Map([
+    ['plain-image', { inputSchema: 3, price: 4, route: 5, onUnknownAcceptance: 7, onInvalidOutput: 9 }],
+  ]);
+
+  it('is given where reference files alone have a price, and a request needs none', () => {
+    const warningsFor = (price: Partial<Model['price']>, more: Partial<Model> = {}): readonly CatalogWarning[] => {
+      const free = { ...imageModel().price, microcreditsPerUnit: 0, minimumCredits: 0 };
+      const model = {
+        ...imageModel(),
+        ...more,
+        price: { ...free, inputMicrocreditsPerMegapixel: 1_000_000, ...price },
+      };
+      return catalogWarnings(new FileCatalog([model], lines), []);
+    };
+    expect(warningsFor({})).to.deep.equal([
+      {
+        line: 4,
+        message:
+          'A request for plain-image without a reference file costs nothing: its price counts those files alone. ' +
+          'Give the model required_roles, or its price a minimum_credits.',
+      },
+    ]);
+    expect(warningsFor({}, { requiredRoles: ['reference_image'] })).to.deep.equal([]);
+    for (const paid of [{ minimumCredits: 1 }, { baseMicrocredits: 1 }, { microcreditsPerUnit: 1 }])
+      expect(warningsFor(paid), JSON.stringify(paid)).to.deep.equal([]);
+    expect(warningsFor({ inputMicrocreditsPerMegapixel: 0 })).to.deep.equal([]);
   });
 });
