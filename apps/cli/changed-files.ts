@@ -1,9 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import {
-  chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -39,52 +42,87 @@ export function readText(path: string, name: string): string | undefined {
 }
 
 /**
- * Gives all files their new texts, or leaves all as they were. Each is replaced whole and keeps its permissions; a link
- * stays a link. Throws one sentence, also where a file is not as it was read.
+ * Gives all files their new texts, or leaves all as they were. Each is replaced whole, in this order, and keeps its owner and
+ * its permissions; a link stays a link. The new text is in `<file>.lock` until then, so that of two commands that change a
+ * file at the same time one fails. Throws one sentence, also where a file is not as it was read.
  */
 export function changeFiles(files: readonly ChangedFile[]): void {
-  const written: { readonly file: ChangedFile; readonly target: string; readonly temporary: string }[] = [];
-  const replaced: string[] = [];
+  const locked: Locked[] = [];
+  let current = files[0];
   try {
     for (const file of files) {
+      current = file;
       const target = existsSync(file.path) ? realpathSync(file.path) : file.path;
-      const temporary = `${target}.${randomBytes(4).toString('hex')}.tmp`;
-      written.push({ file, target, temporary });
-      writeBeside(file, target, temporary);
+      mkdirSync(dirname(target), { recursive: true });
+      const lock = `${target}.lock`;
+      const descriptor = openSync(lock, 'wx', 0o600);
+      const one = { file, target, lock, old: `${lock}.old`, hasOld: false, isReplaced: false };
+      locked.push(one);
+      writeNew(one, descriptor);
     }
-    for (const { file } of written)
+    for (const { file } of locked)
       if (readText(file.path, file.name) !== file.before)
         throw new Failure(`${file.name} was changed by another program in the meantime; nothing was written.`);
-    for (const { file, target, temporary } of written) {
-      renameSync(temporary, target);
-      replaced.push(file.name);
+    for (const one of locked) {
+      current = one.file;
+      if (one.file.before !== undefined) keepOld(one);
+      renameSync(one.lock, one.target);
+      one.isReplaced = true;
     }
   } catch (error) {
-    for (const { file, target, temporary } of written) {
-      if (existsSync(temporary)) rmSync(temporary);
-      if (replaced.includes(file.name)) restore(file, target);
-    }
+    for (const one of locked) takeBack(one);
     if (error instanceof Failure) throw error;
-    const file = written.at(-1)?.file.name ?? 'A file';
-    throw new Failure(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}); nothing was changed.`);
+    throw new Failure(sentenceAbout(current?.name ?? 'A file', error as NodeJS.ErrnoException));
   }
+  for (const { old } of locked) rmSync(old, { force: true });
+}
+
+interface Locked {
+  readonly file: ChangedFile;
+  /** Where links lead to. */
+  readonly target: string;
+  readonly lock: string;
+  readonly old: string;
+  hasOld: boolean;
+  isReplaced: boolean;
+}
+
+function sentenceAbout(name: string, { code, path }: NodeJS.ErrnoException): string {
+  if (code === 'EEXIST' && path?.endsWith('.lock') === true)
+    return `${path} exists: another command is changing ${name}. If none is, delete that file; nothing was changed.`;
+  return `${name} cannot be written (${code}); nothing was changed.`;
 }
 
 /** On the disk before it replaces anything. */
-function writeBeside({ after }: ChangedFile, target: string, temporary: string): void {
-  mkdirSync(dirname(target), { recursive: true });
-  const mode = statSync(target, { throwIfNoEntry: false })?.mode;
-  const descriptor = openSync(temporary, 'wx', mode ?? 0o666);
+function writeNew({ file, target }: Locked, descriptor: number): void {
   try {
-    writeFileSync(descriptor, after);
+    writeFileSync(descriptor, file.after);
+    const old = statSync(target, { throwIfNoEntry: false });
+    const own = fstatSync(descriptor);
+    // An administrator changes files that the service has to read.
+    if (old !== undefined && (old.uid !== own.uid || old.gid !== own.gid)) fchownSync(descriptor, old.uid, old.gid);
+    fchmodSync(descriptor, old === undefined ? 0o666 & ~process.umask() : old.mode & 0o7777);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
-  if (mode !== undefined) chmodSync(temporary, mode & 0o7777);
 }
 
-function restore({ before }: ChangedFile, target: string): void {
-  if (before === undefined) rmSync(target, { force: true });
-  else writeFileSync(target, before);
+/** Under a second name, which needs no room on the disk; some file systems have none. */
+function keepOld(one: Locked): void {
+  const { target, old } = one;
+  rmSync(old, { force: true });
+  try {
+    linkSync(target, old);
+  } catch {
+    copyFileSync(target, old);
+  }
+  one.hasOld = true;
+}
+
+function takeBack({ target, lock, old, hasOld, isReplaced }: Locked): void {
+  if (!isReplaced) rmSync(lock, { force: true });
+  else if (hasOld) renameSync(old, target);
+  else rmSync(target, { force: true });
+  if (hasOld) rmSync(old, { force: true });
 }

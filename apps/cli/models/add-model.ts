@@ -51,7 +51,8 @@ export async function addModel(io: CliIo, needs: AddNeeds): Promise<void> {
   if (!json) print(io, text);
   else if (!needs.yes) say(io, text);
   await confirm(io, `Write it to ${names.join(' and ')}?`, needs.yes);
-  changeFiles(files);
+  // The catalog last: stopped in between, the same command can be given again.
+  changeFiles(files.toReversed());
   const key = keyOf(entry);
   const [next, notes] = [nextCommands(key, entry), notesOf(installation, { ref, entry }, io)];
   const { guesses, dropped } = proposed;

@@ -1,4 +1,5 @@
 import { relative, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import { type Json, type JsonObject, memberOf } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
@@ -6,7 +7,7 @@ import { variableOf } from '../../config/keys.js';
 import { CONFIG_FILE, configFileOf, loadConfig, readConfigFile } from '../../config/load-config.js';
 import { DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
 import type { ChangedFile } from '../changed-files.js';
-import { usageFailure } from '../exit.js';
+import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { withEntry, yamlLines } from '../yaml-edits.js';
 import { isServedAt, type ModelRef, sectionFor } from './model-ref.js';
@@ -55,15 +56,22 @@ export async function prepareInstallation(
   const isNewInstance = !sections.has(instance);
   const hasCatalog = memberOf(yaml.value, 'catalog') !== undefined || (environment[variableOf('catalog')] ?? '') !== '';
   let after = before ?? '';
-  if (!hasCatalog)
+  let expected = (yaml.value ?? {}) as JsonObject;
+  if (!hasCatalog) {
+    expected = { ...expected, catalog: CATALOG_FILE };
     after = withEntry(after, [], { name: 'catalog', value: CATALOG_FILE, lines: [`catalog: ${CATALOG_FILE}`] });
+  }
   if (isNewInstance) {
     // Without any section there are the default ones, which the models of an own catalog may use.
     const defaults = sections.size === 0 && hasCatalog ? [...DEFAULT_PROVIDERS] : [];
     const kept = Object.fromEntries(defaults.map(([section, kind]) => [section, { kind }]));
     const added = { ...kept, [instance]: sectionFor(ref) };
+    expected = { ...expected, providers: { ...(expected['providers'] as JsonObject | null | undefined), ...added } };
     after = withProviders(after, yaml.value, added);
   }
+  // An edit never changes another value.
+  if (!isDeepStrictEqual(new LocatedYaml(after).value ?? {}, expected))
+    throw new Failure(`${name} is not written in a way that this command can change; edit it by hand.`);
   const config = await loadConfig({ file: named, text: after, environment, folder });
   return {
     configFile: { path: resolve(folder, name), name, before, after },

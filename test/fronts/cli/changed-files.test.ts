@@ -5,6 +5,7 @@
 import { expect } from 'chai';
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -78,6 +79,44 @@ describe('files that are changed together', () => {
     );
     rmSync(join(folder, 'four.yaml'), { recursive: true });
     expect(texts()).to.deep.equal(['one', 'two']);
+  });
+
+  it('stay as they were while another command changes one, and a name that it left behind is named', () => {
+    writeFileSync(join(folder, 'two.yaml.lock'), '');
+    const both = [change('one.yaml', 'one', '1'), change('two.yaml', 'two', '2')];
+    expect(() => changeFiles(both)).to.throw(
+      `${join(folder, 'two.yaml.lock')} exists: another command is changing two.yaml. If none is, delete that file; nothing was changed.`,
+    );
+    expect(texts()).to.deep.equal(['one', 'two', '']);
+    rmSync(join(folder, 'two.yaml.lock'));
+    changeFiles(both);
+    expect(texts()).to.deep.equal(['1', '2']);
+  });
+
+  it('keep their owner and group when an administrator changes them', function () {
+    if (process.getuid?.() !== 0) this.skip();
+    chownSync(join(folder, 'one.yaml'), 4321, 4322);
+    chmodSync(join(folder, 'one.yaml'), 0o640);
+    changeFiles([change('one.yaml', 'one', '1')]);
+    const { uid, gid, mode } = statSync(join(folder, 'one.yaml'));
+    expect([uid, gid, mode & 0o7777]).to.deep.equal([4321, 4322, 0o640]);
+  });
+
+  it('are the same files as before when a later one cannot be replaced', () => {
+    const before = statSync(join(folder, 'one.yaml')).ino;
+    symlinkSync(join(folder, 'one.yaml'), join(folder, 'again.yaml'));
+    // Both names lead to one file, so that the second finds its lock.
+    expect(() => changeFiles([change('one.yaml', 'one', '1'), change('again.yaml', 'one', '2')])).to.throw(
+      /lock exists/,
+    );
+    rmSync(join(folder, 'again.yaml'));
+    // The old text of the second finds no place, after the first has been replaced.
+    mkdirSync(join(folder, 'two.yaml.lock.old'));
+    expect(() => changeFiles([change('one.yaml', 'one', '1'), change('two.yaml', 'two', '2')])).to.throw(
+      /^two\.yaml cannot be written \(\w+\); nothing was changed\.$/,
+    );
+    rmSync(join(folder, 'two.yaml.lock.old'), { recursive: true });
+    expect([texts(), statSync(join(folder, 'one.yaml')).ino]).to.deep.equal([['one', 'two'], before]);
   });
 
   it('are read as UTF-8, or refused in one sentence', () => {
