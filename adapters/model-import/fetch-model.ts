@@ -14,6 +14,8 @@ export interface VendorModel extends Pick<RecordedModel, 'vendor' | 'id'> {
   readonly options: Options;
   /** The variable that sets its key, for sentences. */
   readonly keyVariable: string;
+  /** Whether the vendor is asked for the price too. */
+  readonly needsPrice: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface VendorModel extends Pick<RecordedModel, 'vendor' | 'id'> {
  * `ImportRefused`, and an `Error` with one sentence for options that cannot work.
  */
 export async function fetchModel(model: VendorModel, signal: AbortSignal): Promise<RecordedModel> {
-  const { vendor, id, instance, options } = model;
+  const { vendor, id, instance, options, needsPrice } = model;
   const isFal = vendor === 'fal';
   const connection = openConnection({
     options: isFal ? { ...options, base_url: options['platform_url'] ?? '' } : options,
@@ -36,6 +38,7 @@ export async function fetchModel(model: VendorModel, signal: AbortSignal): Promi
     const models = memberOf(document, 'models');
     if (Array.isArray(models) && models.length === 0)
       throw new ImportRefused(`fal has no endpoint ${id}: compare the name with the address of the model's page.`);
+    if (!needsPrice) return { vendor, id, document };
     if (!hasKey(connection)) return { vendor, id, document, missingKey: model.keyVariable };
     const price = await priceOf(asked, query);
     return { vendor, id, document, ...(price === undefined ? {} : { price }) };
@@ -47,6 +50,9 @@ export async function fetchModel(model: VendorModel, signal: AbortSignal): Promi
 function hasKey({ credentials }: Connection): boolean {
   return Object.keys(credentials).length > 0;
 }
+
+/** The vendor takes no more requests for now: others would be refused too. */
+export class VendorBusy extends ImportRefused {}
 
 /** The routes below the address of a provider. */
 const PATHS: Readonly<Record<Exclude<Vendor, 'fal'>, (id: string) => readonly string[]>> = {
@@ -78,7 +84,8 @@ async function ask(asked: Asked, path: readonly string[], query?: string): Promi
     if (!answer.isOk) {
       const { retryAfterMs } = answer.error('bad-answer', 'The status is not that of an answer.');
       answer.discard();
-      throw new ImportRefused(statusSentence(asked, answer.status, retryAfterMs));
+      const sentence = statusSentence(asked, answer.status, retryAfterMs);
+      throw answer.status === 429 ? new VendorBusy(sentence) : new ImportRefused(sentence);
     }
     const text = new TextDecoder().decode(await answer.bytes());
     // A page of a proxy, or of another server.

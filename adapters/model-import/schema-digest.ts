@@ -5,10 +5,12 @@ import { isObject } from './bounded-json.js';
 import { ImportRefused, type RecordedModel, type Vendor } from './proposal.js';
 
 /** The members that say what a model takes and gives; others, such as a count of runs, change every day. */
-const PARTS: Readonly<Record<Vendor, (document: Json) => Json>> = {
-  fal: (document) => {
+const PARTS: Readonly<Record<Vendor, (document: Json, id: string) => Json>> = {
+  fal: (document, id) => {
     const models = memberOf(document, 'models');
-    const model = Array.isArray(models) ? models[0] : document;
+    const model = Array.isArray(models)
+      ? (models.find((one) => memberOf(one, 'endpoint_id') === id) ?? models[0])
+      : document;
     return partsOf(memberOf(model, 'openapi') ?? model, ['paths', 'components']);
   },
   replicate: (document) => {
@@ -23,8 +25,8 @@ const PARTS: Readonly<Record<Vendor, (document: Json) => Json>> = {
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['example', 'examples', 'x-fal-metadata']);
 
 /** `sha256:` and the digest of what a vendor says about the input and the output of a model. */
-export function schemaDigest({ vendor, document }: Pick<RecordedModel, 'vendor' | 'document'>): string {
-  return digestOf(withoutExamples(PARTS[vendor](document)));
+export function schemaDigest({ vendor, id, document }: Pick<RecordedModel, 'vendor' | 'id' | 'document'>): string {
+  return digestOf(withoutExamples(PARTS[vendor](document, id)));
 }
 
 /** The same of any JSON value. Throws `ImportRefused` for text that is not Unicode. */

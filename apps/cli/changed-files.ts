@@ -55,7 +55,7 @@ export function changeFiles(files: readonly ChangedFile[]): void {
       const target = existsSync(file.path) ? realpathSync(file.path) : file.path;
       mkdirSync(dirname(target), { recursive: true });
       const lock = `${target}.lock`;
-      const descriptor = openSync(lock, 'wx', 0o600);
+      const descriptor = openSync(lock, 'wx', existsSync(target) ? 0o600 : 0o666);
       const one = { file, target, lock, old: `${lock}.old`, hasOld: false, isReplaced: false };
       locked.push(one);
       writeNew(one, descriptor);
@@ -98,10 +98,12 @@ function writeNew({ file, target }: Locked, descriptor: number): void {
   try {
     writeFileSync(descriptor, file.after);
     const old = statSync(target, { throwIfNoEntry: false });
-    const own = fstatSync(descriptor);
-    // An administrator changes files that the service has to read.
-    if (old !== undefined && (old.uid !== own.uid || old.gid !== own.gid)) fchownSync(descriptor, old.uid, old.gid);
-    fchmodSync(descriptor, old === undefined ? 0o666 & ~process.umask() : old.mode & 0o7777);
+    if (old !== undefined) {
+      const own = fstatSync(descriptor);
+      // An administrator changes files that the service has to read.
+      if (old.uid !== own.uid || old.gid !== own.gid) fchownSync(descriptor, old.uid, old.gid);
+      fchmodSync(descriptor, old.mode & 0o7777);
+    }
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

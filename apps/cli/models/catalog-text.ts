@@ -50,7 +50,12 @@ export function indexOfModel({ name, text }: CatalogText, key: string): number {
   const index = keys.indexOf(key);
   if (index >= 0) return index;
   const near = nearKeys(key, keys);
-  const about = near.length > 0 ? `similar keys are ${near.join(', ')}` : `its keys are ${keys.join(', ')}`;
+  const about =
+    keys.length === 0
+      ? 'it has none'
+      : near.length > 0
+        ? `similar keys are ${near.join(', ')}`
+        : `its keys are ${keys.join(', ')}`;
   throw usageFailure(`${name} has no model ${printable(key)}; ${about}.`);
 }
 

@@ -1,4 +1,5 @@
 import { completed } from '../../../adapters/catalog-file/model-defaults.js';
+import { VendorBusy } from '../../../adapters/model-import/fetch-model.js';
 import { schemaDigest } from '../../../adapters/model-import/schema-digest.js';
 import { type Json, type JsonObject, memberOf, pointerOf } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
@@ -26,7 +27,8 @@ export async function listModels(io: CliIo, options: StoreOptions): Promise<Show
   const { name, text } = readCatalog(config, io);
   if (text === undefined) throw new Failure(`There is no ${name}.`);
   const models = modelsIn(text);
-  const upstream = await concurrently(models, (model) => upstreamOf(io, model, config));
+  const busy = new Map<string, string>();
+  const upstream = await concurrently(models, (model) => upstreamOf(io, model, { config, busy }));
   const rows = models.map((model, index) => {
     const { ref = '', date = '' } = originOf(model) ?? {};
     return [keyOf(model), providersOf(model).join(', '), ref, date, upstreamText(upstream[index])];
@@ -70,12 +72,20 @@ function instanceOf(model: JsonObject, kind: string, { providers }: Config): str
   return names.find((name) => providers.get(name)?.driver.name === kind) ?? names[0] ?? kind;
 }
 
-async function upstreamOf(io: CliIo, model: JsonObject, config: Config): Promise<Upstream | undefined> {
+/** `busy` has the sentence of each provider that takes no more requests for now, which is not asked again. */
+async function upstreamOf(
+  io: CliIo,
+  model: JsonObject,
+  { config, busy }: { readonly config: Config; readonly busy: Map<string, string> },
+): Promise<Upstream | undefined> {
   const origin = originOf(model);
   if (origin === undefined) return undefined;
+  let instance = '';
   try {
     const ref = readRef(origin.ref);
-    const instance = instanceOf(model, ref.kind, config);
+    instance = instanceOf(model, ref.kind, config);
+    const refused = busy.get(instance);
+    if (refused !== undefined) return { state: 'not_read', fault: refused };
     if (ref.vendor === undefined) {
       const { digest } = await propose(io, {
         ref,
@@ -86,12 +96,13 @@ async function upstreamOf(io: CliIo, model: JsonObject, config: Config): Promise
       });
       return { state: digest === origin.digest ? 'same' : 'changed' };
     }
-    const recorded = await recordedOf({ ref, config, instance }, ref.vendor);
+    const recorded = await recordedOf({ ref, config, instance }, ref.vendor, false);
     const version = memberOf(memberOf(recorded.document, 'latest_version'), 'id');
     if (origin.version !== undefined && version !== undefined && version !== origin.version)
       return { state: 'new_version' };
     return { state: schemaDigest(recorded) === origin.digest ? 'same' : 'changed' };
   } catch (error) {
+    if (error instanceof VendorBusy) busy.set(instance, error.message);
     return { state: 'not_read', fault: sentenceOf(error) };
   }
 }
@@ -140,9 +151,14 @@ export async function diffModel(
   const ref = readRef(origin.ref);
   const instance = instanceOf(model, ref.kind, config);
   const today = new Date().toISOString().slice(0, 10);
-  const proposed = await propose(io, { ref, options: optionsOf(origin.options), config, instance, schema, today });
+  const recorded = optionsOf(origin.options);
+  // A recorded answer has no price: that of the entry is not compared.
+  const own = schema === undefined || recorded.price !== undefined ? undefined : creditsPerUnit(model);
+  const given = own === undefined ? recorded : { ...recorded, price: own };
+  const proposed = await propose(io, { ref, options: given, config, instance, schema, today });
+  const proposedEntry = own === undefined ? proposed.entry : withPriceOf(model, proposed.entry, instance);
   const isSameSchema = proposed.digest === origin.digest;
-  const differences = [...differencesOf(comparable(model, instance), comparable(proposed.entry, instance))];
+  const differences = [...differencesOf(comparable(model, instance), comparable(proposedEntry, instance))];
   const schemaSentence = isSameSchema
     ? `The schema of ${ref.text} is the same as on ${origin.date}.`
     : `The schema of ${ref.text} has changed since ${origin.date}.`;
@@ -178,14 +194,31 @@ export async function diffModel(
   };
 }
 
+function creditsPerUnit({ price }: JsonObject): string | undefined {
+  const credits = memberOf(price, 'credits_per_unit') ?? price;
+  return typeof credits === 'number' || typeof credits === 'string' ? String(credits) : undefined;
+}
+
+/** The proposed entry with the price of the model, and with what the operator pays. */
+function withPriceOf(model: JsonObject, entry: JsonObject, instance: string): JsonObject {
+  const cost = memberOf(settingsAt(model, instance), 'unit_cost');
+  const settings = {
+    ...(entry['provider_settings'] as JsonObject),
+    ...(cost === undefined ? {} : { unit_cost: cost }),
+  };
+  return { ...entry, price: model['price'] ?? null, provider_settings: settings };
+}
+
+function settingsAt(model: JsonObject, instance: string): Json | undefined {
+  const route = Array.isArray(model['route']) ? model['route'] : [];
+  const own = route.find((one) => memberOf(one, 'provider') === instance);
+  return memberOf(own, 'provider_settings') ?? model['provider_settings'];
+}
+
 /** A model with its defaults, as it is at this provider. */
 function comparable(model: JsonObject, instance: string): JsonObject {
   const own: readonly string[] = OWN;
-  const route = Array.isArray(model['route']) ? model['route'] : [];
-  const settings = memberOf(
-    route.find((one) => memberOf(one, 'provider') === instance),
-    'provider_settings',
-  );
+  const settings = settingsAt(model, instance);
   const entry = completed({ ...model, ...(settings === undefined ? {} : { provider_settings: settings }) });
   const { price, ...others } = entry as unknown as JsonObject;
   // Follows from the other terms where nobody names it.

@@ -67,7 +67,8 @@ export async function propose(io: CliIo, needs: ProposalNeeds): Promise<Proposed
     if (schema !== undefined) throw usageFailure(`--schema is not for ${ref.kind}: its file is read.`);
     return proposeFile(io, needs);
   }
-  const recorded = schema === undefined ? await recordedOf(needs, vendor) : await recordedIn(io, schema, ref, vendor);
+  const recorded =
+    schema === undefined ? await recordedOf(needs, vendor, true) : await recordedIn(io, schema, ref, vendor);
   const proposal = proposeModel(recorded, { ...options, today });
   const [fault, ...others] = await heldRequestFaults(proposal);
   if (fault !== undefined) {
@@ -84,16 +85,17 @@ export async function propose(io: CliIo, needs: ProposalNeeds): Promise<Proposed
   };
 }
 
-/** What a vendor says now. */
+/** What a vendor says now, with or without its price. */
 export function recordedOf(
   { ref, config, instance }: Pick<ProposalNeeds, 'ref' | 'config' | 'instance'>,
   vendor: Vendor,
+  needsPrice: boolean,
 ): Promise<RecordedModel> {
   const configured = config.providers.get(instance);
   if (configured === undefined) throw new Failure(`There is no provider ${instance} in the configuration.`);
   const keyVariable = variableOf(`providers.${instance}.api_key`);
   return fetchModel(
-    { vendor, id: ref.id, instance, options: configured.options, keyVariable },
+    { vendor, id: ref.id, instance, options: configured.options, keyVariable, needsPrice },
     AbortSignal.timeout(FETCH_MS),
   );
 }

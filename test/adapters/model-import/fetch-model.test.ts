@@ -86,6 +86,7 @@ describe('what a vendor says about a model', () => {
       id,
       instance: vendor,
       keyVariable: 'THE_KEY',
+      needsPrice: true,
       options: { ...TIMES, proxy: 'none', ...options, ...more },
     };
   }
@@ -197,7 +198,7 @@ describe('what a vendor says about a model', () => {
 });
 
 describe('the digest of a schema', () => {
-  const digest = (document: JsonObject) => schemaDigest({ vendor: 'fal', document });
+  const digest = (document: JsonObject) => schemaDigest({ vendor: 'fal', id: PAINTER.id, document });
   const document = PAINTER.document as JsonObject;
   const changed = (from: RegExp, to: string) => JSON.parse(JSON.stringify(document).replace(from, to)) as JsonObject;
 
@@ -211,6 +212,7 @@ describe('the digest of a schema', () => {
       digest(document),
     );
     expect(digest(model)).to.equal(digest(document));
+    expect(digest({ models: [{ endpoint_id: 'fal-ai/other', openapi: {} }, model] })).to.equal(digest(document));
   });
 
   it('is one sentence for text that is not Unicode', () => {

@@ -306,6 +306,12 @@ describe('darkroom models with the API of a vendor', () => {
     return (JSON.parse(ANSWER) as { readonly models: readonly [JsonObject] }).models[0];
   }
 
+  /** The catalog with its first model once more, under another key. */
+  function withCopyOfFirst(text: string, key: string): string {
+    const catalog = parse(text) as { readonly models: readonly JsonObject[] };
+    return JSON.stringify({ ...catalog, models: [...catalog.models, { ...catalog.models[0], model_key: key }] });
+  }
+
   const withKey = (...args: readonly string[]): Promise<Ran> =>
     modelsWith({ environment: { DARKROOM_PROVIDERS_FAL_API_KEY: fake.key } }, ...args);
 
@@ -376,6 +382,32 @@ describe('darkroom models with the API of a vendor', () => {
         .replace('maximum: 4', 'maximum: 2'),
     );
     expect((await models('list')).stdout).to.match(/painter-one .* same\n/);
+  });
+
+  it('asks a vendor that takes no more requests only once, and never for prices that it does not show', async () => {
+    await models('add', REF, '--yes', '--price', '4');
+    for (let copy = 0; copy < 20; copy += 1)
+      write('catalog.yaml', withCopyOfFirst(read('catalog.yaml'), `copy-${copy}`));
+    const asked = async () => {
+      const before = fake.server.requests.length;
+      const { stdout } = await withKey('list');
+      return { paths: fake.server.requests.slice(before).map(({ path }) => path), rows: stdout.trim().split('\n') };
+    };
+    const answered = await asked();
+    expect(answered.paths).to.have.length(21);
+    expect(answered.paths.filter((path) => path.includes('pricing'))).to.deep.equal([]);
+    for (let request = 0; request < 21; request += 1) fake.server.plan({ type: 'status', status: 429 });
+    const limited = await asked();
+    fake.server.forgetFaults();
+    expect(limited.paths.length).to.be.at.most(8);
+    expect(limited.rows.filter((row) => /not read: .*takes no more requests for now/.test(row))).to.have.length(21);
+  });
+
+  it('compares a recorded answer at the price of the entry', async () => {
+    expect((await withKey('add', REF, '--yes')).code).to.equal(0);
+    const { stdout } = await models('diff', 'painter-one', '--schema', 'answer.json');
+    expect(stdout).to.match(/^The schema of .* is the same as on/);
+    expect(stdout).not.to.match(/credits_per_unit/);
   });
 
   it('shows no difference where defaults are written out', async () => {
