@@ -65,6 +65,7 @@ export function takeFiles(draft: Draft): ModelFiles {
   );
   const references: Partial<Record<ReferenceRole, JsonObject | JsonObject[]>> = {};
   let most = 0;
+  const counts = new Map<VendorField, number>();
   const isSingle = [...byRole.values()].flat().length === 1;
   for (const [role, fields] of byRole) {
     const rules = fields.map((field) => {
@@ -72,6 +73,7 @@ export function takeFiles(draft: Draft): ModelFiles {
       const many = field.types.has('array');
       const count = many ? picturesOf(draft, field) : 1;
       most += count;
+      counts.set(field, count);
       return { field: field.name, ...(many ? { many, ...(isSingle ? {} : { maximum: count }) } : {}) };
     });
     references[role] = rules.length === 1 ? (rules[0] as JsonObject) : rules;
@@ -103,7 +105,7 @@ export function takeFiles(draft: Draft): ModelFiles {
     references,
     ...(mask === undefined ? {} : { mask }),
     roles,
-    requiredRoles: requiredRoles(draft, byRole, mask),
+    requiredRoles: requiredRoles(draft, byRole, { counts, mask }),
     most,
     ...(mediaTypes === undefined ? {} : { mediaTypes }),
     ...(sizes.length === 0 ? {} : { maxFileBytes: Math.min(...sizes) }),
@@ -117,9 +119,16 @@ function sayOrder(draft: Draft, role: ReferenceRole, fields: readonly VendorFiel
 }
 
 /** A role for each file that a task needs. A mask that is needed is in a reference image. */
-function requiredRoles(draft: Draft, byRole: ByRole, mask: JsonObject | undefined): readonly ReferenceRole[] {
+function requiredRoles(
+  draft: Draft,
+  byRole: ByRole,
+  { counts, mask }: { readonly counts: ReadonlyMap<VendorField, number>; readonly mask: JsonObject | undefined },
+): readonly ReferenceRole[] {
   const roles = [...byRole].flatMap(([role, fields]) => {
-    const count = fewestFiles(fields.map((field) => ({ field, isNeeded: isNeeded(draft, byRole, role, field.name) })));
+    // A list takes as many files as it can before the next field gets one.
+    const last = fields.findLastIndex(({ name }) => isNeeded(draft, byRole, role, name));
+    const before = fields.slice(0, Math.max(0, last)).reduce((sum, field) => sum + (counts.get(field) ?? 1), 0);
+    const count = last < 0 ? 0 : before + Math.max(1, Math.floor(fields[last]?.minItems ?? 1));
     if (count > MAX_REFERENCE_UPLOADS)
       throw new ImportRefused(
         `${draft.subject.id} needs ${count} pictures, and a request has at most ${MAX_REFERENCE_UPLOADS}.`,
@@ -128,15 +137,6 @@ function requiredRoles(draft: Draft, byRole: ByRole, mask: JsonObject | undefine
   });
   const needsMore = mask?.['required'] === true && !roles.includes('reference_image');
   return needsMore ? [...roles, 'reference_image'] : roles;
-}
-
-/** How many files fill all fields that are needed: a list takes as many as it can before the next field gets one. */
-function fewestFiles(fields: readonly { readonly field: VendorField; readonly isNeeded: boolean }[]): number {
-  const last = fields.findLastIndex(({ isNeeded: one }) => one);
-  return fields.slice(0, last + 1).reduce((sum, { field }, index) => {
-    if (!field.types.has('array')) return sum + 1;
-    return sum + Math.max(1, Math.floor((index === last ? field.minItems : field.maxItems) ?? 1));
-  }, 0);
 }
 
 /** Fields that are needed come first, and among them lists last, which would take the files of those after them. */
@@ -150,7 +150,7 @@ const FORMATS: readonly (readonly [mediaType: string, name: string])[] = [
   ['image/jpeg', 'jpe?g'],
   ['image/webp', 'webp'],
 ];
-const SAYS_FORMATS = /\b(?:must|should|only|formats?|supports?|supported|accepts?|accepted|allowed)\b/i;
+const SAYS_FORMATS = /\b(?:must|only|formats?|supports?|supported|accepts?|accepted|allowed)\b/i;
 const SAYS_WHICH_NOT = /\b(?:not|except|avoid)\b|n't\b/i;
 
 /** The types of files that the words of a field allow, of those that clients may upload; undefined where they name none. */

@@ -194,8 +194,7 @@ export async function quoteGeneration(
   const roles = [...rolesToCome, ...uploads.map(({ role }) => role)];
   const missing = model.requiredRoles.find((role) => countOf(role, roles) < countOf(role, model.requiredRoles));
   if (missing !== undefined) return roleMissing(model, missing);
-  if (needsMask(context, model) && !uploads.some(isMasked) && !rolesToCome.includes('reference_image'))
-    return maskMissing(model);
+  if (isMaskMissing(context, model, uploads, rolesToCome)) return maskMissing(model);
 
   const table = creditsByOutputs(model, parameters, sizesOf(uploads));
   return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
@@ -246,6 +245,17 @@ function roleMissing({ modelKey, requiredRoles }: Model, role: ReferenceRole): S
   const count = countOf(role, requiredRoles);
   const files = count === 1 ? 'a file' : `at least ${count} files`;
   return uploadsRequired(`${files} of the role ${role}, which ${modelKey} requires`);
+}
+
+/** The provider is asked last: most models take no reference image, and most requests for the others have what they need. */
+function isMaskMissing(
+  models: Models,
+  model: Model,
+  uploads: readonly Upload[],
+  rolesToCome: readonly ReferenceRole[],
+): boolean {
+  if (!model.limits.referenceRoles.includes('reference_image')) return false;
+  return !rolesToCome.includes('reference_image') && !uploads.some(isMasked) && needsMask(models, model);
 }
 
 function maskMissing({ modelKey }: Model): ServiceError {

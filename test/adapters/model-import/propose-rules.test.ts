@@ -146,6 +146,11 @@ describe('the import of pictures', () => {
     });
     expect(proposal.entry['required_roles']).to.deep.equal(Array(3).fill('reference_image'));
     await expectUsable(proposal);
+    const { minItems: _, maxItems: _most, ...unbounded } = pictures;
+    const lists = { style_images: unbounded, image_urls: unbounded };
+    const two = imported(atFal(lists, Object.keys(lists), 'image-to-image'), { set: { references: '2' } });
+    expect(two.entry['required_roles']).to.deep.equal(Array(3).fill('reference_image'));
+    await expectUsable(two);
     const many = atFal({ prompt: PROMPT, image_urls: { ...pictures, minItems: 9, maxItems: 12 } }, ['image_urls']);
     expect(refusal(many)).to.equal('fal-ai/studio needs 9 pictures, and a request has at most 8.');
   });

@@ -227,6 +227,19 @@ models:
     expect(JSON.stringify([ran, files()])).not.to.include('secret-of-fal');
   });
 
+  it('names another file for each picture that the model needs, and says that one needs transparent areas', async () => {
+    const picture = { type: 'string' };
+    const fields = { person_image_url: picture, garment_image_url: picture, mask_url: picture };
+    const input = { type: 'object', properties: fields, required: Object.keys(fields) };
+    write('answer.json', JSON.stringify(falAnswer(PAINTER.id, input, { category: 'image-to-image' })));
+    const { stdout } = await add('--yes');
+    expect(stdout).to.include(
+      '--model painter-one --reference picture.png --reference picture-2.png --out first-picture',
+    );
+    expect(stdout).to.include('The reference picture needs transparent areas: they are made anew.');
+    expect((await new CliRun(folder, ['catalog', 'check']).ended).stdout).to.match(/needs a mask; paid$/m);
+  });
+
   it('adds a workflow of ComfyUI with a copy of its file, and compares the entry with the copy later', async () => {
     const workflow = join(ROOT, 'config/providers/workflows/sdxl-edit.json');
     await refused(() => models('add', `comfyui:${workflow}`, '--price', '0.5'), /--yes is needed/, 2);
