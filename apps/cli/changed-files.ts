@@ -62,7 +62,9 @@ export function changeFiles(files: readonly ChangedFile[]): void {
     }
     for (const { file } of locked)
       if (readText(file.path, file.name) !== file.before)
-        throw new Failure(`${file.name} was changed by another program in the meantime; nothing was written.`);
+        throw new Failure(
+          `${file.name} was changed by another program in the meantime; nothing was written, so run the command again.`,
+        );
     for (const one of locked) {
       current = one.file;
       if (one.file.before !== undefined) keepOld(one);

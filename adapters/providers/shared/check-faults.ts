@@ -8,7 +8,7 @@ import type { Connection } from './connection.js';
  */
 export function keyFault({ base, credentials }: Pick<Connection, 'base' | 'credentials'>, refused: string): string {
   if (Object.keys(credentials).length > 0) return refused;
-  return `${base} asks for a key, and none is set; set the variable of api_key, or name a file in api_key_file.`;
+  return `${base} asks for a key, and none is set; set DARKROOM_PROVIDERS_<NAME>_API_KEY with the provider's name, or name a file in api_key_file.`;
 }
 
 /** The JSON of an answer, whatever type it declares; undefined where it is not JSON. Throws `HttpError`. */

@@ -10,7 +10,7 @@ import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { counted, type Shown, table } from '../terminal.js';
 import { indexOfModel, keyOf, modelsIn, readCatalog } from './catalog-text.js';
 import { readRef } from './model-ref.js';
-import { optionsOf, propose, recordedOf } from './propose.js';
+import { optionsOf, propose, type ProposedEntry, recordedOf } from './propose.js';
 
 /** Models whose vendors are asked at the same time. */
 const AT_ONCE = 8;
@@ -180,9 +180,9 @@ export async function diffModel(
       ...(differences.length === 0
         ? ['The entry of the catalog is as it is proposed now.']
         : ['', table(['value', 'in the catalog', 'proposed now'], differences.map(rowOf))]),
-      ...(isSameSchema
+      ...(isSameSchema && versionIn(proposed.entry['origin']) === origin.version
         ? []
-        : ['', `When the entry is as you want it, write digest: ${proposed.digest} into its origin.`]),
+        : ['', `When the entry is as you want it, write ${originNow(proposed)} into its origin.`]),
     ].join('\n'),
     failure: isSame
       ? undefined
@@ -216,6 +216,17 @@ function settingsAt(model: JsonObject, instance: string): Json | undefined {
 }
 
 /** A model with its defaults, as it is at this provider. */
+/** What `origin` has to say so that the vendor's description counts as taken over. */
+function originNow({ digest, entry }: ProposedEntry): string {
+  const version = versionIn(entry['origin']);
+  return `digest: ${digest}${version === undefined ? '' : ` and version: ${version}`}`;
+}
+
+function versionIn(origin: Json | undefined): string | undefined {
+  const version = memberOf(origin, 'version');
+  return typeof version === 'string' ? version : undefined;
+}
+
 function comparable(model: JsonObject, instance: string): JsonObject {
   const own: readonly string[] = OWN;
   const settings = settingsAt(model, instance);

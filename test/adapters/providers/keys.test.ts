@@ -56,7 +56,7 @@ describe('a try of a connection that asks for a key', () => {
   for (const driver of drivers)
     it(`says of ${driver.name} whether there is one at all`, async () => {
       expect(await faultsOf(driver, {})).to.deep.equal([
-        `${server.url} asks for a key, and none is set; set the variable of api_key, or name a file in api_key_file.`,
+        `${server.url} asks for a key, and none is set; set DARKROOM_PROVIDERS_<NAME>_API_KEY with the provider's name, or name a file in api_key_file.`,
       ]);
       const [refused = ''] = await faultsOf(driver, { api_key: 'user:wrong' });
       expect(refused).to.match(/(?:is refused at|refuses the key).+check api_key/);

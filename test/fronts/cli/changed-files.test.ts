@@ -63,7 +63,7 @@ describe('files that are changed together', () => {
   it('stay as they were when one has another text than was read, or appeared in the meantime', () => {
     for (const second of [change('two.yaml', 'another', '2'), change('two.yaml', undefined, '2')])
       expect(() => changeFiles([change('one.yaml', 'one', '1'), second])).to.throw(
-        'two.yaml was changed by another program in the meantime; nothing was written.',
+        'two.yaml was changed by another program in the meantime; nothing was written, so run the command again.',
       );
     expect(texts()).to.deep.equal(['one', 'two']);
   });

@@ -476,6 +476,7 @@ describe('darkroom models add at each vendor', () => {
     expect((await models('list')).stdout).to.match(/ new version\n$/);
     const { stdout, code } = await models('diff', 'own-image');
     expect([code, stdout.includes('/provider_settings/version')]).to.deep.equal([1, true]);
+    expect(stdout).to.match(/write digest: sha256:[0-9a-f]{64} and version: (?:b2){32} into its origin\.\n$/);
     const old = await models(
       'add',
       `replicate:acme/own-image:${'a1'.repeat(32)}`,
