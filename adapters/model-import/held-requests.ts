@@ -169,7 +169,7 @@ function filesInWords(references: Files): string {
 /** What a file is sent as. */
 const FILE = 'https://files.example/picture.png';
 
-/** A picture that nobody reads. */
+/** A picture whose bytes are never read. */
 const NO_BYTES = {
   byteSize: 1,
   mediaType: 'image/png',

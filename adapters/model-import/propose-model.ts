@@ -72,6 +72,11 @@ export function proposeModel(recorded: RecordedModel, options: ImportOptions): P
   takeRest(draft);
   const price = priceOf(draft, recorded);
   const hints = priceHints(draft, price);
+  const factors = hints.flatMap((line) => /^ {2}- \{ parameter: (\w+),/.exec(line)?.[1] ?? []);
+  if (factors.length > 0 && options.price === undefined)
+    draft.guess(
+      `The price is one for all values of ${factors.join(', ')}: compare the vendor's page, and set the factors below the price where it differs.`,
+    );
   if (price['unit'] === 'megapixel' && files.roles.length > 0)
     draft.guess(
       'The price counts the megapixels of the output; for those of the input, if the vendor bills them, there is input_credits_per_megapixel.',

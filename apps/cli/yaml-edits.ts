@@ -75,7 +75,8 @@ const MAX_FLOW_CHARACTERS = 110;
 
 /** A value as lines of block YAML; small parts of it are in one line each, if it is to be compact. */
 export function yamlLines(value: JsonObject, isCompact = true): readonly string[] {
-  const document = new Document(value, { version: '1.2' });
+  // Each place has its own values: an edit of one must not change another.
+  const document = new Document(value, { version: '1.2', aliasDuplicateObjects: false });
   visit(document, {
     Collection: (key, node) => {
       const json = node.toJSON() as Json;

@@ -54,7 +54,7 @@ export const RUN_SIZES = {
   countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 125, inFull: 1_000 },
   damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 40, inFull: 1_000 },
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
-  recordedModels: { of: 'recorded models of vendors, each with one output', byDefault: 6, inFull: 123 },
+  recordedModels: { of: 'recorded models of vendors, each with one output', byDefault: 0, inFull: 123 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 10, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 

@@ -524,6 +524,11 @@ describe('the import of prices', () => {
       hintsAt('megapixels', { video_size: size, num_frames, fps: { type: 'integer', default: 24 } }),
     ).to.deep.equal([]);
     expect(hintsAt('seconds', { duration })).to.deep.equal([]);
+    const quality = { type: 'string', enum: ['low', 'high'] };
+    const model = { ...atFal({ prompt: PROMPT, quality }), price: { unit: 'images', unitPrice: '1', currency: 'USD' } };
+    expect(proposeModel(model, OPTIONS).guesses.at(-1)).to.equal(
+      "The price is one for all values of quality: compare the vendor's page, and set the factors below the price where it differs.",
+    );
     expect(hintsAt('videos', { duration })).to.deep.equal([
       'multipliers:',
       '  # The vendor says of duration_seconds: 10 s costs 2x more.',

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { withEntries, withEntry, yamlLines } from '../../../apps/cli/yaml-edits.js';
 
+const SIZES = ['1x1', '2x2'];
 const MODEL = { model_key: 'new', price: 4, provider_settings: { fields: { seed: { parameter: 'seed' } } } };
 const ENTRY = { value: MODEL, lines: yamlLines(MODEL), comments: ['Proposed.'] };
 const SECTION = { name: 'fal', value: { kind: 'fal' }, lines: yamlLines({ fal: { kind: 'fal' } }, false) };
@@ -124,5 +125,41 @@ describe('a section added to a configuration', () => {
     expect(withEntry('providers: { own: { kind: cog } }\n', ['providers'], SECTION)).to.equal(
       'providers: { own: { kind: cog }, "fal": {"kind":"fal"} }\n',
     );
+  });
+});
+
+describe('a value as lines of YAML', () => {
+  it('has its own copy in each place, without anchors', () => {
+    const lines = yamlLines({ schema: { size: { enum: SIZES } }, fields: { size: { enum: SIZES } } }).join('\n');
+    expect(lines).not.to.match(/[&*]/);
+    expect(parse(lines)).to.deep.equal({ schema: { size: { enum: SIZES } }, fields: { size: { enum: SIZES } } });
+  });
+
+  it('reads as the same texts again, whatever they mean in YAML', () => {
+    const texts = [
+      'no',
+      'on',
+      '~',
+      'null',
+      '---',
+      '# x',
+      '&a',
+      '*a',
+      '1e3',
+      '0x1F',
+      '1:30',
+      '',
+      ' x',
+      '- a',
+      '<<',
+      'a: b',
+      '"q"',
+      '%a',
+    ];
+    for (const isCompact of [true, false])
+      expect(parse(yamlLines({ texts, [texts[0] ?? '']: { '---': '...' } }, isCompact).join('\n'))).to.deep.equal({
+        texts,
+        no: { '---': '...' },
+      });
   });
 });
