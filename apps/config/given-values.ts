@@ -133,12 +133,24 @@ function valuesOfEnvironment(
   return given;
 }
 
+/** The variables of configured providers for the same option as that of another one. */
+function variablesLike(name: string, keys: KeySchemas): readonly string[] {
+  return [...keys.keys()].flatMap((path) => {
+    const [, option] = /^providers\.[^.]+\.(.+)$/.exec(path) ?? [];
+    const isSame =
+      option !== undefined && new RegExp(`^DARKROOM_PROVIDERS_[A-Z0-9]+_${option.toUpperCase()}$`).test(name);
+    return isSame ? [variableOf(path)] : [];
+  });
+}
+
 /** A variable for a provider of another folder's configuration is often still set: the sentence says so. */
 function unknownVariable(name: string, keys: KeySchemas): string {
   const instances = [...keys.keys()].flatMap((path) => /^providers\.([^.]+)\.kind$/.exec(path)?.[1] ?? []);
   const isOfInstance = instances.some((instance) => name.startsWith(`${variableOf(`providers.${instance}`)}_`));
   if (!name.startsWith('DARKROOM_PROVIDERS_') || isOfInstance) return `${name} is not a variable that darkroom knows.`;
-  return `${name} is of no provider that the configuration has (${instances.join(', ')}); unset it, or add the provider.`;
+  const meant = variablesLike(name, keys);
+  const another = meant.length === 1 ? `, or name it ${meant[0]}` : '';
+  return `${name} is of no provider that the configuration has (${instances.join(', ')}); unset it, or add the provider${another}.`;
 }
 
 /**

@@ -146,7 +146,7 @@ describe('configuration', () => {
     'the key of a provider of another configuration',
     'providers:\n  studio:\n    kind: openai\n',
     [
-      'DARKROOM_PROVIDERS_OPENAI_API_KEY is of no provider that the configuration has (studio); unset it, or add the provider.',
+      'DARKROOM_PROVIDERS_OPENAI_API_KEY is of no provider that the configuration has (studio); unset it, or add the provider, or name it DARKROOM_PROVIDERS_STUDIO_API_KEY.',
     ],
     { DARKROOM_PROVIDERS_OPENAI_API_KEY: 'sk-1' },
   );
