@@ -110,6 +110,24 @@ describe('requests by a mapping', () => {
     expect(JSON.parse(request.body.toString('utf8'))).to.deep.equal({ parts: [{ kind: 'size' }], style: 'plain' });
   });
 
+  it('have a drawn number for a task without a value, the same for the same task', async () => {
+    const { submit } = FREE_TEXT as { submit: JsonObject };
+    const settings = {
+      ...FREE_TEXT,
+      submit: { ...submit, body: { prompt: '{prompt}', seed: '{parameters.seed}' } },
+      parameters: { seed: { type: 'integer', minimum: 1, maximum: 1_000_000, draw: true } },
+    };
+    const seedOf = async (token: string, parameters: JsonObject = {}) => {
+      const { body } = await sent({ settings, token, parameters });
+      return (JSON.parse(body.toString('utf8')) as JsonObject)['seed'];
+    };
+    const [token, other] = [randomUUID(), randomUUID()];
+    const seed = await seedOf(token);
+    expect(seed).to.be.within(1, 1_000_000);
+    expect([await seedOf(token), await seedOf(token, { seed: 7 })]).to.deep.equal([seed, 7]);
+    expect(await seedOf(other)).to.not.equal(seed);
+  });
+
   it('have only values that the rules allow, or are not made', async () => {
     const values = fc.oneof(text, fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constantFrom('photo', 3));
     await fc.assert(

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import { openAiDriver } from '../../../../adapters/providers/openai/openai-driver.js';
 import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
@@ -137,6 +138,21 @@ describe('requests to servers with the API of OpenAI', () => {
     };
     await submit({ settings, parameters: { look: 'ink', n: 4, seed: 1 } });
     expect(lastFields()).to.deep.equal({ prompt: 'a lighthouse', model: 'flux', style: 'ink', n: 1, seed: 1 });
+  });
+
+  it('have a drawn number for a task without a value, the same for the same task', async () => {
+    await open('vllm-omni');
+    const seed = { parameter: 'seed', type: 'integer', minimum: 1, maximum: 1_000_000, draw: true };
+    const settings: JsonObject = { preset: 'vllm-omni', model: 'flux', response_format: 'none', fields: { seed } };
+    const seedOf = async (token: string) => {
+      await submit({ settings, token, parameters: {} });
+      return Number(lastFields()?.['seed']);
+    };
+    const [one, other] = [randomUUID(), randomUUID()];
+    const drawn = await seedOf(one);
+    expect(drawn).to.be.within(1, 1_000_000);
+    expect(await seedOf(one)).to.equal(drawn);
+    expect(await seedOf(other)).to.not.equal(drawn);
   });
 
   it('are not made for what the settings do not allow', async () => {
