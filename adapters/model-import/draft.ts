@@ -17,6 +17,9 @@ export interface Subject {
   readonly options: ImportOptions;
 }
 
+/** Fields whose value nobody is asked to write into a catalog. */
+const SECRET = /(?:^|_)(?:token|secret|password|credential|(?:api|access|private)_?key)s?(?:_|$)/i;
+
 /** The entry while the rules work on it. Each field of the vendor is taken by one rule. */
 export class Draft {
   /** The properties of `input_schema`, and those of them that a request must have. */
@@ -83,6 +86,8 @@ export class Draft {
   /** A field that is never sent. Throws `ImportRefused` where the vendor requires it. */
   drop(field: VendorField, why: string): void {
     this.take(field);
+    if (field.isRequired && SECRET.test(field.name))
+      throw new ImportRefused(`${this.subject.id} needs ${field.name}: a catalog is no place for a secret.`);
     if (field.isRequired)
       throw new ImportRefused(
         `${this.subject.id} needs a value for ${field.name} (${why}): give --set ${field.name}=… if one is right for all requests.`,

@@ -137,8 +137,7 @@ function valuesOfEnvironment(
 function variablesLike(name: string, keys: KeySchemas): readonly string[] {
   return [...keys.keys()].flatMap((path) => {
     const [, option] = /^providers\.[^.]+\.(.+)$/.exec(path) ?? [];
-    const isSame =
-      option !== undefined && new RegExp(`^DARKROOM_PROVIDERS_[A-Z0-9]+_${option.toUpperCase()}$`).test(name);
+    const isSame = option !== undefined && name.endsWith(`_${option.toUpperCase()}`);
     return isSame ? [variableOf(path)] : [];
   });
 }

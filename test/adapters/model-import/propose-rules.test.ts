@@ -456,6 +456,13 @@ describe('the import of what only the operator decides', () => {
     );
   });
 
+  it('asks nobody to write a secret into a catalog', () => {
+    for (const name of ['api_key', 'openai_api_key', 'access_token'])
+      expect(refusal(atFal({ prompt: PROMPT, [name]: { type: 'string' } }, ['prompt', name]))).to.equal(
+        `fal-ai/studio needs ${name}: a catalog is no place for a secret.`,
+      );
+  });
+
   it('offers the rest only with --all, never free text for places', async () => {
     const model = atFal({
       prompt: PROMPT,
