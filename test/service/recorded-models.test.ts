@@ -14,6 +14,7 @@ import { parse } from 'yaml';
 import { ROLE_FLAGS } from '../../apps/cli/client/generation-input.js';
 import type { ReferenceRole } from '../../core/generation/generation.js';
 import { type Json, type JsonObject, memberOf } from '../../core/json.js';
+import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import { ROOT } from '../docs/pages.js';
 import { image } from '../fixtures/images.js';
 import { CliRun } from '../harness/cli-run.js';
@@ -41,7 +42,6 @@ interface Entry {
   readonly provider_settings: {
     readonly output: { readonly media_type: string };
     readonly mask?: object;
-    readonly references?: JsonObject;
   };
 }
 
@@ -166,10 +166,11 @@ providers:
       const { media_type: mediaType } = entry.provider_settings.output;
       const model = again();
       if (model !== undefined) model.mediaType = mediaType;
-      const picture = entry.provider_settings.mask === undefined ? pictures.opaque : pictures.masked;
-      const files = (entry.required_roles ?? []).flatMap((role) =>
-        picture.slice(0, fieldsOf(entry, role)).flatMap((path) => [ROLE_FLAGS[role], path]),
-      );
+      const takesMask = entry.provider_settings.mask !== undefined;
+      const files = (entry.required_roles ?? []).flatMap((role, index) => [
+        ROLE_FLAGS[role],
+        (takesMask && index === 0 ? pictures.masked : pictures.opaque[index]) ?? '',
+      ]);
       const { properties = {}, required = [] } = entry.input_schema ?? {};
       const parameters = required.flatMap((name) => ['--param', `${name}=${valueFor(properties[name])}`]);
       const prompt = entry.prompt === 'none' ? [] : ['a lighthouse'];
@@ -200,14 +201,10 @@ providers:
   });
 });
 
-/** The fields of the vendor that files of a role go to, one each. */
-function fieldsOf({ provider_settings: { references = {} } }: Entry, role: ReferenceRole): number {
-  const fields = references[role];
-  return Array.isArray(fields) ? fields.length : 1;
-}
-
-/** Paths of pictures, and of some with a transparent part, which stands for a mask. */
-async function writtenPictures(folder: string): Promise<Record<'opaque' | 'masked', readonly string[]>> {
+/** Paths of pictures, and of one with a transparent part, which stands for a mask. */
+async function writtenPictures(
+  folder: string,
+): Promise<{ readonly opaque: readonly string[]; readonly masked: string }> {
   const bytes = await image('png', 512, 512);
   const hole = {
     create: { width: 100, height: 100, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 1 } },
@@ -215,13 +212,13 @@ async function writtenPictures(folder: string): Promise<Record<'opaque' | 'maske
   const pierced = sharp(bytes)
     .ensureAlpha()
     .composite([{ input: hole, blend: 'dest-out' }]);
-  const written = (name: string, content: Uint8Array) =>
-    [1, 2, 3].map((index) => {
-      const path = join(folder, `${name}-${index}.png`);
-      writeFileSync(path, content);
-      return path;
-    });
-  return { opaque: written('opaque', bytes), masked: written('masked', await pierced.png().toBuffer()) };
+  const written = (name: string, content: Uint8Array) => {
+    const path = join(folder, `${name}.png`);
+    writeFileSync(path, content);
+    return path;
+  };
+  const opaque = Array.from({ length: MAX_REFERENCE_UPLOADS }, (_, index) => written(`opaque-${index + 1}`, bytes));
+  return { opaque, masked: written('masked', await pierced.png().toBuffer()) };
 }
 
 /** A value that a schema of a parameter allows. */
