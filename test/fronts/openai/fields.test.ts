@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { SystemDigests } from '../../../adapters/system/system-digests.js';
-import { type Fields, mapFields, sizeOf, withoutNulls } from '../../../apps/http/openai/fields.js';
+import type { ApiRefusal } from '../../../apps/http/openai/errors.js';
+import { type Fields, mapFields, renamed, sizeOf, withoutNulls } from '../../../apps/http/openai/fields.js';
 import type { Model } from '../../../core/catalog/model.js';
 import { ServiceError } from '../../../core/errors.js';
-import type { Generation } from '../../../core/generation/generation.js';
+import type { Generation, ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { catalogOf, imageModel, imagePrice, MODELS } from '../../fixtures/models.js';
+import { connectedProviders, ScriptedProvider } from '../../fixtures/scripted-provider.js';
 
 // Goal: a field sets the parameter of the model that it stands for, whatever the model calls it; hints are left out where
 // the model lacks them; and whatever would be visible or is unknown is refused by the name that the client used.
@@ -219,6 +221,46 @@ describe('the fields of a request for pictures', () => {
     expect(traceOf({ user: 7 })).to.equal(traceOf({ user: '7' }));
     expect(traceOf({ user: '' })).to.equal(undefined);
     expect(traceOf({ safety_identifier: '', user: 'a' })).to.equal(traceOf({ user: 'a' }));
+  });
+});
+
+describe('the refusal of a request without the files that its model requires', () => {
+  const refusal = (requiredRoles: readonly ReferenceRole[], changes: Partial<Model> = {}, isMaskNeeded = false) => {
+    const needing = new ScriptedProvider();
+    needing.promised = { ...needing.promised, maxMaskedReferences: 1, needsMask: isMaskNeeded };
+    const route = [{ provider: 'one', settings: {}, weight: 1 }];
+    const model = imageModel({ modelKey: 'm', route, requiredRoles, ...changes });
+    const error = new ServiceError('FIELD_REQUIRED', 'a', { pointer: '/reference_upload_ids' });
+    const told = renamed({ providers: connectedProviders({ one: needing }) }, error, model, {}) as ApiRefusal;
+    return [told.param, told.message];
+  };
+  const VIDEO = { modality: 'video' } as const;
+  const IMAGE = 'reference_image';
+
+  it('asks for pictures and a mask by the fields of this API', () => {
+    expect(refusal([IMAGE])).to.deep.equal(['image', 'image is required for m; send it to /images/edits.']);
+    expect(refusal([IMAGE, IMAGE])).to.deep.equal([
+      'image',
+      'image must be at least 2 files for m; send them to /images/edits.',
+    ]);
+    expect(refusal([IMAGE], {}, true)).to.deep.equal([
+      'mask',
+      'image is required, with a mask, for m; send them to /images/edits.',
+    ]);
+    expect(refusal([IMAGE, IMAGE], {}, true)).to.deep.equal([
+      'mask',
+      'image must be at least 2 files, with a mask, for m; send them to /images/edits.',
+    ]);
+  });
+
+  it('asks for the picture of a video, and names what this API has no field for', () => {
+    const ofVideo = (roles: readonly ReferenceRole[], isMaskNeeded = false) => refusal(roles, VIDEO, isMaskNeeded)[1];
+    expect(ofVideo(['start_frame'])).to.equal('input_reference is required for m.');
+    expect(ofVideo([IMAGE], true)).to.equal('input_reference with transparent areas is required for m.');
+    expect(ofVideo(['end_frame'])).to.equal('m requires an end_frame, which cannot be sent here.');
+    expect(ofVideo(['start_frame', IMAGE, IMAGE])).to.equal(
+      'm requires a start_frame and 2 files of the role reference_image, which cannot be sent here.',
+    );
   });
 });
 
