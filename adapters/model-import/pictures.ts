@@ -281,8 +281,8 @@ function picturesOf(draft: Draft, field: VendorField): number {
   const given = options.set['references'];
   if (field.maxItems !== undefined && field.maxItems >= 1) return Math.floor(field.maxItems);
   if (given !== undefined) {
-    if (!/^[1-9][0-9]{0,2}$/.test(given))
-      throw new ImportRefused('--set references=N needs a whole number from 1 to 999.');
+    if (!/^(?:[1-9][0-9]?|100)$/.test(given))
+      throw new ImportRefused('--set references=N needs a whole number from 1 to 100.');
     return Number(given);
   }
   const named = picturesInWords(field.text);

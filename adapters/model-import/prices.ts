@@ -73,7 +73,12 @@ function unitOf(
 function termsOf(draft: Draft, unit: Unit, credits: string): JsonObject {
   const { parameters, subject, framesPerSecond } = draft;
   const countsFrames = unit === 'megapixel' && subject.modality === 'video' && framesPerSecond !== undefined;
-  if (unit === 'megapixel') needDefaultSize(draft);
+  if (unit === 'megapixel') {
+    needDefaultSize(draft);
+    draft.guess(
+      'The megapixels of each output are rounded up to whole ones, of a million pixels each: 1024x1024 counts as 2. If the vendor counts it as 1, set round_up to false.',
+    );
+  }
   return {
     ...(unit === subject.modality ? {} : { unit }),
     credits_per_unit: exact(credits),
