@@ -130,17 +130,23 @@ function readSet(given: readonly string[]): Readonly<Record<string, string>> {
 }
 
 const MAX_FACTOR = 1_000_000;
+/** In millionths it is a safe integer. */
+const MAX_PRICE = 9_000_000_000;
 
 function readFactor(option: string, text: string): number {
   const factor = Number(text);
-  if (!/^[0-9]+(?:\.[0-9]+)?$/.test(text) || factor <= 0 || factor > MAX_FACTOR)
-    throw usageFailure(`${option} must be a number above 0 and at most ${MAX_FACTOR}, not ${printable(text)}.`);
+  if (!/^[0-9]{1,7}(?:\.[0-9]{1,6})?$/.test(text) || factor <= 0 || factor > MAX_FACTOR)
+    throw usageFailure(
+      `${option} must be a number above 0 and at most ${MAX_FACTOR}, with at most 6 decimal places, not ${printable(text)}.`,
+    );
   return factor;
 }
 
 function readPrice(text: string): string {
-  if (!/^(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?$/.test(text))
-    throw usageFailure(`--price must be a number of credits with at most 6 decimal places, not ${printable(text)}.`);
+  if (!/^(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,6})?$/.test(text) || Number(text) > MAX_PRICE)
+    throw usageFailure(
+      `--price must be a number of credits up to ${MAX_PRICE} with at most 6 decimal places, not ${printable(text)}.`,
+    );
   return text;
 }
 
