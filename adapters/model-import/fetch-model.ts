@@ -51,8 +51,8 @@ function hasKey({ credentials }: Connection): boolean {
   return Object.keys(credentials).length > 0;
 }
 
-/** The vendor takes no more requests for now: others would be refused too. */
-export class VendorBusy extends ImportRefused {}
+/** The vendor cannot be reached, refuses the key or takes no more requests for now: other models cannot be read either. */
+export class VendorUnavailable extends ImportRefused {}
 
 /** The routes below the address of a provider. */
 const PATHS: Readonly<Record<Exclude<Vendor, 'fal'>, (id: string) => readonly string[]>> = {
@@ -85,7 +85,8 @@ async function ask(asked: Asked, path: readonly string[], query?: string): Promi
       const { retryAfterMs } = answer.error('bad-answer', 'The status is not that of an answer.');
       answer.discard();
       const sentence = statusSentence(asked, answer.status, retryAfterMs);
-      throw answer.status === 429 ? new VendorBusy(sentence) : new ImportRefused(sentence);
+      const isOfAll = [401, 403, 429].includes(answer.status);
+      throw isOfAll ? new VendorUnavailable(sentence) : new ImportRefused(sentence);
     }
     const text = new TextDecoder().decode(await answer.bytes());
     // A page of a proxy, or of another server.
@@ -96,8 +97,9 @@ async function ask(asked: Asked, path: readonly string[], query?: string): Promi
     if (error instanceof ImportRefused) throw error;
     if (error instanceof HttpError && error.kind === 'too-large')
       throw new ImportRefused(`The answer of ${connection.base} has more than ${MAX_DOCUMENT_BYTES} bytes.`);
-    if (signal.aborted) throw new ImportRefused(`${connection.base} gave no whole answer in time; try again later.`);
-    throw new ImportRefused(connectionFault(error, connection.base, option));
+    if (signal.aborted)
+      throw new VendorUnavailable(`${connection.base} gave no whole answer in time; try again later.`);
+    throw new VendorUnavailable(connectionFault(error, connection.base, option));
   }
 }
 

@@ -1,5 +1,5 @@
 import { completed } from '../../../adapters/catalog-file/model-defaults.js';
-import { VendorBusy } from '../../../adapters/model-import/fetch-model.js';
+import { VendorUnavailable } from '../../../adapters/model-import/fetch-model.js';
 import { schemaDigest } from '../../../adapters/model-import/schema-digest.js';
 import { type Json, type JsonObject, memberOf, pointerOf } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
@@ -27,8 +27,8 @@ export async function listModels(io: CliIo, options: StoreOptions): Promise<Show
   const { name, text } = readCatalog(config, io);
   if (text === undefined) throw new Failure(`There is no ${name}.`);
   const models = modelsIn(text);
-  const busy = new Map<string, string>();
-  const upstream = await concurrently(models, (model) => upstreamOf(io, model, { config, busy }));
+  const unavailable = new Map<string, string>();
+  const upstream = await concurrently(models, (model) => upstreamOf(io, model, { config, unavailable }));
   const rows = models.map((model, index) => {
     const { ref = '', date = '' } = originOf(model) ?? {};
     return [keyOf(model), providersOf(model).join(', '), ref, date, upstreamText(upstream[index])];
@@ -72,11 +72,11 @@ function instanceOf(model: JsonObject, kind: string, { providers }: Config): str
   return names.find((name) => providers.get(name)?.driver.name === kind) ?? names[0] ?? kind;
 }
 
-/** `busy` has the sentence of each provider that takes no more requests for now, which is not asked again. */
+/** `unavailable` has the sentence of each provider that no model can be read from now; it is not asked again. */
 async function upstreamOf(
   io: CliIo,
   model: JsonObject,
-  { config, busy }: { readonly config: Config; readonly busy: Map<string, string> },
+  { config, unavailable }: { readonly config: Config; readonly unavailable: Map<string, string> },
 ): Promise<Upstream | undefined> {
   const origin = originOf(model);
   if (origin === undefined) return undefined;
@@ -84,7 +84,7 @@ async function upstreamOf(
   try {
     const ref = readRef(origin.ref);
     instance = instanceOf(model, ref.kind, config);
-    const refused = busy.get(instance);
+    const refused = unavailable.get(instance);
     if (refused !== undefined) return { state: 'not_read', fault: refused };
     if (ref.vendor === undefined) {
       const { digest } = await propose(io, {
@@ -102,7 +102,7 @@ async function upstreamOf(
       return { state: 'new_version' };
     return { state: schemaDigest(recorded) === origin.digest ? 'same' : 'changed' };
   } catch (error) {
-    if (error instanceof VendorBusy) busy.set(instance, error.message);
+    if (error instanceof VendorUnavailable) unavailable.set(instance, error.message);
     return { state: 'not_read', fault: sentenceOf(error) };
   }
 }

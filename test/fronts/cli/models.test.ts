@@ -400,7 +400,7 @@ describe('darkroom models with the API of a vendor', () => {
     expect((await models('list')).stdout).to.match(/painter-one .* same\n/);
   });
 
-  it('asks a vendor that takes no more requests only once, and never for prices that it does not show', async () => {
+  it('asks a vendor that takes no more requests no further, and never for prices that it does not show', async () => {
     await models('add', REF, '--yes', '--price', '4');
     for (let copy = 0; copy < 20; copy += 1)
       write('catalog.yaml', withCopyOfFirst(read('catalog.yaml'), `copy-${copy}`));
