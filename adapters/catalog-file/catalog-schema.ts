@@ -59,6 +59,7 @@ const PRICE = {
     input_credits_per_megapixel: DECIMAL,
     base_credits: DECIMAL,
     round_up: { type: 'boolean' },
+    pixels_per_megapixel: { type: 'integer', minimum: 1_000_000, maximum: 1_048_576 },
     frames_per_second: DECIMAL,
     count_parameter: NAME,
     size_parameter: NAME,

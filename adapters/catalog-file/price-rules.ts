@@ -49,6 +49,11 @@ function* formFaults({ price, modality, limits }: ModelEntry, sourceOf: SourceOf
       pointer: '/price/round_up',
       message: `must not be true for the unit ${unit} without input_credits_per_megapixel, since it rounds megapixels`,
     };
+  if (price.pixels_per_megapixel !== undefined && round_up !== true)
+    yield {
+      pointer: '/price/pixels_per_megapixel',
+      message: 'must not be given without round_up: true, since it says which pixels make a whole megapixel',
+    };
   if (first !== undefined && unit !== 'megapixel')
     yield {
       pointer: '/price/first_unit_credits',
@@ -93,6 +98,7 @@ function unversionedTerms(entry: ModelEntry, sourceOf: SourceOf): Omit<PriceTerm
       : { inputMicrocreditsPerMegapixel: micro('input_credits_per_megapixel') }),
     baseMicrocredits: micro('base_credits'),
     ...(price.round_up === true ? { roundsUp: true } : {}),
+    ...(price.pixels_per_megapixel === undefined ? {} : { pixelsPerMegapixel: price.pixels_per_megapixel }),
     ...(price.frames_per_second === undefined
       ? {}
       : { frameRateMillihertz: scaled('/price/frames_per_second', THOUSANDTH_PLACES) }),

@@ -70,19 +70,25 @@ function unitOf(
   return unit !== undefined && isKnown ? { known: unit, natural } : { natural };
 }
 
+/** fal states the price of one megapixel for a picture of 1024x1024; the megapixels of its videos have 1,000,000 pixels. */
+const PIXELS_OF_A_SQUARE = 1_024 * 1_024;
+
 function termsOf(draft: Draft, unit: Unit, credits: string): JsonObject {
   const { parameters, subject, framesPerSecond } = draft;
   const countsFrames = unit === 'megapixel' && subject.modality === 'video' && framesPerSecond !== undefined;
   if (unit === 'megapixel') {
     needDefaultSize(draft);
     draft.guess(
-      'The megapixels of each output are rounded up to whole ones, of a million pixels each: 1024x1024 counts as 2. If the vendor counts it as 1, set round_up to false.',
+      countsFrames
+        ? 'The megapixels of each video are rounded up to whole ones, of 1,000,000 pixels each.'
+        : 'A picture of 1024x1024 counts as one megapixel, and larger ones are rounded up to whole megapixels.',
     );
   }
   return {
     ...(unit === subject.modality ? {} : { unit }),
     credits_per_unit: exact(credits),
     ...(unit === 'megapixel' ? { round_up: true } : {}),
+    ...(unit === 'megapixel' && !countsFrames ? { pixels_per_megapixel: PIXELS_OF_A_SQUARE } : {}),
     ...(countsFrames ? { frames_per_second: framesPerSecond } : {}),
     ...(parameters.has('n') ? { count_parameter: 'n' } : {}),
     ...(parameters.get('size')?.['default'] === undefined ? {} : { size_parameter: 'size' }),

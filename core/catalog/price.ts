@@ -62,6 +62,8 @@ export type MeasuredUnit = {
 interface MegapixelTerms {
   /** Whether the megapixels of each output, and of each reference file, are rounded up to whole ones. */
   readonly roundsUp?: true;
+  /** How many pixels a megapixel has where megapixels are rounded up: 1,000,000 when absent. */
+  readonly pixelsPerMegapixel?: number;
   /** For a video: the megapixels of all its frames count, and this is how many a second has, in thousandths. */
   readonly frameRateMillihertz?: number;
 }
@@ -110,6 +112,7 @@ const RATE_TERMS = [
   'microcreditsPerUnit',
   'firstUnitMicrocredits',
   'roundsUp',
+  'pixelsPerMegapixel',
   'frameRateMillihertz',
   'baseMicrocredits',
   'minimumCredits',
@@ -260,11 +263,13 @@ function safe(micros: bigint): number {
 /** The pixels of an output, or of all frames of a video, as they are counted. */
 function pixelsOf(
   { widthPx, heightPx, durationMs = 0 }: MeasuredOutput,
-  { roundsUp, frameRateMillihertz }: MegapixelTerms,
+  { roundsUp, pixelsPerMegapixel = 1_000_000, frameRateMillihertz }: MegapixelTerms,
 ): bigint {
   const frames = frameRateMillihertz === undefined ? 1n : framesOf(durationMs, frameRateMillihertz);
   const pixels = BigInt(widthPx) * BigInt(heightPx) * frames;
-  return roundsUp === true ? ((pixels + UNIT - 1n) / UNIT) * UNIT : pixels;
+  if (roundsUp !== true) return pixels;
+  const whole = BigInt(pixelsPerMegapixel);
+  return ((pixels + whole - 1n) / whole) * UNIT;
 }
 
 /** The frames of a video, rounded to a whole number; at least one. */
@@ -277,10 +282,13 @@ function chosenRate(price: PriceTerms, parameters: JsonObject, references: reado
   const terms = Object.fromEntries(
     RATE_TERMS.flatMap((name) => (price[name] === undefined ? [] : [[name, price[name]]])),
   ) as Pick<PriceTerms, (typeof RATE_TERMS)[number]>;
-  const { inputMicrocreditsPerMegapixel: microcreditsPerMegapixel, roundsUp } = price;
+  const { inputMicrocreditsPerMegapixel: microcreditsPerMegapixel, roundsUp, pixelsPerMegapixel } = price;
   const thousandths = thousandthsOf(price, parameters);
   if (microcreditsPerMegapixel === undefined || references.length === 0) return { ...terms, thousandths };
-  const counted = roundsUp === true ? { roundsUp } : {};
+  const counted = {
+    ...(roundsUp === true ? { roundsUp } : {}),
+    ...(pixelsPerMegapixel === undefined ? {} : { pixelsPerMegapixel }),
+  };
   const pixels = references.reduce((sum, size) => sum + pixelsOf(size, counted), 0n);
   return { ...terms, thousandths, input: { microcreditsPerMegapixel, pixels: Number(pixels) } };
 }

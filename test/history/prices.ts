@@ -107,13 +107,14 @@ function unitsOf(terms: PricedModel['terms'], parameters: JsonObject): Fraction 
 }
 
 function megapixelsOf(
-  { roundsUp, frameRateMillihertz }: PricedModel['terms'],
+  { roundsUp, pixelsPerMegapixel = 1_000_000, frameRateMillihertz }: PricedModel['terms'],
   { widthPx, heightPx, durationMs = 0 }: Measured,
 ): Fraction {
   const frames =
     frameRateMillihertz === undefined ? 1 : Math.max(1, Math.round((durationMs * frameRateMillihertz) / 1_000_000));
   const pixels = BigInt(widthPx) * BigInt(heightPx) * BigInt(frames);
-  return roundsUp === true ? whole((pixels + 999_999n) / 1_000_000n) : { over: pixels, under: 1_000_000n };
+  const each = BigInt(pixelsPerMegapixel);
+  return roundsUp === true ? whole((pixels + each - 1n) / each) : { over: pixels, under: 1_000_000n };
 }
 
 /** The size that the parameters ask for, `WIDTHxHEIGHT`; they include their defaults. */

@@ -49,13 +49,14 @@ describe('prices by megapixels in a catalog file', () => {
     const terms = termsOf(
       inputs(SIZE),
       FILES,
-      'price: { unit: megapixel, size_parameter: size, credits_per_unit: 1.5, first_unit_credits: "3", input_credits_per_megapixel: 0.000001, round_up: true }',
+      'price: { unit: megapixel, size_parameter: size, credits_per_unit: 1.5, first_unit_credits: "3", input_credits_per_megapixel: 0.000001, round_up: true, pixels_per_megapixel: 1048576 }',
     );
     expect(terms).to.deep.include({
       microcreditsPerUnit: 1_500_000,
       firstUnitMicrocredits: 3_000_000,
       inputMicrocreditsPerMegapixel: 1,
       roundsUp: true,
+      pixelsPerMegapixel: 1_048_576,
     });
   });
 
@@ -130,6 +131,14 @@ const CONTRADICTIONS: readonly (readonly [of: string, lines: readonly string[], 
     'rounding of images',
     ['price: { credits_per_unit: 1, round_up: true }'],
     'price.round_up must not be true for the unit image without input_credits_per_megapixel, since it rounds megapixels.',
+  ],
+  [
+    'whole megapixels that are not rounded',
+    [
+      inputs(SIZE),
+      'price: { unit: megapixel, size_parameter: size, credits_per_unit: 1, pixels_per_megapixel: 1048576 }',
+    ],
+    'price.pixels_per_megapixel must not be given without round_up: true, since it says which pixels make a whole megapixel.',
   ],
   [
     'a first image',

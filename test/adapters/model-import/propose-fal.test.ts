@@ -30,6 +30,7 @@ describe('the import of models at fal', () => {
         unit: 'megapixel',
         credits_per_unit: 0.39,
         round_up: true,
+        pixels_per_megapixel: 1_048_576,
         count_parameter: 'n',
         size_parameter: 'size',
       },
@@ -49,7 +50,7 @@ describe('the import of models at fal', () => {
     });
     expect(guesses).to.deep.equal([
       'The sizes are common ones within the bounds of image_size; the vendor takes others too.',
-      'The megapixels of each output are rounded up to whole ones, of a million pixels each: 1024x1024 counts as 2. If the vendor counts it as 1, set round_up to false.',
+      'A picture of 1024x1024 counts as one megapixel, and larger ones are rounded up to whole megapixels.',
     ]);
     expect(dropped).to.deep.equal([
       'sync_mode: results are fetched by address',

@@ -492,6 +492,7 @@ describe('the import of prices', () => {
       unit: 'megapixel',
       credits_per_unit: 5.2,
       round_up: true,
+      pixels_per_megapixel: 1_048_576,
       size_parameter: 'size',
     });
   });

@@ -142,6 +142,12 @@ describe('prices as vendors state them', () => {
     expect(megapixels({ roundsUp: true }, '1000x1000')).to.equal(3);
     expect(megapixels({ roundsUp: true }, '64x64')).to.equal(3);
     expect(megapixels({}, '1024x1024'), 'not rounded').to.equal(4);
+    const squares = { roundsUp: true, pixelsPerMegapixel: 1_048_576 } as const;
+    expect(megapixels(squares, '1024x1024')).to.equal(3);
+    expect(megapixels(squares, '1025x1024')).to.equal(6);
+    expect(megapixels(squares, '2048x2048')).to.equal(12);
+    const input = { ...squares, inputMicrocreditsPerMegapixel: 1_000_000 };
+    expect(megapixels(input, '1024x1024', [[1_024, 1_024]]), 'reference files too').to.equal(4);
   });
 
   it('have another rate for the first megapixel, and one for those of the reference files', () => {

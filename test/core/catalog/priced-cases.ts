@@ -21,7 +21,7 @@ export interface Output extends Size {
 
 const rate = fc.oneof(fc.nat({ max: 50_000_000 }), fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001));
 const factor = fc.integer({ min: 0, max: 20_000 });
-const side = fc.oneof(fc.integer({ min: 1, max: 9_999 }), fc.constantFrom(1, 500, 1_000, 1_001, 2_000));
+const side = fc.oneof(fc.integer({ min: 1, max: 9_999 }), fc.constantFrom(1, 500, 1_000, 1_001, 1_024, 2_000, 2_048));
 const size: fc.Arbitrary<Size> = fc.record({ widthPx: side, heightPx: side });
 
 export const anyOutput: fc.Arbitrary<Output> = fc.record({
@@ -38,6 +38,7 @@ interface Drawn {
   readonly firstUnitMicrocredits: number | undefined;
   readonly inputMicrocreditsPerMegapixel: number | undefined;
   readonly roundsUp: true | undefined;
+  readonly pixelsPerMegapixel: number | undefined;
   readonly frameRateMillihertz: number | undefined;
   readonly baseMicrocredits: number;
   readonly minimumCredits: number;
@@ -60,6 +61,7 @@ export const anyCase: fc.Arbitrary<Case> = fc
     firstUnitMicrocredits: fc.option(rate, { nil: undefined }),
     inputMicrocreditsPerMegapixel: fc.option(rate, { nil: undefined }),
     roundsUp: fc.constantFrom(true, undefined),
+    pixelsPerMegapixel: fc.option(fc.constantFrom(1_000_000, 1_000_001, 1_048_576), { nil: undefined }),
     frameRateMillihertz: fc.option(perSecond, { nil: undefined }),
     baseMicrocredits: rate,
     minimumCredits: fc.nat({ max: 50 }),
@@ -99,7 +101,8 @@ function caseOf(drawn: Drawn): Case {
 /** Only what a catalog may have: the forms of megapixels with that unit alone. */
 function termsOf(drawn: Drawn): PriceTerms {
   const { unit, output, others, hasTable, span, minimumCredits } = drawn;
-  const { firstUnitMicrocredits, inputMicrocreditsPerMegapixel, roundsUp, frameRateMillihertz } = drawn;
+  const { firstUnitMicrocredits, inputMicrocreditsPerMegapixel, frameRateMillihertz } = drawn;
+  const { roundsUp, pixelsPerMegapixel } = drawn;
   const [low, high, sound] = drawn.factors;
   const isByMegapixel = unit === 'megapixel';
   const sizes = others.map((one, index) => ({ values: ['wanted', `other ${index}`], ...one }));
@@ -109,7 +112,9 @@ function termsOf(drawn: Drawn): PriceTerms {
     microcreditsPerUnit: drawn.microcreditsPerUnit,
     ...(isByMegapixel && firstUnitMicrocredits !== undefined ? { firstUnitMicrocredits } : {}),
     ...(inputMicrocreditsPerMegapixel === undefined ? {} : { inputMicrocreditsPerMegapixel }),
-    ...((isByMegapixel || inputMicrocreditsPerMegapixel !== undefined) && roundsUp === true ? { roundsUp } : {}),
+    ...((isByMegapixel || inputMicrocreditsPerMegapixel !== undefined) && roundsUp === true
+      ? { roundsUp, ...(pixelsPerMegapixel === undefined ? {} : { pixelsPerMegapixel }) }
+      : {}),
     ...(isByMegapixel && frameRateMillihertz !== undefined ? { frameRateMillihertz } : {}),
     baseMicrocredits: drawn.baseMicrocredits,
     countParameter: 'count',
@@ -165,7 +170,7 @@ export function expectedCredits({ terms, references, thousandths }: Case, output
   if (outputs.length === 0) return 0;
   const ofOutputs =
     terms.unit === 'task' ? costOf(terms, ONE) : sum(outputs.map((one) => costOf(terms, unitsOf(terms, one))));
-  const input = sum(references.map((one) => megapixels(one, terms.roundsUp === true, ONE)));
+  const input = sum(references.map((one) => megapixels(one, terms, ONE)));
   const rated = ofOutputs.plus(input.times(Fraction.of(terms.inputMicrocreditsPerMegapixel ?? 0, 1_000_000)));
   const multiplied = thousandths.reduce((total, one) => total.times(Fraction.of(one, 1_000)), rated);
   const { over } = multiplied.plus(Fraction.of(terms.baseMicrocredits, 1_000_000)).roundedUp;
@@ -181,19 +186,24 @@ function costOf({ microcreditsPerUnit, firstUnitMicrocredits }: PriceTerms, unit
 }
 
 /** The units of one output. A quarter of a second over a whole one does not count. */
-function unitsOf({ unit, roundsUp, frameRateMillihertz }: PriceTerms, output: Output): Fraction {
+function unitsOf(terms: PriceTerms, output: Output): Fraction {
+  const { unit, frameRateMillihertz } = terms;
   if (unit === 'second') {
     const seconds = Fraction.of(Math.max(0, output.durationMs - 250), 1_000).roundedUp;
     return seconds.isAbove(ONE) ? seconds : ONE;
   }
   if (unit !== 'megapixel') return ONE;
-  if (frameRateMillihertz === undefined) return megapixels(output, roundsUp === true, ONE);
+  if (frameRateMillihertz === undefined) return megapixels(output, terms, ONE);
   const exact = Fraction.of(output.durationMs, 1_000).times(Fraction.of(frameRateMillihertz, 1_000));
   const frames = new Fraction(exact.plus(Fraction.of(1, 2)).over / exact.plus(Fraction.of(1, 2)).under);
-  return megapixels(output, roundsUp === true, frames.isAbove(ONE) ? frames : ONE);
+  return megapixels(output, terms, frames.isAbove(ONE) ? frames : ONE);
 }
 
-function megapixels({ widthPx, heightPx }: Size, roundsUp: boolean, frames: Fraction): Fraction {
-  const exact = Fraction.of(widthPx * heightPx, 1_000_000).times(frames);
-  return roundsUp ? exact.roundedUp : exact;
+function megapixels(
+  { widthPx, heightPx }: Size,
+  { roundsUp, pixelsPerMegapixel }: PriceTerms,
+  frames: Fraction,
+): Fraction {
+  const exact = Fraction.of(widthPx * heightPx, pixelsPerMegapixel ?? 1_000_000).times(frames);
+  return roundsUp === true ? exact.roundedUp : exact;
 }
