@@ -6,7 +6,7 @@ import type { Splits } from '../providers/shared/split-references.js';
 import { checkSettings } from '../providers/shared/settings.js';
 import { INPUT_SETTINGS, type InputSettings, taskInput } from '../providers/shared/task-input.js';
 import { AjvJsonSchemas } from '../system/ajv-json-schemas.js';
-import { isObject } from './bounded-json.js';
+import { isObject, shownText } from './bounded-json.js';
 import type { Proposal } from './proposal.js';
 
 /** A range of whole numbers is tried value by value up to this length, else by its ends. */
@@ -94,7 +94,7 @@ function casesOf(entry: JsonObject, settings: InputSettings): readonly Case[] {
     ...Object.entries(properties).flatMap(([name, schema]) =>
       valuesOf(schema).map((value) => ({
         ...plain,
-        about: `${name} ${JSON.stringify(value)}`,
+        about: `${name} ${shownText(JSON.stringify(value), 60)}`,
         parameters: { ...base, [name]: value },
       })),
     ),
