@@ -85,7 +85,7 @@ async function ask(asked: Asked, path: readonly string[], query?: string): Promi
       const { retryAfterMs } = answer.error('bad-answer', 'The status is not that of an answer.');
       answer.discard();
       const sentence = statusSentence(asked, answer.status, retryAfterMs);
-      const isOfAll = [401, 403, 429].includes(answer.status);
+      const isOfAll = [401, 429].includes(answer.status);
       throw isOfAll ? new VendorUnavailable(sentence) : new ImportRefused(sentence);
     }
     const text = new TextDecoder().decode(await answer.bytes());

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fchmodSync,
@@ -53,6 +55,8 @@ export function changeFiles(files: readonly ChangedFile[]): void {
     for (const file of files) {
       current = file;
       const target = existsSync(file.path) ? realpathSync(file.path) : file.path;
+      // A file that its owner has made read-only would be replaced all the same.
+      if (existsSync(target)) accessSync(target, constants.W_OK);
       mkdirSync(dirname(target), { recursive: true });
       const lock = `${target}.lock`;
       const descriptor = openSync(lock, 'wx', existsSync(target) ? 0o600 : 0o666);

@@ -93,6 +93,15 @@ describe('files that are changed together', () => {
     expect(texts()).to.deep.equal(['1', '2']);
   });
 
+  it('stay as they were when one is read-only', function () {
+    if (process.getuid?.() === 0) this.skip();
+    chmodSync(join(folder, 'two.yaml'), 0o444);
+    expect(() => changeFiles([change('one.yaml', 'one', '1'), change('two.yaml', 'two', '2')])).to.throw(
+      'two.yaml cannot be written (EACCES); nothing was changed.',
+    );
+    expect(texts()).to.deep.equal(['one', 'two']);
+  });
+
   it('keep their owner and group when an administrator changes them', function () {
     if (process.getuid?.() !== 0) this.skip();
     chownSync(join(folder, 'one.yaml'), 4321, 4322);

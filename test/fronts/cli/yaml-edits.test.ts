@@ -3,8 +3,10 @@
  * Method: files in the styles that people write; the result is compared as text, and its values as YAML.
  */
 import { expect } from 'chai';
-import { parse } from 'yaml';
-import { withEntries, withEntry, yamlLines } from '../../../apps/cli/yaml-edits.js';
+import fc from 'fast-check';
+import { Document, parse } from 'yaml';
+import { isFlow, withEntries, withEntry, yamlLines } from '../../../apps/cli/yaml-edits.js';
+import { forAllSync } from '../../harness/for-all.js';
 
 const SIZES = ['1x1', '2x2'];
 const MODEL = { model_key: 'new', price: 4, provider_settings: { fields: { seed: { parameter: 'seed' } } } };
@@ -162,4 +164,62 @@ describe('a value as lines of YAML', () => {
         no: { '---': '...' },
       });
   });
+});
+
+describe('changes of any file', () => {
+  const TEXTS = ['a', 'no', '---', '# x', 'models:', 'a: b', 'l1\nl2\n', ' lead', '', '- x', '...', '|', '\ttab'];
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3, depthSize: 'small' },
+      fc.constantFrom<unknown>(1, true, null, ...TEXTS),
+      fc.array(tie('any'), { maxLength: 2 }),
+      fc.dictionary(fc.constantFrom('k0', 'k1'), tie('any')),
+    ),
+  })).any;
+  const style = fc.record({
+    indent: fc.constantFrom(2, 4),
+    indentSeq: fc.boolean(),
+    lineWidth: fc.constantFrom(0, 20, 80),
+    collectionStyle: fc.constantFrom('any' as const, 'block' as const),
+    defaultStringType: fc.constantFrom('PLAIN', 'QUOTE_DOUBLE', 'BLOCK_LITERAL'),
+  });
+  const lines = fc.array(fc.tuple(fc.nat(40), fc.constantFrom('', '# c', '    # deep', '  ')), { maxLength: 4 });
+  const ends = fc.record({
+    newLine: fc.constantFrom('\n', '\r\n'),
+    start: fc.constantFrom('', '\uFEFF', '# ours\n'),
+    end: fc.constantFrom('', '\n', '...\n', '# end\n'),
+  });
+
+  it('leave the values of all other places, and take back what they added', () =>
+    forAllSync(
+      150,
+      [fc.array(value, { minLength: 1, maxLength: 3 }), value, style, lines, ends],
+      (values, other, form, inserted, { newLine, start, end }) => {
+        const models = values.map((x, index) => ({ model_key: `m${index}`, x }));
+        const written = new Document({ version: 1, models, other }).toString(form).split('\n');
+        for (const [at, line] of inserted) written.splice(at % (written.length + 1), 0, line);
+        const text = `${start}${written.join(newLine)}${end}`;
+        const before = valueOf(text);
+        // A line that was put into a text may have changed it, or made it no YAML.
+        if (!isCatalog(before)) return;
+        const added = { model_key: 'new', other };
+        const after = withEntry(text, ['models'], { value: added as never, lines: yamlLines(added as never) });
+        expect(valueOf(after), text).to.deep.equal({ ...before, models: [...before.models, added] });
+        if (isFlow(after, ['models'])) return;
+        const removed = withEntries(after, ['models'], (index) => index !== before.models.length);
+        expect(valueOf(removed), after).to.deep.equal(before);
+      },
+    ));
+
+  function valueOf(text: string): unknown {
+    try {
+      return parse(text);
+    } catch {
+      return undefined;
+    }
+  }
+
+  function isCatalog(read: unknown): read is { readonly models: readonly object[] } {
+    return Array.isArray((read as { readonly models?: unknown } | undefined)?.models);
+  }
 });
