@@ -152,8 +152,10 @@ export async function diffModel(
   const instance = instanceOf(model, ref.kind, config);
   const today = new Date().toISOString().slice(0, 10);
   const recorded = optionsOf(origin.options);
-  // A recorded answer has no price: that of the entry is not compared.
-  const own = schema === undefined || recorded.price !== undefined ? undefined : creditsPerUnit(model);
+  // A recorded answer has no price, and a vendor tells it to keys alone: then that of the entry is not compared.
+  const { api_key: apiKey, api_key_file: keyFile } = config.providers.get(instance)?.options ?? {};
+  const isTold = schema === undefined && (apiKey ?? keyFile) !== undefined;
+  const own = isTold || recorded.price !== undefined ? undefined : creditsPerUnit(model);
   const given = own === undefined ? recorded : { ...recorded, price: own };
   const proposed = await propose(io, { ref, options: given, config, instance, schema, today });
   const proposedEntry = own === undefined ? proposed.entry : withPriceOf(model, proposed.entry, instance);

@@ -419,11 +419,14 @@ describe('darkroom models with the API of a vendor', () => {
     expect(limited.rows.filter((row) => /not read: .*takes no more requests for now/.test(row))).to.have.length(21);
   });
 
-  it('compares a recorded answer at the price of the entry', async () => {
+  it('compares a recorded answer, or one without a key, at the price of the entry', async () => {
     expect((await withKey('add', REF, '--yes')).code).to.equal(0);
-    const { stdout } = await models('diff', 'painter-one', '--schema', 'answer.json');
-    expect(stdout).to.match(/^The schema of .* is the same as on/);
-    expect(stdout).not.to.match(/credits_per_unit/);
+    for (const answer of [['--schema', 'answer.json'], []]) {
+      const { code, stdout } = await models('diff', 'painter-one', ...answer);
+      expect(stdout).to.match(/^The schema of .* is the same as on/);
+      expect(stdout).not.to.match(/credits_per_unit|unit_cost/);
+      expect(code).to.equal(0);
+    }
   });
 
   it('shows no difference where defaults are written out', async () => {
