@@ -279,7 +279,7 @@ function entryOf(
   const { modality } = draft.subject;
   const byPrice = price['unit'] === 'second' ? 'video' : 'image';
   const rule = promptRule(prompt, files);
-  const { description } = document;
+  const description = describedWith(document, rule, files);
   const limits = limitsOf(files, negative);
   // Factors are written below the rate, which must have a name then.
   const isBare = Object.keys(price).length === 1 && hints.length === 0;
@@ -287,7 +287,7 @@ function entryOf(
     model_key: keyOf(id),
     display_name: displayName(id, document),
     ...(modality === byPrice ? {} : { modality }),
-    ...(description === undefined ? {} : { description }),
+    ...(description === '' ? {} : { description }),
     ...(rule === undefined ? {} : { prompt: rule }),
     ...(prompt?.maxCharacters === undefined ? {} : { max_prompt_characters: prompt.maxCharacters }),
     ...(files.requiredRoles.length === 0 ? {} : { required_roles: [...files.requiredRoles] }),
@@ -304,6 +304,25 @@ function entryOf(
     provider: vendor,
     provider_settings: settings,
   };
+}
+
+/** The vendor's description, and what clients cannot see elsewhere in the public model. */
+function describedWith(
+  { description }: VendorDocument,
+  rule: ReturnType<typeof promptRule>,
+  { requiredRoles, mask }: ModelFiles,
+): string {
+  const needed = [...new Set(requiredRoles)].map((role) => {
+    const count = requiredRoles.filter((one) => one === role).length;
+    return `${count === 1 ? 'a file' : `${count} files`} of the role ${role}`;
+  });
+  const notes = [
+    ...(rule === 'none' ? ['Takes no prompt.'] : rule === 'optional' ? ['Needs no prompt.'] : []),
+    ...(needed.length === 0 ? [] : [`Needs ${needed.join(' and ')}.`]),
+    ...(mask?.['required'] === true ? ['A reference_image must have transparent areas.'] : []),
+  ];
+  const given = description === undefined ? [] : [/[.!?…]$/.test(description) ? description : `${description}.`];
+  return [...given, ...notes].join(' ');
 }
 
 function limitsOf(

@@ -31,7 +31,7 @@ export function addModels(program: CliCommand): void {
     .description("add a model of a vendor to the catalog, by the vendor's own description of it")
     .option(
       '--price <credits>',
-      'credits per unit of the price, such as 4 or 0.5; required where the vendor tells no price',
+      'credits per unit of the price, such as 4 or 0.5; required where the vendor states no price',
     )
     .option('--dollar-credits <credits>', "what a dollar of the vendor's price is in credits", '100')
     .option('--markup <factor>', "the factor between the vendor's price and yours", '1.3')

@@ -269,6 +269,24 @@ describe('the import of prompts', () => {
     expect(imported(UPSCALER).entry['prompt']).to.equal('none');
   });
 
+  it('states in the description what the public model does not show', () => {
+    const describedAs = (...model: Parameters<typeof atFal>) => imported(atFal(...model)).entry['description'];
+    const pictures = { image_url: PICTURE, end_image_url: PICTURE };
+    expect(imported(UPSCALER).entry['description']).to.match(
+      /Takes no prompt\. Needs a file of the role reference_image\.$/,
+    );
+    expect(describedAs({ prompt: PROMPT, ...pictures }, ['image_url', 'end_image_url'], 'image-to-video')).to.match(
+      /Needs no prompt\. Needs a file of the role start_frame and a file of the role end_frame\.$/,
+    );
+    expect(describedAs({ prompt: PROMPT, ...pictures }, ['prompt', 'image_url', 'end_image_url'])).to.match(
+      /Needs 2 files of the role reference_image\.$/,
+    );
+    expect(
+      describedAs({ prompt: PROMPT, image_url: PICTURE, mask_url: PICTURE }, ['prompt', 'image_url', 'mask_url']),
+    ).to.match(/A reference_image must have transparent areas\.$/);
+    expect(describedAs({ prompt: PROMPT })).to.equal(describedAs({ prompt: PROMPT, seed: { type: 'integer' } }));
+  });
+
   it('finds a prompt under another name', () => {
     const proposal = imported(atFal({ text_prompt: PROMPT }, ['text_prompt']));
     expect(settingsOf(proposal)['prompt_field']).to.equal('text_prompt');
