@@ -107,7 +107,7 @@ const AI_MARK = {
   },
 } as const;
 
-/** Where a model comes from, as the command that wrote the entry recorded it. Clients never see it. */
+/** The origin of a model, recorded by the command that wrote the entry. Clients never see it. */
 const ORIGIN = {
   type: 'object',
   additionalProperties: false,

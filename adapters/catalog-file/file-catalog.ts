@@ -30,10 +30,10 @@ export interface ModelLines {
   readonly onInvalidOutput: number;
 }
 
-/** Where a model comes from: what the command that wrote its entry recorded. */
+/** The origin of a model, recorded by the command that wrote its entry. */
 export type ModelOrigin = NonNullable<ModelEntry['origin']>;
 
-/** What a file says about a model beyond what core knows. */
+/** The data of a model in the file that core does not use. */
 interface InFile extends ModelLines {
   readonly origin?: ModelOrigin | undefined;
   /** The entry with all defaults. */

@@ -75,7 +75,7 @@ export function sourceIn(yaml: LocatedYaml, base: string, written: JsonObject): 
   return (pointer) => yaml.sourceOf(base + writtenAt(pointer, written));
 }
 
-/** Where a model has the value that its completed form has at a pointer. */
+/** The pointer in the written model to a value of its completed form. */
 export function writtenAt(pointer: string, { price }: JsonObject): string {
   return pointer === '/price/credits_per_unit' && !isObject(price) ? '/price' : pointer;
 }

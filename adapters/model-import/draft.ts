@@ -3,14 +3,14 @@ import { shownText } from './bounded-json.js';
 import { type ImportOptions, ImportRefused, type Vendor } from './proposal.js';
 import type { VendorField } from './vendor-field.js';
 
-/** What is known of the model before its fields are sorted. */
+/** The facts about the model that are known before its fields are sorted. */
 export interface Subject {
   readonly vendor: Vendor;
   readonly id: string;
   readonly modality: 'image' | 'video';
   /** Whether one answer may have several outputs. */
   readonly makesList: boolean;
-  /** What fal files it under. */
+  /** The category of the model at fal. */
   readonly category?: string;
   /** Whether the schema requires no field at all. */
   readonly needsNothing: boolean;

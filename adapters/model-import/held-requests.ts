@@ -60,7 +60,7 @@ export async function heldRequests(proposal: Proposal): Promise<HeldRequests> {
   return { count: cases.length, faults };
 }
 
-/** The provider kind openai has its field rules in its preset; a model of it names none of its own. */
+/** A model of the provider kind openai has no field rules of its own: the preset of the kind has them. */
 function inputSettingsOf(entry: JsonObject): JsonObject {
   const settings = (entry['provider_settings'] ?? {}) as JsonObject;
   if (entry['provider'] !== 'openai') return settings;
@@ -166,7 +166,7 @@ function filesInWords(references: Files): string {
 
 // ---- a request
 
-/** What a file is sent as. */
+/** The value that stands for a file. */
 const FILE = 'https://files.example/picture.png';
 
 /** A picture whose bytes are never read. */

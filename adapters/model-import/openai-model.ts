@@ -96,7 +96,7 @@ function keyOfModel(id: string): string {
     .slice(0, 128);
 }
 
-/** What the rules of the preset let through, as a schema. */
+/** The schema of the values that the rules of the preset accept. */
 function inputOf(fields: Readonly<Record<string, FieldRule>>): JsonObject {
   const properties = Object.entries(fields).map(([name, rule]) => [name, schemaOf(rule)] as const);
   return {

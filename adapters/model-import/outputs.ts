@@ -4,7 +4,7 @@ import { ImportRefused, type RecordedModel } from './proposal.js';
 import type { VendorDocument } from './vendor-document.js';
 import { fieldsOf } from './vendor-field.js';
 
-/** What a model makes, and where its answer has it. */
+/** The output of a model, and its place in the answer. */
 export interface ModelOutput {
   readonly modality: 'image' | 'video';
   /** JSON Pointers; without `at` the output itself or its items are the results. */

@@ -373,7 +373,7 @@ const MAX_RULES = 90;
 /** Names of parameters that the price and the front know by their meaning. */
 const PRICED_NAMES: readonly string[] = ['n', 'size', 'duration_seconds'];
 
-/** What no rule knows: constants where the vendor requires a value, parameters with `--all`, or nothing. */
+/** Takes the fields without a rule: as constants where the vendor requires a value, as parameters with `--all`, else not. */
 export function takeRest(draft: Draft): void {
   let texts = 0;
   for (const field of draft.left()) {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
-import type { ReferenceRole } from '../../core/generation/generation.js';
+import { isFrame, REFERENCE_ROLES, type ReferenceRole } from '../../core/generation/generation.js';
 import type { Draft } from './draft.js';
 import { ImportRefused } from './proposal.js';
 import type { VendorField } from './vendor-field.js';
@@ -213,7 +213,7 @@ function videoRoles(draft: Draft, fields: readonly VendorField[]): ByRole {
       byRole.set(role, [field]);
     } else draft.drop(field, `${before.name} is offered in its place`);
   }
-  const order: readonly ReferenceRole[] = ['start_frame', 'end_frame', 'reference_image'];
+  const order: readonly ReferenceRole[] = [...REFERENCE_ROLES.filter(isFrame), 'reference_image'];
   return new Map(
     order.flatMap((role) => (byRole.has(role) ? [[role, inFillingOrder(byRole.get(role) ?? [])] as const] : [])),
   );
@@ -229,7 +229,7 @@ function videoRole({ name, text, types }: VendorField): ReferenceRole {
     : 'start_frame';
 }
 
-/** All pictures that are needed, and lists of further ones. Of several optional ones, the one that shows most. */
+/** All pictures that are needed, and lists of further ones. Of several optional ones, only the most general one is taken. */
 function imageRoles(draft: Draft, fields: readonly VendorField[]): ByRole {
   const needed = fields.filter(({ isRequired }) => isRequired);
   const optional = fields.filter(({ isRequired }) => !isRequired);
@@ -275,7 +275,7 @@ function isNeeded(draft: Draft, byRole: ByRole, role: ReferenceRole, name: strin
   return false;
 }
 
-/** How many pictures a list takes: by the schema, by its words, or as the importer was told. */
+/** The number of pictures that a list takes, by the schema, by its description, or by `--set references=N`. */
 function picturesOf(draft: Draft, field: VendorField): number {
   const { options } = draft.subject;
   const given = options.set['references'];

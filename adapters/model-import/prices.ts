@@ -45,7 +45,7 @@ export function priceOf(draft: Draft, { vendor, price, missingKey }: RecordedMod
 
 const VENDOR_NAMES = { fal: 'fal', replicate: 'Replicate', cog: 'A container of Cog', openai: 'OpenAI' } as const;
 
-/** What the operator pays for one billable unit, as the settings of fal take it. */
+/** The operator's cost of one billable unit, in the form of fal's settings. */
 export function unitCostOf(price: VendorPrice | undefined): JsonObject | undefined {
   const isUsable = price !== undefined && DECIMAL.test(price.unitPrice) && /^[A-Z]{3}$/.test(price.currency);
   return isUsable ? { amount: price.unitPrice, currency: price.currency } : undefined;
@@ -179,7 +179,7 @@ export function product(...factors: readonly string[]): string | undefined {
   return `${text.slice(0, -PLACES)}.${text.slice(-PLACES)}`.replace(/\.?0+$/, '');
 }
 
-/** As a number where YAML shows it with the same digits. */
+/** Returns a number where YAML shows it with the same digits, else the text. */
 function exact(decimal: string): number | string {
   return String(Number(decimal)) === decimal ? Number(decimal) : decimal;
 }

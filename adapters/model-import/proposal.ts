@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 export const VENDORS = ['fal', 'replicate', 'cog', 'openai'] as const;
 export type Vendor = (typeof VENDORS)[number];
 
-/** What a vendor charges for one of its billable units. */
+/** The vendor's charge for one of its billable units. */
 export interface VendorPrice {
   /** A decimal. */
   readonly unitPrice: string;
@@ -45,7 +45,7 @@ export interface ImportOptions {
 export interface Proposal {
   /** In the order in which it is written, without the values that are defaults. */
   readonly entry: JsonObject;
-  /** What the schema does not say. */
+  /** The decisions that the schema does not state. */
   readonly guesses: readonly string[];
   /** The vendor's fields that are never sent, each with the reason. */
   readonly dropped: readonly string[];

@@ -7,7 +7,7 @@ import { SchemaReader } from './vendor-schema.js';
 export interface VendorDocument {
   readonly displayName?: string;
   readonly description?: string;
-  /** What fal files the model under, such as `text-to-image`; other vendors name nothing. */
+  /** The category of the model at fal, such as `text-to-image`; absent for other vendors. */
   readonly category?: string;
   /** Of Replicate: the version that was read, and whether the model runs without one. */
   readonly version?: string;

@@ -30,7 +30,7 @@ export interface VendorField {
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly isUri: boolean;
-  /** What fal shows the field as, such as `image`. */
+  /** The kind of field that fal's pages show, such as `image`. */
   readonly shownAs?: string;
   /** In bytes, of a file. */
   readonly maxFileBytes?: number;

@@ -10,7 +10,7 @@ const CHARACTERS_OF_A_NODE = 40;
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
 
-/** What is read of a schema, by the form of the value. Everything else that a document has is left out. */
+/** The keywords of a schema that are read, with the form of each value. Everything else that a document has is left out. */
 const KEYWORDS: Readonly<Record<string, 'schema' | 'schemas' | 'named' | 'number' | 'text' | 'flag' | 'any'>> = {
   'items': 'schema',
   'anyOf': 'schemas',

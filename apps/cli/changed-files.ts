@@ -85,7 +85,7 @@ export function changeFiles(files: readonly ChangedFile[]): void {
 
 interface Locked {
   readonly file: ChangedFile;
-  /** Where links lead to. */
+  /** The path behind symbolic links. */
   readonly target: string;
   readonly lock: string;
   readonly old: string;

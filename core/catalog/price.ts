@@ -94,7 +94,7 @@ export interface PriceTerms extends MegapixelTerms {
   readonly countParameter?: string;
   /** The `WIDTHxHEIGHT` parameter; `megapixel` needs it or `sizeTable`. */
   readonly sizeParameter?: string;
-  /** Where other parameters choose the size. */
+  /** The size by other parameters, in place of `sizeParameter`. */
   readonly sizeTable?: SizeTable;
   /** The integer parameter of whole seconds; needed by `second`. */
   readonly durationParameter?: string;
@@ -107,7 +107,7 @@ export interface PriceTerms extends MegapixelTerms {
   readonly maximumCredits: number;
 }
 
-/** What a rate is, whatever was asked for. */
+/** The terms of a rate that no request changes. */
 const RATE_TERMS = [
   'microcreditsPerUnit',
   'firstUnitMicrocredits',
@@ -218,7 +218,7 @@ export function creditsForMeasured(rate: MeasuredRate, outputs: readonly Measure
   );
 }
 
-/** What the price counts: its unit, and the millionths of it that the reservation is for. */
+/** The unit of a price, and the millionths of it that the reservation is for. */
 export interface CountedUnits {
   readonly unit: PriceUnit;
   readonly reservedMicros: number;
@@ -293,7 +293,7 @@ function chosenRate(price: PriceTerms, parameters: JsonObject, references: reado
   return { ...terms, thousandths, input: { microcreditsPerMegapixel, pixels: Number(pixels) } };
 }
 
-/** What the units of one output cost before multipliers: millionths of a credit, times millionths of a unit. */
+/** The cost of the units of one output before multipliers: millionths of a credit, times millionths of a unit. */
 function costOf(rate: ChosenRate, units: bigint): bigint {
   const { microcreditsPerUnit, firstUnitMicrocredits = microcreditsPerUnit } = rate;
   const first = units < UNIT ? units : UNIT;

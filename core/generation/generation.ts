@@ -183,7 +183,7 @@ export interface FrozenTerms {
    * what earlier releases accepted; then the table alone counts.
    */
   readonly measuredRate?: MeasuredRate;
-  /** What the price counts, to compare it with what the provider bills; absent in what earlier releases accepted. */
+  /** The units that the price counts, to compare them with those that the provider bills; absent in generations that earlier releases accepted. */
   readonly units?: CountedUnits;
   /** Credits charged when a submitted generation is cancelled, at least; never above the reserved ones. */
   readonly cancelFloorCredits: number;

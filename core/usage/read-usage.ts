@@ -413,7 +413,7 @@ function withUnits(sums: Sums, { modality, terms, outputs, costs = [] }: Generat
   const billed = costs.flatMap(({ billedUnitMicros }) => billedUnitMicros ?? []);
   if (billed.length === 0) return sums;
   const { billedMicros, charged } = sums.units ?? { billedMicros: 0, charged: new Map<PriceUnit, number>() };
-  // What earlier releases accepted has no unit: without a measured rate, its outputs count.
+  // Generations of earlier releases have no unit: without a measured rate, their outputs count.
   const counted = terms.units ?? {
     unit: terms.measuredRate?.unit ?? modality,
     reservedMicros: Number.MAX_SAFE_INTEGER,

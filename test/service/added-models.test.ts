@@ -3,7 +3,7 @@
 // Method: the compiled program in an empty folder, its variables, and fakes of vendors that hold each request against their
 // own description of the model and deliver what it says.
 import { expect } from 'chai';
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import sharp from 'sharp';
@@ -54,7 +54,7 @@ describe('a model of fal that is added by its name', () => {
     // 0.92 megapixels count as one, for 0.003 dollars x 100 credits x 1.3; the 0.39 credits are rounded up.
     expect([task.status, task.charged_credits]).to.deep.equal(['succeeded', 1]);
     expect(task.files).to.deep.equal(['first-picture.jpg']);
-    const { width, height, format } = await sharp(resolve(folder, task.files[0] ?? '')).metadata();
+    const { width, height, format } = await sharp(readFileSync(resolve(folder, task.files[0] ?? ''))).metadata();
     expect([width, height, format]).to.deep.equal([1280, 720, 'jpeg']);
     expect(
       fake.queue.map(({ endpoint, input }) => [endpoint, input['image_size'], input['enable_safety_checker']]),

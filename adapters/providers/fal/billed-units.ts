@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCost } from '../../../core/ports/provider.js';
 
-/** What the operator pays for one unit that fal bills: a decimal, and the currency's three capital letters. */
+/** The operator's cost of one unit that fal bills: a decimal, and the currency's three capital letters. */
 export interface UnitCost {
   /** A number of YAML is as good as its text. */
   readonly amount: string | number;
@@ -21,7 +21,7 @@ export const UNIT_COST: JsonObject = {
 
 const AMOUNT = /^(\d{1,6})(?:\.(\d{1,12}))?$/;
 
-/** What the schema cannot say. */
+/** Checks the rules that the schema cannot express. */
 export function unitCostFault(unitCost: UnitCost | undefined): string | undefined {
   return unitCost === undefined || AMOUNT.test(String(unitCost.amount))
     ? undefined

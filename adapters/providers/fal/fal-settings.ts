@@ -13,7 +13,7 @@ export interface FalSettings extends InputSettings, OutputSettings {
     /** The place where the answer says of each result, in order, whether a filter has made it useless. */
     readonly withheld_at?: string;
   };
-  /** What fal charges the operator for one unit that it bills. */
+  /** The operator's cost of one unit that fal bills. */
   readonly unit_cost?: UnitCost;
 }
 

@@ -29,10 +29,10 @@ export interface FieldRule {
   /** A number is sent as `value × times + plus`; an integer is rounded. */
   readonly times?: number;
   readonly plus?: number;
-  /** Of the number that is sent, or of each side of a size, in pixels. */
+  /** The bounds of the number that is sent, or of each side of a size, in pixels. */
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Of each side of a size, in pixels. */
+  /** Each side of a size is a multiple of it, in pixels. */
   readonly multiple_of?: number;
 }
 

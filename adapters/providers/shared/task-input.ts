@@ -124,7 +124,7 @@ function referencesFault({ references }: InputSettings): string | undefined {
   return undefined;
 }
 
-/** What the limits of a model allow and its settings have no field for, as one sentence. */
+/** The first input that the limits of a model allow and its settings have no field for, as one sentence. */
 export function limitsFault(
   { references, negative_prompt_field: negative, mask }: InputSettings,
   place: SettingsPlace,

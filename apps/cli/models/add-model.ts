@@ -145,7 +145,7 @@ function whileWritten(file: ChangedFile | undefined, check: () => void): void {
   }
 }
 
-/** What a unit costs clients, and what that follows from. */
+/** The price of a unit for clients, and how it was computed. */
 function priceSentence(entry: JsonObject, { ref, options }: AddNeeds): string {
   const { credits_per_unit: credits, unit } = completed(entry).price;
   const price = `Price: ${credits} credits per ${unit}`;

@@ -15,7 +15,7 @@ import { optionsOf, propose, type ProposedEntry, recordedOf } from './propose.js
 /** Models whose vendors are asked at the same time. */
 const AT_ONCE = 8;
 
-/** What a vendor says of a model compared with the day on which it was added. */
+/** The vendor's description of a model, compared with the one on the day it was added. */
 interface Upstream {
   readonly state: 'same' | 'changed' | 'new_version' | 'not_read';
   readonly fault?: string;
@@ -218,7 +218,7 @@ function settingsAt(model: JsonObject, instance: string): Json | undefined {
 }
 
 /** A model with its defaults, as it is at this provider. */
-/** What `origin` has to say so that the vendor's description counts as taken over. */
+/** The values that `origin` needs so that the vendor's description counts as accepted. */
 function originNow({ digest, entry }: ProposedEntry): string {
   const version = versionIn(entry['origin']);
   return `digest: ${digest}${version === undefined ? '' : ` and version: ${version}`}`;

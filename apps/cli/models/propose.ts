@@ -17,7 +17,7 @@ import type { CliIo } from '../io.js';
 import { nameOfFile } from './installation.js';
 import type { ModelRef } from './model-ref.js';
 
-/** What the person who adds a model decides; `origin` of the entry keeps what differs from the defaults. */
+/** The decisions of the person who adds a model; `origin` of the entry keeps what differs from the defaults. */
 export interface ProposalOptions {
   readonly all: boolean;
   readonly set: Readonly<Record<string, string>>;
@@ -85,7 +85,7 @@ export async function propose(io: CliIo, needs: ProposalNeeds): Promise<Proposed
   };
 }
 
-/** What a vendor says now, with or without its price. */
+/** The vendor's present description of a model, with or without its price. */
 export function recordedOf(
   { ref, config, instance }: Pick<ProposalNeeds, 'ref' | 'config' | 'instance'>,
   vendor: Vendor,

@@ -6,7 +6,7 @@ import { say, show } from '../terminal.js';
 import { isFlow, withEntries } from '../yaml-edits.js';
 import { checkNext, confirm, indexOfModel, modelsIn, readCatalog, requireOwn } from './catalog-text.js';
 
-/** What becomes of work that has begun. */
+/** The effect on open generations. */
 const WARNING =
   'Open generations of this model wait for its entry to come back, and fail without charge at their deadlines.';
 

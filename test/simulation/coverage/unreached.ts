@@ -49,7 +49,7 @@ core/generation/create-generation.ts
     : { webhookUrl: request.webhookUrl
   no client of a run has an address told of one generation
     : await webhookUrlRefusal( | throw refusedUrl; | : { ...read, webhookUrl }
-    : { content: request.content, webhookUrl }
+    : { content, webhookUrl }
   tasks are kept for longer than answers are replayed
     throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')
   a price that is no amount
