@@ -221,19 +221,19 @@ describe('the import of damaged answers', () => {
   });
 
   it('does no harm with one place of an own answer damaged', () =>
-    forAll(isFullRun() ? 3_000 : 150, [ANSWER, DAMAGE, fc.boolean()], (index, damage, all) =>
+    forAll(isFullRun() ? 3_000 : 80, [ANSWER, DAMAGE, fc.boolean()], (index, damage, all) =>
       expectHarmless(withDamage(ANSWERS[index], damage), { ...GIVEN, all }),
     ));
 
   it('does no harm with several places damaged', () =>
-    forAll(isFullRun() ? 2_000 : 80, [ANSWER, fc.array(DAMAGE, { minLength: 2, maxLength: 6 })], (index, damages) =>
+    forAll(isFullRun() ? 2_000 : 40, [ANSWER, fc.array(DAMAGE, { minLength: 2, maxLength: 6 })], (index, damages) =>
       expectHarmless(withDamage(ANSWERS[index], ...damages)),
     ));
 
   it('does no harm with a recorded answer damaged', async function () {
     if (!hasRecorded()) this.skip();
     const recorded = recordedFiles().map(({ text, model }) => ({ ...model, document: parseBounded(text) }));
-    await forAll(isFullRun() ? 3_000 : 80, [fc.nat(recorded.length - 1), DAMAGE, fc.boolean()], (index, damage, all) =>
+    await forAll(isFullRun() ? 3_000 : 40, [fc.nat(recorded.length - 1), DAMAGE, fc.boolean()], (index, damage, all) =>
       expectHarmless(withDamage(recorded[index], damage), { ...GIVEN, all }),
     );
   });
