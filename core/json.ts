@@ -4,6 +4,10 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const [SLASH, TILDE] = ['/'.charCodeAt(0), '~'.charCodeAt(0)];
 
 /**

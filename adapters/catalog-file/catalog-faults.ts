@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from '../../core/json.js';
+import { isObject, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
 import { completed, defaultFrom, sourceIn, writtenAt } from './model-defaults.js';
 import { modelFaults } from './model-rules.js';
-import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
+import { inputSchemaFaults, type PlaceFault, priceFaults } from './price-rules.js';
 
 /** The part of the JSON Schema adapter that reading a catalog needs. */
 export interface SchemaTools {

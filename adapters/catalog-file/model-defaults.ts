@@ -1,11 +1,11 @@
 import { defaultConcurrencyPerAccount } from '../../core/catalog/model.js';
 import { MAX_PROMPT_LENGTH, type Modality } from '../../core/generation/generation.js';
 import type { PriceTerms } from '../../core/catalog/price.js';
-import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
+import { escapePointerToken, isObject, type Json, type JsonObject } from '../../core/json.js';
 import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/prepare-upload.js';
 import { MAX_OUTPUTS, MODEL_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import type { LocatedYaml } from './located-yaml.js';
-import { integerRange, isObject, propertyOf, scaledDecimal, type SourceOf } from './price-rules.js';
+import { integerRange, propertyOf, scaledDecimal, type SourceOf } from './price-rules.js';
 
 const MAX_UPLOAD_BYTES = 10_485_760;
 const CONCURRENCY = 4;

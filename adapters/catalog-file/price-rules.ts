@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { PRICE_UNITS, type PriceTerms, sizeIn, type SizeTable, type UnitRule } from '../../core/catalog/price.js';
 import { escapedBytes, MAX_PARAMETER_BYTES } from '../../core/generation/generation.js';
-import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
+import { escapePointerToken, isObject, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
 
@@ -267,10 +267,6 @@ function defaultFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault
       faults.push({ pointer: `${pointer}/default`, message: `does not conform to its own schema: ${fault.message}` });
   }
   return faults;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Texts that a pattern for sizes must not match. */

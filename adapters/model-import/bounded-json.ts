@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../core/json.js';
+import type { Json } from '../../core/json.js';
 import { ImportRefused } from './proposal.js';
 
 /** The longest document of a vendor that is read. The longest recorded one has 20 KiB. */
@@ -61,8 +61,4 @@ export function shownText(value: Json | undefined, maxCharacters: number): strin
 /** Whether a text is as it is shown. */
 export function isPlainText(text: string): boolean {
   return text.search(NOT_SHOWN) < 0;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -123,7 +123,7 @@ function statusSentence(
   return `${base} refuses to describe ${id} (status ${status}).`;
 }
 
-/** The price of an endpoint for the account of the key; undefined where fal does not tell it, so that it has to be given. */
+/** The price of an endpoint for the account of the key; undefined if fal does not state it. */
 async function priceOf(asked: Asked, query: string): Promise<VendorPrice | undefined> {
   let answer: Json;
   try {

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, memberOf } from '../../core/json.js';
+import { isObject, type Json, type JsonObject, memberOf } from '../../core/json.js';
 import type { ReferenceRole } from '../../core/generation/generation.js';
 import type { Submission } from '../../core/ports/provider.js';
 import { PRESETS } from '../providers/openai/presets.js';
@@ -6,7 +6,7 @@ import type { Splits } from '../providers/shared/split-references.js';
 import { checkSettings } from '../providers/shared/settings.js';
 import { INPUT_SETTINGS, type InputSettings, taskInput } from '../providers/shared/task-input.js';
 import { AjvJsonSchemas } from '../system/ajv-json-schemas.js';
-import { isObject, shownText } from './bounded-json.js';
+import { shownText } from './bounded-json.js';
 import type { Proposal } from './proposal.js';
 
 /** A range of whole numbers is tried value by value up to this length, else by its ends. */

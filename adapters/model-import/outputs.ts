@@ -1,5 +1,5 @@
-import { type JsonObject, memberOf } from '../../core/json.js';
-import { isObject, shownText } from './bounded-json.js';
+import { isObject, type JsonObject, memberOf } from '../../core/json.js';
+import { shownText } from './bounded-json.js';
 import { ImportRefused, type RecordedModel } from './proposal.js';
 import type { VendorDocument } from './vendor-document.js';
 import { fieldsOf } from './vendor-field.js';

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { type Json, memberOf } from '../../core/json.js';
-import { isObject } from './bounded-json.js';
+import { isObject, type Json, memberOf } from '../../core/json.js';
 import { ImportRefused, type RecordedModel, type Vendor } from './proposal.js';
 
 /** The members that say what a model takes and gives; others, such as a count of runs, change every day. */

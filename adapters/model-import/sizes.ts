@@ -40,7 +40,7 @@ const MAX_CHOICES = 200;
 /** Taken where a vendor states no smallest side. */
 const LEAST_SIDE = 64;
 
-/** What fal means by its names of sizes; Seedream and some others make larger ones of them. */
+/** The pixels of fal's names of sizes. Seedream and some other models use larger ones. */
 const FAL_PRESETS: Readonly<Record<string, string>> = {
   square_hd: '1024x1024',
   square: '512x512',
@@ -66,8 +66,8 @@ export interface Sides {
 }
 
 /**
- * Takes the fields of a size, or of an aspect ratio and a resolution. Where the vendor has no default and the model works on
- * pictures, the size is theirs unless a request says another.
+ * Takes the fields of a size, or of an aspect ratio and a resolution. Without a default of the vendor, a model
+ * that works on pictures keeps their size unless a request states one.
  */
 export function takeSizes(draft: Draft, worksOnPictures: boolean): void {
   takeSize(draft, worksOnPictures);

@@ -1,5 +1,5 @@
-import { type Json, type JsonObject, memberOf } from '../../core/json.js';
-import { isObject, shownText } from './bounded-json.js';
+import { isObject, type Json, type JsonObject, memberOf } from '../../core/json.js';
+import { shownText } from './bounded-json.js';
 import { ImportRefused, type RecordedModel } from './proposal.js';
 import { SchemaReader } from './vendor-schema.js';
 
@@ -9,8 +9,9 @@ export interface VendorDocument {
   readonly description?: string;
   /** The category of the model at fal, such as `text-to-image`; absent for other vendors. */
   readonly category?: string;
-  /** Of Replicate: the version that was read, and whether the model runs without one. */
+  /** The version that was read, for Replicate alone. */
   readonly version?: string;
+  /** Whether Replicate runs the model without a version. */
   readonly isOfficial?: boolean;
   /** With references in place. */
   readonly input: JsonObject;
@@ -34,7 +35,7 @@ function falDocument(id: string, document: Json): VendorDocument {
   const named = memberOf(model, 'endpoint_id');
   if (model === undefined || (named !== undefined && named !== id))
     throw new ImportRefused(`The answer is not about ${id}: fal has no such endpoint, or it is about another one.`);
-  // Of an OpenAPI document alone, this member is its version.
+  // In a bare OpenAPI document, `openapi` is the version of the format.
   const openapi = isObject(memberOf(model, 'paths')) ? model : memberOf(model, 'openapi');
   if (!isObject(memberOf(openapi, 'paths'))) throw new ImportRefused(`fal has no schema for ${id} now.`);
   const reader = new SchemaReader(openapi as Json);

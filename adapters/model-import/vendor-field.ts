@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../core/json.js';
-import { isObject, isPlainText, shownText } from './bounded-json.js';
+import { isObject, type Json, type JsonObject } from '../../core/json.js';
+import { isPlainText, shownText } from './bounded-json.js';
 import { MISSING } from './vendor-schema.js';
 
 export type Scalar = string | number | boolean;
@@ -17,7 +17,7 @@ export interface VendorField {
   readonly types: ReadonlySet<string>;
   /** The values of a list of scalars. */
   readonly choices?: readonly Scalar[];
-  /** Inclusive; an exclusive bound of a number that is no integer is `isOpen`. */
+  /** Both bounds are inclusive, except that `isOpenBelow` excludes the minimum of a number with fractions. */
   readonly minimum?: number;
   readonly maximum?: number;
   readonly isOpenBelow: boolean;
@@ -25,7 +25,7 @@ export interface VendorField {
   readonly multipleOf?: number;
   /** The bounds of a side, where the field takes an object of width and height. */
   readonly sides?: { readonly minimum: number; readonly maximum: number };
-  /** Of the items of a list. */
+  /** The field that describes the items of a list. */
   readonly item?: VendorField;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -147,7 +147,7 @@ function boundsOf(numberOf: (keyword: string) => number | undefined, types: Read
   const [lowest, highest] = [greatest(numberOf('minimum'), least), smallest(numberOf('maximum'), most)];
   const minimum = isWhole && lowest !== undefined ? Math.ceil(lowest) : lowest;
   const maximum = isWhole && highest !== undefined ? Math.floor(highest) : highest;
-  // Bounds between which nothing is, or that no number reaches exactly, are no bounds.
+  // Bounds that exclude every value, or that a float does not hold exactly, are ignored.
   const isCrossed = minimum !== undefined && maximum !== undefined && minimum > maximum;
   const isUsable = (bound: number | undefined) => bound !== undefined && Math.abs(bound) <= MOST && !isCrossed;
   return {

@@ -1,9 +1,9 @@
 import type { Vendor } from './proposal.js';
 
-/** How people name a model of a vendor, behind the vendor's name and a colon. */
+/** The name of a vendor's model on the command line, after the vendor's name and a colon. */
 export interface VendorRef {
   readonly pattern: RegExp;
-  /** As help and sentences show it. */
+  /** The form that help and messages show. */
   readonly form: string;
   readonly example: string;
   /** The address of a model's page for people, as a browser shows it: the name, and the version where it has one. */

@@ -1,5 +1,4 @@
-import { type Json, type JsonObject, memberOf, unescapePointerToken } from '../../core/json.js';
-import { isObject } from './bounded-json.js';
+import { isObject, type Json, type JsonObject, memberOf, unescapePointerToken } from '../../core/json.js';
 import { ImportRefused } from './proposal.js';
 
 /** How deep references and schemas lead into each other, and how many values they may have once they are in place. */

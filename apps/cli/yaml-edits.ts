@@ -43,7 +43,7 @@ export interface NewEntry {
   readonly name?: string;
   /** For a collection in flow style. */
   readonly value: Json;
-  /** The value as lines of block YAML. Of a mapping they begin with the name. */
+  /** The value as lines of block YAML. For an entry of a mapping, the first line begins with its name. */
   readonly lines: readonly string[];
   /** Comments above it. */
   readonly comments?: readonly string[];

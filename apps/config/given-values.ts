@@ -1,6 +1,6 @@
 import { type LocatedYaml, nameOf } from '../../adapters/catalog-file/located-yaml.js';
 import type { Driver } from '../../adapters/driver.js';
-import { escapePointerToken, type Json, type JsonObject, memberOf } from '../../core/json.js';
+import { escapePointerToken, isObject, type Json, type JsonObject, memberOf } from '../../core/json.js';
 import { DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
 import { type KeySchemas, type ProviderKinds, variableOf } from './keys.js';
 import { accepts, requirementOf, valueOfText } from './option-schema.js';
@@ -178,8 +178,4 @@ export function providerKinds(drivers: readonly Driver[], { file, environment, f
     else complain(`providers.${name}.kind must be one of ${kinds.join(', ')}, not ${kindOf(name, kind)}.`);
   }
   return instances;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -326,8 +326,8 @@ export interface ModelCosts {
 }
 
 /**
- * The units that providers billed, beside those that clients were charged for the same generations. Where more are billed
- * than charged in the same unit, the price counts too few.
+ * The units that providers billed, beside those that clients were charged for the same generations. If a provider bills
+ * more than was charged in the same unit, the price counts too few.
  */
 export interface UnitSums {
   /** In millionths of the unit that the provider bills in. */

@@ -64,7 +64,7 @@ interface Added {
   readonly describe: () => DescribedModel | undefined;
 }
 
-/** What a person is asked for, and answers. */
+/** The answers of a person to the command's questions. */
 const ANSWERS = [
   [/--set references=/, ['--set', 'references=2']],
   [/--price/, ['--price', '3']],

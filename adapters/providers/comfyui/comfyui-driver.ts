@@ -53,7 +53,7 @@ export const comfyUiDriver: ProviderDriver = {
   imports: {
     what: 'a workflow in API format',
     example: 'workflow.json',
-    // Where a server listens by default.
+    // The default address of a server.
     newOptions: { servers: ['http://127.0.0.1:8188'] },
     about: `It writes nothing: read what it prints, and what its comments say you should check, before you use it. Export the workflow in
 ComfyUI with Workflow > Export (API).`,

@@ -211,7 +211,7 @@ function settingsOf(traced: TracedWorkflow, parameters: readonly ProposedParamet
   };
 }
 
-/** What differs from the defaults. A workflow that loads a picture needs it. */
+/** The limits that differ from the defaults. A workflow that loads a picture requires it. */
 function limitLines({ references, negativePrompt, batch }: TracedWorkflow, names: readonly string[]): string[] {
   const all = references.map(({ role }) => role);
   const roles = [...new Set(all)];

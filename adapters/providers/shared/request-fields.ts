@@ -3,7 +3,7 @@ import { boundsBefore, drawnSeed, type SeedTask } from './drawn-seed.js';
 
 type Scalar = string | number | boolean;
 
-/** What a field of a request has: JSON of the operator, a value of a client, or a size in the form that the server takes. */
+/** The value of a field of a request: JSON of the operator, a value of a client, or a size in the server's form. */
 export type FieldValue = Json;
 
 /** The source of the value of one field of a request: a constant, or a parameter of the task within bounds. */
@@ -24,7 +24,7 @@ export interface FieldRule {
   readonly pattern?: string;
   /** In Unicode code points. */
   readonly max_length?: number;
-  /** Where the task has no value, an integer is drawn from its token, for vendors that require a seed. */
+  /** Draws an integer from the task's token if the task has no value, for vendors that require a seed. */
   readonly draw?: boolean;
   /** A number is sent as `value × times + plus`; an integer is rounded. */
   readonly times?: number;

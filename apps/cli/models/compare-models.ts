@@ -1,7 +1,7 @@
 import { completed } from '../../../adapters/catalog-file/model-defaults.js';
 import { VendorUnavailable } from '../../../adapters/model-import/fetch-model.js';
 import { schemaDigest } from '../../../adapters/model-import/schema-digest.js';
-import { type Json, type JsonObject, memberOf, pointerOf } from '../../../core/json.js';
+import { isObject, type Json, type JsonObject, memberOf, pointerOf } from '../../../core/json.js';
 import type { Config } from '../../config/config.js';
 import { printable } from '../../logging/logged-fields.js';
 import { Failure, sentenceOf } from '../exit.js';
@@ -152,7 +152,7 @@ export async function diffModel(
   const instance = instanceOf(model, ref.kind, config);
   const today = new Date().toISOString().slice(0, 10);
   const recorded = optionsOf(origin.options);
-  // A recorded answer has no price, and a vendor tells it to keys alone: then that of the entry is not compared.
+  // A recorded answer has no price, and a vendor states it only to a key: then the price of the entry is not compared.
   const { api_key: apiKey, api_key_file: keyFile } = config.providers.get(instance)?.options ?? {};
   const isTold = schema === undefined && (apiKey ?? keyFile) !== undefined;
   const own = isTold || recorded.price !== undefined ? undefined : creditsPerUnit(model);
@@ -217,7 +217,6 @@ function settingsAt(model: JsonObject, instance: string): Json | undefined {
   return memberOf(own, 'provider_settings') ?? model['provider_settings'];
 }
 
-/** A model with its defaults, as it is at this provider. */
 /** The values that `origin` needs so that the vendor's description counts as accepted. */
 function originNow({ digest, entry }: ProposedEntry): string {
   const version = versionIn(entry['origin']);
@@ -229,6 +228,7 @@ function versionIn(origin: Json | undefined): string | undefined {
   return typeof version === 'string' ? version : undefined;
 }
 
+/** A model with its defaults and with the settings of one provider, without what its owner decides. */
 function comparable(model: JsonObject, instance: string): JsonObject {
   const own: readonly string[] = OWN;
   const settings = settingsAt(model, instance);
@@ -248,10 +248,6 @@ function* differencesOf(
     for (const name of new Set([...Object.keys(catalog), ...Object.keys(proposed)]))
       yield* differencesOf(memberOf(catalog, name), memberOf(proposed, name), [...at, name]);
   } else if (JSON.stringify(catalog) !== JSON.stringify(proposed)) yield { at: pointerOf(at), catalog, proposed };
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const MAX_SHOWN = 60;

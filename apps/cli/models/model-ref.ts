@@ -62,7 +62,7 @@ function refOfPage(given: string): string | undefined {
   return undefined;
 }
 
-/** Where only the kind is missing, the references that may be meant; else all forms. */
+/** The likely references if only the kind is missing, else all forms. */
 function formsFor(given: string): string {
   const meant = [...FORMS].flatMap(([kind, { pattern, isAddress }]) =>
     VENDOR_NAMES.has(kind) &&

@@ -4,7 +4,7 @@ import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import { parseBounded } from '../../../adapters/model-import/bounded-json.js';
 import { fetchModel } from '../../../adapters/model-import/fetch-model.js';
 import { heldRequestFaults } from '../../../adapters/model-import/held-requests.js';
-import type { RecordedModel, Vendor } from '../../../adapters/model-import/proposal.js';
+import type { ImportOptions, Proposal, RecordedModel, Vendor } from '../../../adapters/model-import/proposal.js';
 import { proposeModel } from '../../../adapters/model-import/propose-model.js';
 import { digestOf, schemaDigest } from '../../../adapters/model-import/schema-digest.js';
 import { assert } from '../../../core/assert.js';
@@ -18,14 +18,7 @@ import { nameOfFile } from './installation.js';
 import type { ModelRef } from './model-ref.js';
 
 /** The decisions of the person who adds a model; `origin` of the entry keeps what differs from the defaults. */
-export interface ProposalOptions {
-  readonly all: boolean;
-  readonly set: Readonly<Record<string, string>>;
-  readonly dollarCredits: number;
-  readonly markup: number;
-  /** A decimal. */
-  readonly price?: string;
-}
+export type ProposalOptions = Omit<ImportOptions, 'today'>;
 
 export const DEFAULT_OPTIONS = {
   all: false,
@@ -35,11 +28,7 @@ export const DEFAULT_OPTIONS = {
 } as const satisfies ProposalOptions;
 
 /** An entry for the catalog with its origin, and what its reader should know. */
-export interface ProposedEntry {
-  readonly entry: JsonObject;
-  readonly guesses: readonly string[];
-  readonly dropped: readonly string[];
-  readonly hints: readonly string[];
+export interface ProposedEntry extends Pick<Proposal, 'entry' | 'guesses' | 'dropped' | 'hints'> {
   readonly digest: string;
   /** A file that the settings name and that has to be copied there: its absolute path and its text. */
   readonly file?: { readonly path: string; readonly text: string };

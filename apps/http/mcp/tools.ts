@@ -128,7 +128,7 @@ const GENERATE_FIELDS = {
 
 const GENERATE_INPUT = bodySchema(GENERATE_FIELDS, ['model_key', 'prompt', 'idempotency_key']);
 
-/** What is checked here: some models do without a prompt, which the create decides. */
+/** The input that is checked here. The create decides whether the model needs a prompt. */
 const CHECKED_INPUT = bodySchema(GENERATE_FIELDS, ['model_key', 'idempotency_key']);
 
 /** The two tools that generate differ in their words and in their operation. */

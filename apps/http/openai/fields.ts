@@ -256,7 +256,7 @@ export function renamed(context: Pick<Models, 'providers'>, error: unknown, mode
   return new ApiRefusal(error.code, error.message.replaceAll(`parameters.${parameter}`, name), name);
 }
 
-/** This API has files in place of uploads, of a video at most one, which is no end frame. */
+/** Rewrites a refusal about uploads: requests of this API carry files, a video at most one, which is a start frame or a reference. */
 function withoutUploads({ code, message }: ServiceError, model: Model, isMaskNeeded: boolean): ApiRefusal {
   const { modality, modelKey, requiredRoles } = model;
   const param = modality === 'video' ? 'input_reference' : 'image';

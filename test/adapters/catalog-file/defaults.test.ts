@@ -190,7 +190,7 @@ describe('defaults of a catalog', () => {
     fc.assert(
       fc.property(fc.constantFrom(...more), fc.infiniteStream(fc.boolean()), (entry, choices) => {
         const models = [someOf(entry, choices, ['model_key', 'price', 'input_schema', 'provider', 'route'])];
-        // As a number, which a float would round.
+        // A number that a float would round.
         const text = stringify({ version: 1, models }).replace('"9007199254.740991"', '9007199254.740991');
         const catalog = readIfUsable(text);
         fc.pre(catalog !== undefined);

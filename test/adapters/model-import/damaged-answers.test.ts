@@ -42,7 +42,7 @@ async function expectHarmless(recorded: RecordedModel, options = GIVEN): Promise
 
 const deep = (depth: number): Json => (depth === 0 ? 'x' : { items: deep(depth - 1), anyOf: [1] });
 
-/** What no vendor would put anywhere. */
+/** Values that no vendor uses. */
 const ODD_VALUES: readonly Json[] = [
   null,
   true,
@@ -92,7 +92,7 @@ const ODD_NAMES = [
 ];
 
 interface Damage {
-  /** Which place, counted through the document. */
+  /** The index of the damaged place in the document. */
   readonly at: number;
   readonly how: 'replace' | 'remove' | 'rename' | 'add';
   readonly value: Json;

@@ -14,19 +14,9 @@ import { OpenAiFake } from '../../providers/fakes/openai-fake.js';
 import { ReplicateFake } from '../../providers/fakes/replicate-fake.js';
 import type { VendorFake } from '../../providers/fakes/vendor-fake.js';
 import { freePort } from '../../servers/free-port.js';
-import { falAnswer, PAINTER } from './vendor-answers.js';
+import { CONTAINER, falAnswer, PAINTER } from './vendor-answers.js';
 
 const VERSION = 'b2'.repeat(32);
-const CONTAINER: JsonObject = {
-  openapi: '3.0.2',
-  components: {
-    schemas: {
-      Input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
-      Output: { type: 'string', format: 'uri' },
-    },
-  },
-};
-
 const TIMES = { connect_timeout_seconds: 5, answer_timeout_seconds: 5, idle_timeout_seconds: 5, max_connections: 4 };
 
 interface Lane {
@@ -165,7 +155,7 @@ describe('what a vendor says about a model', () => {
     });
   }
 
-  it('says that a key is missing where the vendor asks for one', async () => {
+  it('names the variable of a key that the vendor requires', async () => {
     for (const vendor of ['replicate', 'openai'] as const)
       expect(await refusalOf(modelOf(vendor, {}))).to.match(/asks for a key, and none is set: set THE_KEY\.$/);
   });
@@ -190,7 +180,7 @@ describe('what a vendor says about a model', () => {
     expect(await refusalOf({ ...modelOf('replicate'), id: `acme/own:${'c3'.repeat(32)}` })).to.match(/has no model/);
   });
 
-  it('says that fal has no such endpoint', async () => {
+  it('names an endpoint that fal does not have', async () => {
     expect(await refusalOf({ ...modelOf('fal'), id: 'fal-ai/none' })).to.equal(
       "fal has no endpoint fal-ai/none: compare the name with the address of the model's page.",
     );

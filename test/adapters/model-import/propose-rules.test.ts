@@ -262,7 +262,7 @@ describe('the import of pictures', () => {
 });
 
 describe('the import of prompts', () => {
-  it('lets a model that works on pictures do without a prompt where the vendor does', () => {
+  it('makes the prompt of a model for pictures optional if the vendor does', () => {
     const optional = atFal({ prompt: PROMPT, image_url: PICTURE }, ['image_url'], 'image-to-image');
     expect(imported(optional).entry['prompt']).to.equal('optional');
     expect(imported(atFal({ prompt: PROMPT }, [])).entry).to.not.have.property('prompt');
@@ -462,7 +462,7 @@ describe('the import of what only the operator decides', () => {
     expect(dropped).to.deep.equal(['num_images: no number of outputs is within its bounds']);
   });
 
-  it('says that one result is charged where the number of results is not a field', () => {
+  it('states that one result is charged if no field has the number of results', () => {
     const sentence = 'The output is a list, and no field says how long it is; one result is delivered and charged.';
     expect(imported(atFal({ prompt: PROMPT })).guesses).to.include(sentence);
     expect(imported(atFal({ prompt: PROMPT, max_images: { type: 'integer' } })).guesses).not.to.include(sentence);
@@ -570,7 +570,7 @@ describe('the import of prices', () => {
       );
     });
 
-  it('asks for a price in another currency, and for one that is no number', () => {
+  it('asks for --price if the price is in another currency or is not a number', () => {
     const priced = (price: NonNullable<RecordedModel['price']>) =>
       refusal({ ...atFal({ prompt: PROMPT }), price }, { price: undefined as never });
     expect(priced({ unit: 'images', unitPrice: '1', currency: 'EUR' })).to.include('is in EUR: give --price');
@@ -596,7 +596,7 @@ describe('the import of prices', () => {
     );
   });
 
-  it('refuses a --price that is no decimal above 0', () => {
+  it('refuses a --price that is not a decimal above 0', () => {
     for (const price of ['0', '-1', '1e3', '', '1.2345678', 'five'])
       expect(refusal(EDITOR, { price })).to.equal('--price must be a decimal number above 0 with at most 6 places.');
   });

@@ -130,7 +130,7 @@ const RULES = new Map(
 );
 const TOOLS = { jsonSchemas: new AjvJsonSchemas(), checkSchema, providers: RULES };
 
-/** What `catalog check` says of a catalog with this entry alone. */
+/** The faults that `catalog check` finds in a catalog with this entry alone. */
 export function catalogFaultsOf(entry: JsonObject): readonly string[] {
   try {
     parseCatalog(stringify({ version: 1, models: [entry] }), 'catalog.yaml', TOOLS);

@@ -216,3 +216,14 @@ export const GPT: RecordedModel = {
 };
 
 export const ANSWERS: readonly RecordedModel[] = [PAINTER, EDITOR, ANIMATOR, UPSCALER, GPT];
+
+/** The answer of the smallest container of Cog: a prompt gives one file. */
+export const CONTAINER: JsonObject = {
+  openapi: '3.0.2',
+  components: {
+    schemas: {
+      Input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+      Output: { type: 'string', format: 'uri' },
+    },
+  },
+};

@@ -110,7 +110,7 @@ describe('the charge of delivered outputs', () => {
       if (delivered.length === 0) return;
       const running = generationIn('running', 'succeed');
       const terms = { ...running.terms, creditsByOutputs: creditsTable };
-      // As a store returns it.
+      // The rate passes through JSON, as in a store.
       const accepted = JSON.parse(
         JSON.stringify({
           ...running,

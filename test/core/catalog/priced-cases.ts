@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { PriceTerms, PriceUnit, Size } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
 
-/** A price of any form, and a request that it is for. */
+/** A price of any form, and a request with that price. */
 export interface Case {
   readonly terms: PriceTerms;
   readonly parameters: JsonObject;

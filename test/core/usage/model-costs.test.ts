@@ -46,7 +46,7 @@ const made = fc.record({
   chargedCredits: amount,
   costs: fc.array(cost, { maxLength: 2 }),
   outputs: fc.nat({ max: 3 }),
-  // What earlier releases accepted has none.
+  // Generations of earlier releases have none.
   units: fc.option(fc.record({ unit: fc.constantFrom('image' as const, 'task' as const), reservedMicros: MILLIONS }), {
     nil: undefined,
   }),

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../../core/json.js';
 import { ROOT } from '../../docs/pages.js';
-import { falAnswer, PAINTER } from '../../adapters/model-import/vendor-answers.js';
+import { CONTAINER, falAnswer, PAINTER } from '../../adapters/model-import/vendor-answers.js';
 import { CliRun, type Ran, type RunOptions } from '../../harness/cli-run.js';
 import { CogFake } from '../../providers/fakes/cog-fake.js';
 import { FalFake } from '../../providers/fakes/fal-fake.js';
@@ -437,7 +437,7 @@ describe('darkroom models with the API of a vendor', () => {
     expect((await models('diff', 'painter-one')).stdout).to.match(/is as it is proposed now/);
   });
 
-  it('says that the key is missing where a price is told to keys alone', async () => {
+  it('names the variable of the key if the vendor states prices only to a key', async () => {
     await refused(
       () => models('add', REF, '--yes'),
       /none is set: set DARKROOM_PROVIDERS_FAL_API_KEY, or give --price with the credits per image\./,
@@ -449,15 +449,6 @@ describe('darkroom models add at each vendor', () => {
   const closing: (() => Promise<void>)[] = [];
   after(() => Promise.all(closing.map((close) => close())));
 
-  const CONTAINER: JsonObject = {
-    openapi: '3.0.2',
-    components: {
-      schemas: {
-        Input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
-        Output: { type: 'string', format: 'uri' },
-      },
-    },
-  };
   const versionOf = (id: string): JsonObject => ({
     owner: 'acme',
     name: 'own-image',

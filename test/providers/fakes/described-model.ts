@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { type Json, type JsonObject, memberOf } from '../../../core/json.js';
 import { mp4 } from '../../fixtures/videos.js';
 
-/** What one request of a described model makes: the files, and the answer with their addresses. */
+/** The result of one request of a described model: the files, and the answer with their addresses. */
 export interface DescribedResult {
   readonly answer: Json;
   readonly files: readonly DescribedFile[];
@@ -19,7 +19,7 @@ export interface DescribedSchemas {
   readonly document: Json;
   readonly input: Json;
   readonly output: Json;
-  /** What answers without words about it are files of. */
+  /** The kind of files in an answer that does not state it. */
   readonly makes: 'image' | 'video';
 }
 

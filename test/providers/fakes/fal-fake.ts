@@ -59,9 +59,9 @@ const MODELS: readonly string[] = [
 
 /** A model of the platform's API. */
 interface ListedModel {
-  /** As in `models` of the answer. */
+  /** An entry of `models` in the answer. */
   readonly model: JsonObject;
-  /** As in `prices` of the answer, without the endpoint. */
+  /** An entry of `prices` in the answer, without the endpoint. */
   readonly price?: JsonObject | undefined;
   /** Undefined where the answer has no schema. */
   readonly described: DescribedModel | undefined;
