@@ -27,6 +27,7 @@ const FOLDERS = [
   '.',
   'docs',
   'docs/decisions',
+  'docs/deploying',
   'docs/examples',
   'docs/providers',
   'clients/typescript',
