@@ -158,7 +158,7 @@ export const KEYS = {
   },
   ai_marks: {
     enabled: boolean(DEFAULT_MARK_POLICY.isWritten).about(
-      'Whether outputs say in XMP that AI made them. docs/api.md says what is written, and what the law may ask of you.',
+      'Whether outputs say in XMP that AI made them. docs/api/outputs.md says what is written, and what the law may ask of you.',
     ),
     provider_manifests: oneOf(DEFAULT_MARK_POLICY.manifests, ['keep', 'drop']).about(
       "keep: a provider's signed C2PA manifest stays, in place of our mark, where it says AI and nothing was removed from the file. drop: it is removed from every output.",

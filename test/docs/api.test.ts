@@ -1,6 +1,6 @@
 /**
- * Goal: docs/api.md describes the endpoints that are served, and shows requests and answers that could really be.
- * Method: compare its table, headings and refusals with the route table, both ways; check every example against the
+ * Goal: the pages in docs/api describe the endpoints that are served, and show requests and answers that could really be.
+ * Method: compare their table, headings and refusals with the route table, both ways; check every example against the
  * schema of its operation, with no field beyond it.
  */
 import { expect } from 'chai';
@@ -12,9 +12,9 @@ import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { DEFAULT_REST_LIMITS } from '../harness/http-fronts.js';
-import { type CodeBlock, plain, readPage, tablesOf } from './pages.js';
+import { type CodeBlock, pagesUnder, plain, tablesOf } from './pages.js';
 
-const page = readPage('docs/api.md');
+const pages = pagesUnder('docs/api');
 const schemas = new AjvJsonSchemas();
 
 function nameOf({ method, path }: Route): string {
@@ -26,8 +26,10 @@ interface Section {
   readonly blocks: readonly CodeBlock[];
 }
 
-/** The section under a heading of the second level. */
+/** The section under a heading of the second level, which one of the pages has. */
 function sectionUnder(heading: string): Section {
+  const page = pages.find(({ headings }) => headings.some(({ level, text }) => level === 2 && text === heading));
+  if (page === undefined) return { prose: '', blocks: [] };
   const lines = page.prose.split('\n');
   const from = lines.indexOf(`## ${heading}`);
   const after = lines.findIndex((line, index) => index > from && line.startsWith('## '));
@@ -38,9 +40,14 @@ function sectionUnder(heading: string): Section {
   };
 }
 
-describe('docs/api.md', () => {
-  it('has the route table, and no other', () => {
-    const rows = tablesOf(page).find(({ columns }) => columns[0] === 'Endpoint')?.rows ?? [];
+/** The rows of the one table that has this column in this place. */
+function rowsUnder(column: string, place: number): readonly (readonly string[])[] {
+  return pages.flatMap(tablesOf).find(({ columns }) => columns[place] === column)?.rows ?? [];
+}
+
+describe('the pages in docs/api', () => {
+  it('have the route table, and no other', () => {
+    const rows = rowsUnder('Endpoint', 0);
     const served = ROUTES.map((route) => [
       nameOf(route),
       route.scope ?? 'none, public',
@@ -51,17 +58,16 @@ describe('docs/api.md', () => {
     expect(rows.map((row) => row.map(plain))).to.deep.equal(served);
   });
 
-  it('has a section for each endpoint, and no other', () => {
-    const headings = page.headings.map(({ text }) => text).filter((text) => /^(?:GET|POST|PATCH|DELETE) /.test(text));
+  it('have a section for each endpoint, and no other', () => {
+    const headings = pages
+      .flatMap((page) => page.headings)
+      .map(({ text }) => text)
+      .filter((text) => /^(?:GET|POST|PATCH|DELETE) /.test(text));
     expect(headings.sort()).to.deep.equal(ROUTES.map(nameOf).sort());
   });
 
-  it('gives limits as they are by default', () => {
-    const limits = Object.fromEntries(
-      tablesOf(page)
-        .find(({ columns }) => columns[1] === 'Limit')
-        ?.rows.map(([what = '', limit = '']) => [what, limit]) ?? [],
-    );
+  it('give limits as they are by default', () => {
+    const limits = Object.fromEntries(rowsUnder('Limit', 1).map(([what = '', limit = '']) => [what, limit]));
     const { readsPerMinute, writesPerMinute } = DEFAULT_REST_LIMITS;
     const { maxOpenGenerationsPerAccount, maxUploadBytes, maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
     expect(limits['Body of a request']).to.match(new RegExp(`^${MAX_BODY_BYTES / 1024} KiB, `));
@@ -75,14 +81,14 @@ describe('docs/api.md', () => {
   });
 
   for (const route of ROUTES) {
-    it(`lists the refusals of ${nameOf(route)}`, () => {
+    it(`list the refusals of ${nameOf(route)}`, () => {
       const sentence = /^Refuses with ([^.]+)\.$/m.exec(sectionUnder(nameOf(route)).prose)?.[1] ?? '';
       expect([...sentence.matchAll(/`(\w+)`/g)].map(([, code = '']) => code).sort()).to.deep.equal(
         [...route.operation.errors].sort(),
       );
     });
 
-    it(`shows requests and answers of ${nameOf(route)} that could be`, () => {
+    it(`show requests and answers of ${nameOf(route)} that could be`, () => {
       const { blocks } = sectionUnder(nameOf(route));
       const { operation } = route;
       const { body } = operation;

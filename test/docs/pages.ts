@@ -23,24 +23,23 @@ export interface Page {
   readonly headings: readonly { readonly level: number; readonly text: string; readonly anchor: string }[];
 }
 
-const FOLDERS = [
-  '.',
-  'docs',
-  'docs/decisions',
-  'docs/deploying',
-  'docs/examples',
-  'docs/providers',
-  'clients/typescript',
-  'clients/python',
-];
-
 /** Every Markdown page of the project. */
 export function allPages(): Page[] {
-  return FOLDERS.flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => readPage(relative(ROOT, join(ROOT, folder, name)).replaceAll('\\', '/'))),
-  );
+  return [...pagesIn('.'), ...pagesUnder('docs'), ...pagesIn('clients/typescript'), ...pagesIn('clients/python')];
+}
+
+/** The Markdown pages in a folder and its subfolders, except hidden ones and those of packages. */
+export function pagesUnder(folder: string): Page[] {
+  const below = readdirSync(join(ROOT, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+    .flatMap((entry) => pagesUnder(`${folder}/${entry.name}`));
+  return [...pagesIn(folder), ...below];
+}
+
+function pagesIn(folder: string): Page[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => readPage(relative(ROOT, join(ROOT, folder, name)).replaceAll('\\', '/')));
 }
 
 export function readPage(path: string): Page {

@@ -162,7 +162,12 @@ const FILES: readonly DescFile[] = [
 
 /** The lists that a page of the documentation gives in full. */
 const PAGES: readonly (readonly [page: string, lists: readonly ListName[]])[] = [
-  ['docs/api.md', ['STATUSES', 'SCOPES', 'EVENT_TYPES', 'ENTRY_KINDS', 'REFERENCE_ROLES', 'WEBHOOK_EVENTS']],
+  ['docs/api/README.md', ['SCOPES']],
+  ['docs/api/generations.md', ['STATUSES']],
+  ['docs/api/events.md', ['EVENT_TYPES']],
+  ['docs/api/credits.md', ['ENTRY_KINDS']],
+  ['docs/api/uploads.md', ['REFERENCE_ROLES']],
+  ['docs/api/webhooks.md', ['WEBHOOK_EVENTS']],
   ['docs/catalog.md', ['OPERATIONS', 'PRICE_UNITS', 'REFERENCE_ROLES', 'FAULT_POLICIES', 'OTHER_SIZE_POLICIES']],
   ['docs/errors.md', ['ERRORS', 'TASK_ERRORS']],
 ];

@@ -16,7 +16,7 @@ import { BASE, RestHarness } from '../host/rest-client.js';
 // Goal: a client follows a generation by server-sent events, with any client of the standard, through interruptions, and
 // nothing of the stream stays behind, however it ends.
 // Method: the REST front on memory adapters; undici's EventSource, which reconnects as browsers do; connections are cut,
-// credentials revoked, the process stopped. The code for browsers in docs/api.md reads a stream.
+// credentials revoked, the process stopped. The code for browsers in docs/api/events.md reads a stream.
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -58,8 +58,8 @@ describe('the events of a generation over REST', () => {
     );
   }
 
-  it('are read in a browser by the code of docs/api.md', async () => {
-    const [example] = readPage('docs/api.md').blocks.filter(({ info }) => info === 'js');
+  it('are read in a browser by the code of docs/api/events.md', async () => {
+    const [example] = readPage('docs/api/events.md').blocks.filter(({ info }) => info === 'js');
     type Read = (id: string, credential: string, last?: string) => AsyncGenerator<JsonObject>;
     const inPage = (path: string, init: RequestInit) => fetch(rest.origin + path, init);
     // The text of the page, which is under our control.
