@@ -106,7 +106,7 @@ export function backedUpStores({ stores }: Config, what: string): BackedUpStores
   const { backup, backupTools = 'its own tools' } = stores.database.driver;
   if (backup === undefined)
     throw new BackupRefused(
-      `Darkroom can ${what} only a data folder; for the database use ${backupTools}, as docs/operating.md says.`,
+      `Darkroom can ${what} only a data folder; for the database use ${backupTools}, as docs/operating/backup.md describes.`,
     );
   const { name, isInDataFolder, backup: objects } = stores.objects.driver;
   if (isInDataFolder && !objects)

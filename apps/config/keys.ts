@@ -274,7 +274,7 @@ export const KEYS = {
 export const SECTION_COMMENTS: Readonly<Record<string, string>> = {
   'stores':
     "Each key of stores names a driver. Its options are in the section with the driver's name. Modules may add drivers.",
-  'sign_in': 'How people sign in to the account page. See docs/operating.md.',
+  'sign_in': 'How people sign in to the account page. See docs/operating/access.md.',
   'oauth': 'How people connect programs, which then act for them with tokens of their own.',
   'webhooks':
     'Where webhooks may be sent, besides public hosts over https. Apps choose the addresses. See docs/webhooks.md.',

@@ -46,7 +46,7 @@ export function lookForSecrets(path: string, { inUse, isShared }: SecretNeeds): 
   if (secret !== undefined) return derivedFrom(secret);
   if (inUse)
     throw new Error(
-      `${path} is missing, and no API key is valid without it; restore it from a backup, or start with a new one as docs/operating.md describes.`,
+      `${path} is missing, and no API key is valid without it; restore it from a backup, or start with a new one as docs/operating/security.md describes.`,
     );
   if (isShared)
     throw new Error(

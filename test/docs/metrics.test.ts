@@ -1,5 +1,5 @@
 /**
- * Goal: docs/operating.md has every metric with its type and labels, and no other; its alerts ask for metrics that are
+ * Goal: docs/operating/metrics.md has every metric with its type and labels, and no other; its alerts ask for metrics that are
  * there. Method: read the page's tables and compare them with a registry, both ways; read names and labels out of the
  * alerts.
  */
@@ -14,7 +14,7 @@ interface Known {
   readonly labelNames: readonly string[];
 }
 
-const page = readPage('docs/operating.md');
+const page = readPage('docs/operating/metrics.md');
 const known = new Metrics().registry.getMetricsAsArray() as unknown as readonly Known[];
 const ofProcess = ({ name }: Known): boolean => /^(process_|nodejs_|darkroom_event_loop_)/.test(name);
 const own = known.filter((metric) => !ofProcess(metric));
@@ -27,7 +27,7 @@ function tableOf(column: string): Table {
 
 const spans = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
 
-describe('metrics in docs/operating.md', () => {
+describe('metrics in docs/operating/metrics.md', () => {
   it('are those of the registry, with type and labels', () => {
     const documented = tableOf('Metric').rows.map(
       ([name, type, labels]) => `${plain(name)}: ${type} of ${spans(labels).join(', ')}`,

@@ -1,7 +1,7 @@
 /**
- * Goal: docs/operating.md names the configuration's own keys, their defaults and the log's own events.
+ * Goal: docs/operating/ names the configuration's own keys, their defaults and the log's own events.
  * Method: look up every key and variable that any page names; read the calls of the log out of the source and compare
- * them with the page's table, both ways.
+ * them with the pages' tables, both ways.
  */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -45,14 +45,15 @@ const OTHER_VARIABLES = [
 /** Shown for their form. */
 const EXAMPLE_NAMES = ['timeoutMs'];
 
-describe('docs/operating.md', () => {
+describe('docs/operating/', () => {
   it('has every event of the log with its level, and no other', () => {
-    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[0] === 'Event')?.rows ?? [];
+    const rows = tablesOf(readPage('docs/operating/log.md')).find(({ columns }) => columns[0] === 'Event')?.rows ?? [];
     expect(rows.map(([event, level]) => `${level}: ${plain(event)}`).sort()).to.deep.equal(loggedEvents().sort());
   });
 
   it('has the shard key of every collection, and no other', () => {
-    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Shard key')?.rows ?? [];
+    const rows =
+      tablesOf(readPage('docs/operating/processes.md')).find(({ columns }) => columns[1] === 'Shard key')?.rows ?? [];
     const shown = rows.map(([collection, key]) => [plain(collection), plain(key)]);
     const known = schemaCollections().map(([name, { shardKey }]) => [
       name,
@@ -62,7 +63,8 @@ describe('docs/operating.md', () => {
   });
 
   it('gives retentions as they are by default', () => {
-    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Kept')?.rows ?? [];
+    const rows =
+      tablesOf(readPage('docs/operating/maintenance.md')).find(({ columns }) => columns[1] === 'Kept')?.rows ?? [];
     expect(rows).to.not.have.length(0);
     for (const [what, kept = '', key] of rows) {
       const days = /(\d+) (day|hour)s/.exec(kept);

@@ -258,7 +258,7 @@ describe('a backup of a data folder', () => {
       expect({ code, stderr: stderr.replace(/back up|restore/, 'keep') }).to.deep.equal({
         code: 1,
         stderr:
-          'darkroom: Darkroom can keep only a data folder; for the database use the tools of MongoDB, as docs/operating.md says.\n',
+          'darkroom: Darkroom can keep only a data folder; for the database use the tools of MongoDB, as docs/operating/backup.md describes.\n',
       });
     }
   });

@@ -153,7 +153,7 @@ describe('metrics of the REST front', () => {
       const { status } = await api.create();
       expect(status).to.equal(500);
       const [, rule = ''] =
-        /alert: OurFault\n +expr: sum\(rate\(\w+\{(.*?)\}/.exec(readPage('docs/operating.md').text) ?? [];
+        /alert: OurFault\n +expr: sum\(rate\(\w+\{(.*?)\}/.exec(readPage('docs/operating/metrics.md').text) ?? [];
       expect(rule).to.equal('status=~"5..", failed=""');
       const answers = { route: '/v1/images/generations', status: '500' };
       const families = await scrape();
