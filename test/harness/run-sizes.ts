@@ -6,7 +6,7 @@ export interface RunSize {
   readonly inFull: number;
 }
 
-/** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` contains the same table. */
+/** Every check that `npm test` runs in part or leaves out. `docs/testing.md` contains the same table. */
 export const RUN_SIZES = {
   simulationSeeds: { of: 'seeds of the simulation', byDefault: 10, inFull: 20_000 },
   playedMutants: { of: 'mutants played at their recorded seed', byDefault: 3, inFull: 190 },

@@ -1,20 +1,19 @@
 /**
- * Goal: docs/correctness.md says how much of each check a run plays, as the run does.
+ * Goal: docs/testing.md says how much of each check a run plays, as the run does.
  * Method: the rows of its table against the table in code, both ways.
  */
 import { expect } from 'chai';
 import { RUN_SIZES, type RunSize } from '../harness/run-sizes.js';
 import { readPage, tablesOf } from './pages.js';
 
-const HEADER = ['Check', 'What it proves', 'In `npm test`', 'In `verify:all`', 'How often', 'How long'];
+const HEADER = ['Check', 'What it proves', 'In `npm test`', 'In `verify:all`', 'How long'];
 const SIZES: readonly RunSize[] = Object.values(RUN_SIZES);
 
-const rows =
-  tablesOf(readPage('docs/correctness.md')).find(({ columns }) => columns.join() === HEADER.join())?.rows ?? [];
+const rows = tablesOf(readPage('docs/testing.md')).find(({ columns }) => columns.join() === HEADER.join())?.rows ?? [];
 
 const amount = (count: number) => (count === 0 ? 'none' : count.toLocaleString('en-US'));
 
-describe('the table of what runs where in docs/correctness.md', () => {
+describe('the table of what runs where in docs/testing.md', () => {
   for (const { of, byDefault, inFull } of SIZES) {
     it(`has the ${of} as they are played`, () => {
       const [row] = rows.filter(([check]) => check === of);
