@@ -109,7 +109,7 @@ describe('deploy/compose.yaml', () => {
       expect({ command, replicas: deploy.replicas, test: healthcheck.test }).to.deep.equal({
         command: ['serve', '--role', role],
         replicas: 2,
-        test: ['CMD', 'node', '/app/probe.mjs', '/readyz'],
+        test: ['CMD', '/app/probe.sh', '/readyz'],
       });
       expect(depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' } });
     }

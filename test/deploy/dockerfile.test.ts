@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
 import { isPinned, loadAs, pathOf, textOf } from './chart-files.js';
@@ -159,8 +159,8 @@ describe('deploy/Dockerfile', () => {
       dataFolder: '/data',
     });
     expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
-    expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["node", "/app/probe.mjs", "/livez"]');
-    expect(textOf('deploy/image/probe.mjs')).to.include("port = '9090'");
+    expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["/app/probe.sh", "/livez"]');
+    expect(textOf('deploy/image/probe.sh')).to.include('${2:-9090}');
   });
 
   it('has the examples that the program reads: it writes the files for each provider, and the schema', () => {
@@ -208,7 +208,7 @@ describe('deploy/Dockerfile', () => {
   });
 });
 
-describe('deploy/image/probe.mjs', () => {
+describe('deploy/image/probe.sh', () => {
   for (const [status, code] of [
     [200, 0],
     [503, 1],
@@ -232,13 +232,25 @@ describe('deploy/image/probe.mjs', () => {
     });
   }
 
+  it('exits with 1 if the listener closes the connection without a response', async () => {
+    const server = createTcpServer((socket) => socket.end());
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    try {
+      expect(await probe('/readyz', String((server.address() as AddressInfo).port))).to.equal(1);
+    } finally {
+      server.close();
+    }
+  });
+
   it('exits with 1 without a listener', async () => {
     expect(await probe('/livez', '1')).to.equal(1);
   });
 });
 
 function probe(...args: readonly string[]): Promise<number | null> {
-  const child = spawn(process.execPath, [pathOf('deploy/image/probe.mjs'), ...args], { stdio: 'ignore' });
+  const child = spawn('bash', [pathOf('deploy/image/probe.sh'), ...args], { stdio: 'ignore' });
   return new Promise((resolve) => {
     child.on('close', resolve);
   });

@@ -102,6 +102,17 @@ describe('configuration', () => {
     expect(config.log.level).to.equal('info');
   });
 
+  it('leaves out one line break at the end of a variable, as a secret made of a file has one', async () => {
+    const options = async (text: string) => {
+      const environment = { DARKROOM_MONGO_URL: text, DARKROOM_STORES_DATABASE: 'mongo\r\n' };
+      return (await loadConfig({ folder, environment })).stores.database.options['url'];
+    };
+    for (const end of ['', '\n', '\r\n'])
+      expect(await options(`mongodb://db/?appName=x${end}`)).to.equal('mongodb://db/?appName=x');
+    expect(await faultsOf(undefined, { DARKROOM_MONGO_URL: 'mongodb://db/\n\n' })).to.have.length(1);
+    expect(await faultsOf(undefined, { DARKROOM_STORES_DATABASE: '\n' })).to.deep.equal([]);
+  });
+
   it('has an MCP server unless it is turned off', async () => {
     const read = (environment: Record<string, string>) => loadConfig({ folder, environment });
     expect((await read({})).mcp).to.deep.equal({ enabled: true, confirmAboveCredits: 100, allowedOrigins: [] });
