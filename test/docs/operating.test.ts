@@ -47,7 +47,8 @@ const EXAMPLE_NAMES = ['timeoutMs'];
 
 describe('docs/operating/', () => {
   it('has every event of the log with its level, and no other', () => {
-    const rows = tablesOf(readPage('docs/operating/log.md')).find(({ columns }) => columns[0] === 'Event')?.rows ?? [];
+    const tables = tablesOf(readPage('docs/operating/log.md')).filter(({ columns }) => columns[0] === 'Event');
+    const rows = tables.flatMap((table) => table.rows);
     expect(rows.map(([event, level]) => `${level}: ${plain(event)}`).sort()).to.deep.equal(loggedEvents().sort());
   });
 
@@ -70,6 +71,20 @@ describe('docs/operating/', () => {
       const days = /(\d+) (day|hour)s/.exec(kept);
       if (days) expect(CONFIG_KEYS.get(plain(key))?.['default'], what).to.equal(Number(days[1]));
     }
+  });
+});
+
+describe('docs/operating/troubleshooting.md', () => {
+  it('quotes messages that the program prints', () => {
+    const tables = tablesOf(readPage('docs/operating/troubleshooting.md'));
+    const cells = tables.flatMap(({ columns, rows }) =>
+      columns[0] === 'Message' ? rows.map(([cell = '']) => cell) : [],
+    );
+    const quoted = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message));
+    expect(quoted).to.have.length.greaterThan(8);
+    const source = sourceTexts().join('\n').replaceAll('\\`', '');
+    const parts = quoted.flatMap((message) => message.split('…').map((part) => part.trim()));
+    expect(parts.filter((part) => !source.includes(part))).to.deep.equal([]);
   });
 });
 
@@ -100,15 +115,20 @@ function keyText(key: Readonly<Record<string, string>>): string {
 
 /** Every event logged in the source, with its level; `varies` if the level is computed. */
 function loggedEvents(): string[] {
-  const files = ['core', 'adapters', 'apps']
-    .flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
-    )
-    .filter((path) => path.endsWith('.ts'));
-  const calls = files.flatMap((path) => [
-    ...readFileSync(join(ROOT, path), 'utf8').matchAll(
+  const calls = sourceTexts().flatMap((text) => [
+    ...text.matchAll(
       /\blog(?:ger)?(?:\.(info|warn|error|debug|fatal)|\[level\])\((?:(?:[^'()]|\([^()]*\))*,)?\s*'([^']+)'/g,
     ),
   ]);
   return [...new Set(calls.map(([, level = 'varies', event]) => `${level}: ${event}`))];
+}
+
+/** The program's own TypeScript files. */
+function sourceTexts(): string[] {
+  return ['core', 'adapters', 'apps']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+    )
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'));
 }
