@@ -1,15 +1,15 @@
 /*
  * Goal: a page of an origin that the operator lists uses the MCP server from a browser, with a key and by OAuth; a page
  * of any other origin can read the public documents alone.
- * Method: pages of two sites in Chromium with the official client in TypeScript, which Vite bundles for browsers; where it
+ * Method: pages of two sites in Chromium with the official client in TypeScript, which esbuild bundles for browsers; where it
  * waits for a person, a browser without scripts signs in and allows the request.
  */
 import { expect } from 'chai';
+import { build } from 'esbuild';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { build } from 'vite';
 import { createApp, createKey } from '../../core/access/manage.js';
 import { OAuthHarness } from '../fronts/oauth/oauth-harness.js';
 import { orSkip } from '../servers/server-absent.js';
@@ -89,13 +89,8 @@ class Site {
 /** The client as a module for browsers. */
 async function bundledClient(): Promise<string> {
   const entry = fileURLToPath(import.meta.resolve('@modelcontextprotocol/client'));
-  const built = await build({
-    configFile: false,
-    logLevel: 'silent',
-    build: { lib: { entry, formats: ['es'] }, write: false, minify: false },
-  });
-  const [{ output = [] } = {}] = [built].flat() as { readonly output?: readonly { readonly code?: string }[] }[];
-  return output[0]?.code ?? '';
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
+  return outputFiles[0]?.text ?? '';
 }
 
 interface Outcome {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bufProgram } from '../servers/buf/buf.js';
 import { commandPath, findProgram } from '../servers/find-program.js';
 import { installProgram } from '../servers/install-program.js';
 import { interpreterOf, pythonEnvironment } from '../servers/python-environment.js';
@@ -132,11 +133,12 @@ const hasPackages = (): Promise<boolean> =>
 
 async function buildIn(folder: string): Promise<BuiltClient> {
   cpSync(SOURCES, folder, { recursive: true });
-  await runTool(
-    join(ROOT, 'node_modules/.bin/buf'),
-    ['generate', join(ROOT, 'proto'), '--path', join(ROOT, 'proto/darkroom'), '--template', 'buf.gen.yaml', '-o', '.'],
-    { folder, environment: OFFLINE },
-  );
+  const args = ['--path', join(ROOT, 'proto/darkroom'), '--template', 'buf.gen.yaml', '-o', '.'];
+  const { code, text } = (await bufProgram())(['generate', join(ROOT, 'proto'), ...args], folder, {
+    ...process.env,
+    ...OFFLINE,
+  });
+  if (code !== 0) throw new Error(`buf made no types for Go: ${text}`);
   await runTool('go', ['build', '-o', 'client', '.'], { folder, environment: OFFLINE });
   return { command: join(folder, 'client'), args: [], remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
 import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
 import { allowOrigin, preflightFromAnyOrigin } from './cors.js';
@@ -26,10 +24,9 @@ export function serveStaticFile(path: string, { file, mediaType }: StaticFile): 
   });
 }
 
-/** Serves a file of an installed package, by its path within that. */
+/** Serves a file of a package, by its path within that. `apps/web/build.mjs` lists the files, and copies them for this. */
 export function servePackagedFile(path: string, name: string, file: string, mediaType: string): HttpRoute {
-  const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-  return serveStaticFile(path, { file: join(folder, file), mediaType });
+  return serveStaticFile(path, { file: new URL(`../../../packages/${name}/${file}`, import.meta.url), mediaType });
 }
 
 /** Serves a text that does not change. */

@@ -4,28 +4,25 @@
 // each; everything is generated again into another folder and compared, file by file.
 import { fromBinary, toJson } from '@bufbuild/protobuf';
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { loadDescriptors } from '../../../apps/grpc/reflection.js';
+import { type Buf, bufProgram } from '../../servers/buf/buf.js';
+import { orSkip } from '../../servers/server-absent.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const GENERATED = join(ROOT, 'apps/grpc/generated');
 
+let program: Buf;
+
 /** The faults that it reports, or nothing. */
 function buf(...args: readonly string[]): string {
-  const env = { ...process.env, PATH: [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter) };
-  try {
-    execFileSync('buf', args, { cwd: ROOT, env, stdio: 'pipe' });
-    return '';
-  } catch (error) {
-    const { stdout, stderr } = error as { readonly stdout: Buffer; readonly stderr: Buffer };
-    return `${stdout.toString()}${stderr.toString()}` || String(error);
-  }
+  const { code, text } = program(args);
+  return code === 0 ? '' : text || `buf ended with ${code}`;
 }
 
 const breaking = (folder: string): string => buf('breaking', folder, '--against', 'proto/published.yaml');
@@ -58,6 +55,10 @@ function jsonOf(file: FileDescriptorProto): unknown {
 }
 
 describe('the proto files', () => {
+  before(async function find() {
+    program = await orSkip(this, bufProgram());
+  });
+
   it('pass the linter', () => expect(buf('lint', 'proto')).to.equal(''));
 
   it('generate the types that are checked in; `npm run proto` regenerates them', () => {
