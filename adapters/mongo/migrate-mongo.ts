@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Db, IndexDescriptionInfo, UUID } from 'mongodb';
-import type { GenerationRecord } from '../../core/generation/generation.js';
+import { type GenerationRecord, isTerminal, STATUSES } from '../../core/generation/generation.js';
 import { recordFrom } from '../record-text.js';
 import {
   DEFAULT_TIMEOUT_MS,
@@ -124,8 +124,17 @@ function otherIndex(
 
 const AT_ONCE = 500;
 
+/** Generations that an older release wrote, without the fields of a later one. */
+const UNFILLED = {
+  kind: 'generation',
+  $or: [
+    { createdAt: { $exists: false } },
+    { status: { $in: STATUSES.filter((status) => !isTerminal(status)) }, openState: { $exists: false } },
+  ],
+};
+
 /**
- * Adds the fields by which an App's generations are listed to generations written by an older release. Returns the
+ * Adds the fields by which generations are listed and counted to those written by an older release. Returns the
  * number of updated generations. Reads the whole collection in the order of its ids. It does not overwrite what
  * another process writes in the meantime.
  */
@@ -133,9 +142,8 @@ async function fillLists(connection: MongoConnection): Promise<number> {
   const generations = new Documents<RecordDocument>(connection, 'generations');
   let filled = 0;
   for (let after: UUID | undefined; ;) {
-    const missing = { kind: 'generation', createdAt: { $exists: false } };
     const found = await generations.find(
-      { ...missing, ...(after === undefined ? {} : { _id: { $gt: after } }) },
+      { ...UNFILLED, ...(after === undefined ? {} : { _id: { $gt: after } }) },
       { sort: { _id: 1 }, limit: AT_ONCE, hint: BY_ID },
     );
     if (found.length > 0) {

@@ -1,7 +1,12 @@
 import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
-import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import {
+  type Generation,
+  type GenerationRecord,
+  type OpenState,
+  openStateOf,
+} from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
@@ -9,6 +14,7 @@ import type {
   GenerationStore,
   ListedField,
   ListedGenerations,
+  OpenCount,
 } from '../../core/ports/stores.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
@@ -16,12 +22,16 @@ import { uuidOf } from './documents.js';
 import { type RecordDocument, recordsOf, VersionedDocuments } from './mongo-records.js';
 import { BY_ID } from './schema.js';
 
-/** The fields by which an App's generations are listed. Tombstones have none of it, and so has what an older release wrote. */
+/** The fields by which generations are listed and counted. Tombstones have none of it, and so has what an older release wrote. */
 interface ListedFields {
   readonly createdAt?: number;
   readonly status?: string;
   readonly model?: string;
   readonly trace?: string | undefined;
+  /** Only until it has ended. */
+  readonly openState?: OpenState | undefined;
+  /** The provider of its attempt, if it has one. */
+  readonly openProvider?: string | undefined;
 }
 
 interface GenerationDocument extends RecordDocument, ListedFields {
@@ -104,12 +114,42 @@ export class MongoGenerationStore
     const [generations = 0, bytes = 0] = await this.sums(filter, ['unchargedBytes'], 'generations_uncharged', call);
     return { generations, bytes };
   }
+
+  async countOpen(call?: Cancellation): Promise<readonly OpenCount[]> {
+    const found = await this.documents.aggregate<OpenGroup>(COUNT_OPEN, 'generations_open', call);
+    return found.map(({ _id: { state, modelKey, provider }, generations, oldestCreatedAt }) => ({
+      state,
+      modelKey,
+      ...(provider == null ? {} : { provider }),
+      generations,
+      oldestCreatedAt,
+    }));
+  }
 }
+
+interface OpenGroup extends Pick<OpenCount, 'generations' | 'oldestCreatedAt'> {
+  readonly _id: Pick<OpenCount, 'state' | 'modelKey'> & { readonly provider?: string | null };
+}
+
+const COUNT_OPEN = [
+  { $match: { openState: { $gt: '' } } },
+  // The fields of the index by themselves, so that the documents are not fetched for them.
+  { $project: { _id: 0, openState: 1, model: 1, openProvider: 1, createdAt: 1 } },
+  {
+    $group: {
+      _id: { state: '$openState', modelKey: '$model', provider: '$openProvider' },
+      generations: { $sum: 1 },
+      oldestCreatedAt: { $min: '$createdAt' },
+    },
+  },
+];
 
 export function listedFields(record: GenerationRecord): ListedFields {
   if (record.kind !== 'generation') return {};
-  const { createdAt, status, modelKey, clientTraceId } = record;
-  return { createdAt, status, model: modelKey, trace: clientTraceId };
+  const { createdAt, status, modelKey, clientTraceId, attempt } = record;
+  const openState = openStateOf(record);
+  const openProvider = openState && attempt?.provider;
+  return { createdAt, status, model: modelKey, trace: clientTraceId, openState, openProvider };
 }
 
 const BY_FIELD: Readonly<Record<ListedField, { readonly hint: string; readonly name: 'status' | 'model' | 'trace' }>> =

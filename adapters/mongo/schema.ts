@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -108,6 +108,13 @@ export const SCHEMA = {
         keys: { account: 1, unchargedBytes: 1 },
         where: { unchargedBytes: { $gt: 0 } },
         why: 'a create sums the content that its account keeps without charge',
+      },
+      {
+        name: 'generations_open',
+        keys: { openState: 1, model: 1, openProvider: 1, createdAt: 1 },
+        // Every state; from an index of fields that only exist a server does not count without the documents.
+        where: { openState: { $gt: '' } },
+        why: 'scrapes count the generations that have not ended',
       },
     ],
   },

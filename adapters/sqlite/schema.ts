@@ -245,6 +245,15 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX boot_leases_by_removal ON boot_leases (remove_at);
   `,
+  // What generations that have not ended do, and the provider of their attempts: these are counted from an index of only them.
+  `
+  ALTER TABLE generations ADD COLUMN open_state TEXT;
+  ALTER TABLE generations ADD COLUMN open_provider TEXT;
+  UPDATE generations SET open_provider = doc ->> '$.attempt.provider', open_state =
+    CASE WHEN status = 'queued' THEN 'queued' WHEN doc ->> '$.lease' IS NULL THEN 'requeued' ELSE 'running' END
+  WHERE status IN ('queued', 'running');
+  CREATE INDEX generations_open ON generations (open_state, model, open_provider, created_at) WHERE open_state IS NOT NULL;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -1,6 +1,6 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
-import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import { type Generation, type GenerationRecord, openStateOf } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
@@ -9,6 +9,7 @@ import type {
   Insertion,
   ListedField,
   ListedGenerations,
+  OpenCount,
 } from '../../core/ports/stores.js';
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
@@ -39,13 +40,20 @@ const DOC = `SELECT doc FROM generations WHERE id = unhex(?, '-')`;
 const VERSION = `SELECT version FROM generations WHERE id = unhex(?, '-')`;
 // Names the columns of as few indexes as it can: each index with a column that is named is written again.
 const REPLACE = `
-  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, status = ?
+  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, status = ?, open_state = ?, open_provider = ?
   WHERE id = unhex(?, '-') AND version = ?`;
 /** Replaces a generation by a tombstone, or a tombstone by another. */
 const BURY = `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, kind = ?,
-    uncharged_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL
+    uncharged_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL,
+    open_state = NULL, open_provider = NULL
   WHERE id = unhex(?, '-') AND version = ?`;
+
+/** From the index alone, in the order in which it groups them. */
+export const COUNT_OPEN = `
+  SELECT open_state AS state, model AS modelKey, open_provider AS provider, count(*) AS generations,
+    min(created_at) AS oldestCreatedAt
+  FROM generations INDEXED BY generations_open WHERE open_state IS NOT NULL GROUP BY open_state, model, open_provider`;
 
 /** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
@@ -84,7 +92,9 @@ export class SqliteGenerationStore implements GenerationStore {
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const text = recordText(next);
     const [sql, beside] =
-      next.kind === 'generation' ? [REPLACE, [next.unchargedBytes ?? null, next.status]] : [BURY, [next.kind]];
+      next.kind === 'generation'
+        ? [REPLACE, [next.unchargedBytes ?? null, next.status, ...openValues(next)]]
+        : [BURY, [next.kind]];
     const values = [next.version, next.dueAt, text, ...beside, next.generationId, expectedVersion];
     const outcome = await applied(this.db.writer.run(sql, ...values));
     if (outcome === 'applied') this.cache.keep(next, text.length);
@@ -135,6 +145,20 @@ export class SqliteGenerationStore implements GenerationStore {
     );
     return { ...sums } as unknown as UnchargedContent;
   }
+
+  async countOpen(call?: Cancellation): Promise<readonly OpenCount[]> {
+    throwIfAborted(call);
+    return this.db.reader.all(COUNT_OPEN).map(({ provider, ...counted }) => {
+      const count = { ...counted } as unknown as OpenCount;
+      return provider === null ? count : { ...count, provider: provider as string };
+    });
+  }
+}
+
+/** The columns by which generations that have not ended are counted. */
+function openValues(g: Generation): readonly SqlValue[] {
+  const state = openStateOf(g) ?? null;
+  return [state, state === null ? null : (g.attempt?.provider ?? null)];
 }
 
 /** The arguments of `insertGeneration`, for a record and its text. */
@@ -142,9 +166,9 @@ export function generationValues(record: GenerationRecord, text: string): SqlVal
   const { generationId, accountId, appId, kind, version, dueAt } = record;
   const values = [generationId, accountId, appId, kind, version, dueAt, text];
   // A tombstone counts in no sum and is in no list.
-  if (record.kind !== 'generation') return [...values, null, null, null, null, null];
+  if (record.kind !== 'generation') return [...values, null, null, null, null, null, null, null];
   const { unchargedBytes = null, status, createdAt, modelKey, clientTraceId = null } = record;
-  return [...values, unchargedBytes, status, createdAt, modelKey, clientTraceId];
+  return [...values, unchargedBytes, status, createdAt, modelKey, clientTraceId, ...openValues(record)];
 }
 
 function recordsOf<R extends GenerationRecord = GenerationRecord>(rows: readonly Row[]): R[] {

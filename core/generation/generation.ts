@@ -296,6 +296,22 @@ export function isTerminal(status: GenerationStatus): boolean {
   return (END_STATUSES as readonly GenerationStatus[]).includes(status);
 }
 
+/**
+ * What a generation that has not ended does, for all processes alike. `queued`: it was never started, and waits for a
+ * worker, for a slot of its model, or for a provider that is paused or at its limit. `requeued`: it was started, and waits
+ * for its next attempt, or for a worker to continue it. `running`: a worker has its lease, perhaps one that died a moment
+ * ago.
+ */
+export const OPEN_STATES = ['queued', 'requeued', 'running'] as const;
+export type OpenState = (typeof OPEN_STATES)[number];
+
+/** Undefined once it has ended. */
+export function openStateOf({ status, lease }: Pick<Generation, 'status' | 'lease'>): OpenState | undefined {
+  if (isTerminal(status)) return undefined;
+  if (status === 'queued') return 'queued';
+  return lease === undefined ? 'requeued' : 'running';
+}
+
 /** How many submissions a provider may have taken. */
 export function submissionsMadeOf({ submissionsMade, attemptsMade }: Generation): number {
   return submissionsMade ?? attemptsMade;

@@ -334,6 +334,7 @@ export function watchedGenerations(store: GenerationStore, ...watches: readonly 
     due: store.due.bind(store),
     list: store.list.bind(store),
     uncharged: store.uncharged.bind(store),
+    countOpen: store.countOpen.bind(store),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Cancellation } from '../cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../credits/account.js';
 import type { Erasure } from '../erasure/erasure.js';
 import type { UnchargedContent } from '../generation/decide.js';
-import type { Generation, GenerationRecord } from '../generation/generation.js';
+import type { Generation, GenerationRecord, OpenState } from '../generation/generation.js';
 import type { Claim, ClaimKey } from '../idempotency/claim.js';
 import type { Fingerprint, ProcessLease } from '../idempotency/fingerprint.js';
 import type { Page, PageRequest } from '../paging.js';
@@ -125,6 +125,18 @@ export interface AppGenerations {
 /** The fields by which the generations of an App can be listed. */
 export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
 
+/** The generations in one open state, of one model and provider. */
+export interface OpenCount {
+  readonly state: OpenState;
+  readonly modelKey: string;
+  /** The provider of their attempts; absent for those that have no attempt. */
+  readonly provider?: string;
+  /** At least 1. */
+  readonly generations: number;
+  /** When the oldest of them was accepted, in milliseconds. */
+  readonly oldestCreatedAt: number;
+}
+
 /**
  * Keeps generations and tombstones. Every method may throw `StoreUnavailable`; the outcome of a write that does is
  * unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
@@ -146,6 +158,12 @@ export interface GenerationStore extends VersionedRecords<GenerationRecord> {
    * those. Includes all earlier writes, and concurrent ones perhaps.
    */
   uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent>;
+
+  /**
+   * Counts the generations of all accounts that have not ended, from an index of only those; in no order. Includes all
+   * earlier writes, and concurrent ones perhaps.
+   */
+  countOpen(call?: Cancellation): Promise<readonly OpenCount[]>;
 }
 
 /**

@@ -3,8 +3,15 @@
 // Method: the shared contract of versioned records, then tombstones and lists, with properties against a sorted array.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { AppGenerations, GenerationStore, ListedGenerations } from '../../core/ports/stores.js';
+import {
+  type Attempt,
+  END_STATUSES,
+  type Generation,
+  type GenerationRecord,
+  STATUSES,
+} from '../../core/generation/generation.js';
+import type { AppGenerations, GenerationStore, ListedGenerations, OpenCount } from '../../core/ports/stores.js';
+import { countedOpen } from '../adapters/memory/generation-stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject, isRefused } from './subject.js';
@@ -18,6 +25,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     describe('what is due', () => pagesOfDue(store));
     describe('lists', () => lists(store));
     describe('uncharged content', () => unchargedContent(store));
+    describe('open generations', () => openGenerations(store));
     describe('reads for a call', () =>
       endedCalls(async () => {
         await store().insert(aGeneration(1));
@@ -25,6 +33,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
           read: (call) => store().read(uuidAt(1), call),
           list: (call) => store().list({ of: 'account', accountId: uuidAt(1) }, { limit: 5 }, call),
           uncharged: (call) => store().uncharged(uuidAt(1), call),
+          countOpen: (call) => store().countOpen(call),
         };
       }));
   });
@@ -94,6 +103,102 @@ function unchargedContent(store: () => GenerationStore): void {
       expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
     });
   });
+}
+
+const LEASE = { worker: 'w', fence: 1, renewedAt: 1, expiresAt: 2 };
+const attemptAt = (provider?: string): Attempt => ({
+  number: 1,
+  phase: 'submitting',
+  token: 't',
+  startedAt: 1,
+  ...(provider === undefined ? {} : { provider }),
+});
+
+/** A started one without lease and attempt, unless they are given. */
+function openGeneration(n: number, given: Partial<Generation>): Generation {
+  const { lease: _lease, attempt: _attempt, ...rest } = aGeneration(n, { status: 'running' });
+  return { ...rest, ...given };
+}
+
+function openGenerations(store: () => GenerationStore): void {
+  it('are none without generations, and when only tombstones and ended ones are there', async () => {
+    expect(await store().countOpen()).to.deep.equal([]);
+    await store().insert(aTombstone(1));
+    for (const [index, status] of END_STATUSES.entries())
+      await store().insert(aGeneration(2 + index, { status, attempt: attemptAt('p'), lease: LEASE }));
+    expect(await store().countOpen()).to.deep.equal([]);
+  });
+
+  it('are counted with the oldest by state, model and provider of the attempt, over all accounts and Apps', async () => {
+    const records = [
+      openGeneration(1, { status: 'queued', modelKey: 'a', createdAt: 30 }),
+      openGeneration(2, { status: 'queued', modelKey: 'a', createdAt: 10, accountId: uuidAt(8), appId: uuidAt(9) }),
+      openGeneration(3, { status: 'queued', modelKey: 'b', createdAt: 20 }),
+      openGeneration(4, { modelKey: 'a', createdAt: 7, lease: LEASE, attempt: attemptAt('p') }),
+      openGeneration(5, { modelKey: 'a', createdAt: 8, lease: LEASE, attempt: attemptAt('q') }),
+      openGeneration(6, { modelKey: 'a', createdAt: 9, lease: LEASE, attempt: attemptAt() }),
+      openGeneration(7, { modelKey: 'a', createdAt: 5, retryAt: 90 }),
+      openGeneration(8, { modelKey: 'a', createdAt: 6, attempt: attemptAt('p') }),
+    ];
+    for (const record of records) await store().insert(record);
+    expect(inOrder(await store().countOpen())).to.deep.equal(
+      inOrder([
+        { state: 'queued', modelKey: 'a', generations: 2, oldestCreatedAt: 10 },
+        { state: 'queued', modelKey: 'b', generations: 1, oldestCreatedAt: 20 },
+        { state: 'running', modelKey: 'a', provider: 'p', generations: 1, oldestCreatedAt: 7 },
+        { state: 'running', modelKey: 'a', provider: 'q', generations: 1, oldestCreatedAt: 8 },
+        { state: 'running', modelKey: 'a', generations: 1, oldestCreatedAt: 9 },
+        { state: 'requeued', modelKey: 'a', generations: 1, oldestCreatedAt: 5 },
+        { state: 'requeued', modelKey: 'a', provider: 'p', generations: 1, oldestCreatedAt: 6 },
+      ]),
+    );
+  });
+
+  it('are those of the newest versions, after any writes', async () => {
+    const write = fc.record({
+      n: fc.integer({ min: 1, max: 5 }),
+      createdAt: fc.integer({ min: 1, max: 9 }),
+      modelKey: fc.constantFrom('a', 'b'),
+      status: fc.constantFrom(...STATUSES),
+      isLeased: fc.boolean(),
+      provider: fc.constantFrom(null, undefined, 'p', 'q'),
+      isGone: fc.boolean(),
+    });
+    await forAll(30, [fc.array(write, { maxLength: 15 })], async (writes) => {
+      const model = new Map<number, GenerationRecord>();
+      for (const { n, isGone, isLeased, provider, status, ...first } of writes) {
+        const before = model.get(n);
+        const version = (before?.version ?? -1) + 1;
+        // Neither the model nor the time of acceptance ever changes.
+        const kept = before?.kind === 'generation' ? { modelKey: before.modelKey, createdAt: before.createdAt } : first;
+        const next =
+          before?.kind === 'expired' || (before !== undefined && isGone)
+            ? aTombstone(n, { kind: 'expired', version })
+            : openGeneration(n, {
+                ...kept,
+                version,
+                status,
+                ...(isLeased ? { lease: LEASE } : {}),
+                ...(provider === null ? {} : { attempt: attemptAt(provider) }),
+              });
+        if (before) await store().replace(next, before.version);
+        else await store().insert(next);
+        model.set(n, next);
+      }
+      expect(inOrder(await store().countOpen())).to.deep.equal(inOrder(countedOpen([...model.values()])));
+      for (const { generationId, version } of model.values()) await store().remove(generationId, version);
+      expect(await store().countOpen()).to.deep.equal([]);
+    });
+  });
+}
+
+/** The counts, sorted, and each with its members in one order. */
+function inOrder(counts: readonly OpenCount[]): string[] {
+  return counts
+    .map(({ state, modelKey, provider = null, generations, oldestCreatedAt }) =>
+      JSON.stringify({ state, modelKey, provider, generations, oldestCreatedAt }),
+    )
+    .toSorted();
 }
 
 function pagesOfDue(store: () => GenerationStore): void {

@@ -2,7 +2,7 @@ import { type CreatedPlace, cursorAt, placeBefore, placeOf } from '../../../adap
 import { assert } from '../../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
 import type { UnchargedContent } from '../../../core/generation/decide.js';
-import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
+import { type Generation, type GenerationRecord, openStateOf } from '../../../core/generation/generation.js';
 import type { Claim, ClaimKey } from '../../../core/idempotency/claim.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
 import type {
@@ -15,6 +15,7 @@ import type {
   GenerationStore,
   Insertion,
   ListedGenerations,
+  OpenCount,
 } from '../../../core/ports/stores.js';
 import type { MemoryAccountStore } from './account-store.js';
 import {
@@ -100,6 +101,11 @@ export class MemoryGenerationStore implements GenerationStore {
     return { generations, bytes };
   }
 
+  async countOpen(call?: Cancellation): Promise<readonly OpenCount[]> {
+    throwIfAborted(call);
+    return countedOpen(this.records.all());
+  }
+
   private note(before: GenerationRecord | null, after: GenerationRecord | null): void {
     this.move(before, after, 'remove');
     this.move(after, before, 'insert');
@@ -116,6 +122,27 @@ export class MemoryGenerationStore implements GenerationStore {
     for (const name of appLists(record).filter((one) => !kept.includes(one)))
       changeList(this.byCreation, name, comparePlaces, change, placeOf(record));
   }
+}
+
+/** The counts of these records that have not ended. */
+export function countedOpen(records: readonly GenerationRecord[]): OpenCount[] {
+  const counts = new Map<string, OpenCount>();
+  for (const record of records) {
+    const state = record.kind === 'generation' ? openStateOf(record) : undefined;
+    if (record.kind !== 'generation' || state === undefined) continue;
+    const { modelKey, attempt, createdAt } = record;
+    const provider = attempt?.provider;
+    const name = JSON.stringify([state, modelKey, provider]);
+    const { generations = 0, oldestCreatedAt = Infinity } = counts.get(name) ?? {};
+    counts.set(name, {
+      state,
+      modelKey,
+      ...(provider === undefined ? {} : { provider }),
+      generations: generations + 1,
+      oldestCreatedAt: Math.min(oldestCreatedAt, createdAt),
+    });
+  }
+  return [...counts.values()];
 }
 
 /** An empty list goes with its name, which may be a trace id. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CommandStartedEvent } from 'mongodb';
+import type { CommandStartedEvent, Document } from 'mongodb';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
@@ -37,6 +37,62 @@ import { type Around, mongoSubject, onMongo } from './on-mongo.js';
 onMongo('The stores', (place) =>
   databaseContract((port) => mongoSubject(place, (stores) => stores[port] as Ports[typeof port])),
 );
+
+// Goal: counting what has not ended costs by what has not ended, and includes what an earlier release wrote.
+// Method: the server counts the documents that it examines, before and after many more have ended; documents without the
+// fields of this release are migrated.
+
+onMongo('Generations that have not ended', (place) => {
+  let connection: MongoConnection;
+  let stores: MongoStores;
+  let asked: Document[];
+
+  beforeEach(async () => {
+    stores = await place().open();
+    connection = await MongoConnection.open(place().options, { monitorCommands: true });
+    asked = [];
+    connection.db.client.on('commandStarted', ({ command }: CommandStartedEvent) => {
+      if (command['aggregate'] === 'generations') asked.push(command);
+    });
+  });
+  afterEach(() => connection.close());
+
+  /** Counts on a connection of its own, which notes the command. */
+  async function examined(): Promise<number> {
+    await storesOver(connection, { form: 'grouped' }).generations.countOpen();
+    const { aggregate, pipeline, hint } = asked.at(-1) as Document;
+    const explain = { aggregate, pipeline, hint, cursor: {} };
+    const stats = JSON.stringify(await connection.db.command({ explain, verbosity: 'executionStats' }));
+    const found = [...stats.matchAll(/"total(?:Docs|Keys)Examined":(\d+)/g)].map(([, count]) => Number(count));
+    expect(found).not.to.have.length(0);
+    return Math.max(...found);
+  }
+
+  it('are counted without examining those that have', async () => {
+    for (const n of [1, 2, 3]) await stores.generations.insert(aGeneration(n, { status: 'queued' }));
+    expect(await examined()).to.equal(3);
+    for (let n = 10; n < 110; n += 1) await stores.generations.insert(aGeneration(n, { status: 'succeeded' }));
+    expect(await examined()).to.equal(3);
+    await stores.generations.replace(aGeneration(1, { status: 'cancelled', version: 1 }), 0);
+    expect(await examined()).to.equal(2);
+  });
+
+  it('are counted after a migration of what an earlier release wrote', async () => {
+    const statuses = ['queued', 'running', 'succeeded'] as const;
+    for (const [n, status] of statuses.entries())
+      await stores.generations.insert(aGeneration(n, { status, createdAt: 5 }));
+    await connection.db.collection('generations').updateMany({}, { $unset: { openState: '', openProvider: '' } });
+    expect(await stores.generations.countOpen()).to.deep.equal([]);
+    expect(await migrateMongo(place().options)).to.deep.equal(['Filled in what 2 generations are listed by.']);
+    const counted = { modelKey: 'sandbox-image', generations: 1, oldestCreatedAt: 5 };
+    const counts = await stores.generations.countOpen();
+    expect(counts.map(({ provider: _, ...count }) => count)).to.have.deep.members([
+      { ...counted, state: 'queued' },
+      { ...counted, state: 'running' },
+    ]);
+    expect(await migrateMongo(place().options)).to.deep.equal([]);
+  });
+});
 
 // Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes for one
 // generation apply in the order in which it made them.

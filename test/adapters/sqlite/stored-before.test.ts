@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { defineFunctions, MIGRATIONS } from '../../../adapters/sqlite/schema.js';
-import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
+import { APP_LISTS, COUNT_OPEN } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { aClaim, aFingerprint, aGeneration, anUpload, aProcessLease, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
@@ -16,6 +16,8 @@ import { temporaryFolder } from './sqlite-subject.js';
 const BEFORE_SUMS = 3;
 /** The schema before ledgers and usage named the App. */
 const BEFORE_APPS = 16;
+/** The schema before generations that have not ended were counted. */
+const BEFORE_COUNTS = 18;
 
 describe('a data folder of an earlier release', () => {
   let folder: string;
@@ -188,6 +190,44 @@ describe('a data folder of an earlier release', () => {
     expect(await stores.usage.apply([{ row: ofApp, expectedSequence: 0 }])).to.equal('applied');
     expect(await stores.usage.listTraces(accountId, range, { limit: 9, appUse: uuidAt(2) })).to.deep.equal([ofApp]);
     await stores.close();
+  });
+
+  it('counts its generations that have not ended, from their index alone', async () => {
+    const file = join(folder, 'darkroom.db');
+    const before = openDatabase(file);
+    defineFunctions(before);
+    for (const migration of MIGRATIONS.slice(0, BEFORE_COUNTS)) before.exec(migration);
+    before.exec(`PRAGMA user_version = ${BEFORE_COUNTS}`);
+    const { lease: _lease, attempt: _attempt, ...handedBack } = aGeneration(3, { status: 'running', createdAt: 7 });
+    const attempt = { number: 1, phase: 'submitting', token: 't', startedAt: 1, provider: 'p' } as const;
+    const stored = [
+      { ...handedBack, generationId: uuidAt(2), status: 'queued' as const, createdAt: 5 },
+      handedBack,
+      aGeneration(4, { status: 'running', createdAt: 9, attempt }),
+      aGeneration(5, { status: 'succeeded', attempt }),
+    ];
+    const put = before.prepare(`
+      INSERT INTO generations (id, account, app, kind, version, attention_at, doc, status, created_at, model)
+      VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), 'generation', ?, ?, ?, ?, ?, ?)`);
+    for (const one of stored) {
+      const { generationId, accountId, appId, version, dueAt, status, createdAt, modelKey } = one;
+      put.run(generationId, accountId, appId, version, dueAt, JSON.stringify(one), status, createdAt, modelKey);
+    }
+    before.close();
+    const stores = await openSqlite({ folder, role: 'server' });
+    const counted = { modelKey: 'sandbox-image', generations: 1 };
+    expect(await stores.generations.countOpen()).to.have.deep.members([
+      { ...counted, state: 'queued', oldestCreatedAt: 5 },
+      { ...counted, state: 'requeued', oldestCreatedAt: 7 },
+      { ...counted, state: 'running', provider: 'p', oldestCreatedAt: 9 },
+    ]);
+    await stores.close();
+    const database = openDatabase(file);
+    expect(database.prepare(`EXPLAIN QUERY PLAN ${COUNT_OPEN}`).all()).to.have.nested.property(
+      '[0].detail',
+      'SEARCH generations USING COVERING INDEX generations_open (open_state>?)',
+    );
+    database.close();
   });
 
   it('lists an App from an index in its order, by each field', async () => {
