@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import type { Ports } from '../../core/ports/ports.js';
 import { recoveryPasses, wakeUpDeliveries, workerLoad } from './background-work.js';
 import { instrumentsOf } from './instruments.js';
+import { openGenerations } from './open-generations.js';
 import { observedStores, type StoreObserver } from './observed-calls.js';
 import { processUse, warnings } from './process-use.js';
 import { providerCalls, providerGateUse } from './provider-calls.js';
@@ -22,6 +23,7 @@ export class Metrics {
   readonly stores = storeCalls(this.instruments);
   readonly ledgers = ledgerWrites(this.instruments);
   readonly generations = generationWrites(this.instruments);
+  readonly openGenerations = openGenerations(this.instruments);
   readonly objects = objectBytes(this.instruments);
   readonly providers = providerCalls(this.instruments);
   readonly gates = providerGateUse(this.instruments);

@@ -58,7 +58,10 @@ export async function bindServer(
       });
     }
     if (internal.port !== undefined && metrics !== undefined)
-      provide('internal', ['readiness'], ({ readiness }) => createInternalServer({ readiness, metrics }));
+      provide('internal', ['readiness', 'context'], ({ readiness, context }) => {
+        metrics.openGenerations.watch(context);
+        return createInternalServer({ readiness, metrics });
+      });
     if (runsWorker(config))
       provide('worker', ['context'], ({ context }) => {
         const worker = new Worker(context, {
