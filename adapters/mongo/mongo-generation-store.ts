@@ -120,7 +120,7 @@ export class MongoGenerationStore
     return found.map(({ _id: { state, modelKey, provider }, generations, oldestCreatedAt }) => ({
       state,
       modelKey,
-      ...(provider == null ? {} : { provider }),
+      ...(typeof provider === 'string' ? { provider } : {}),
       generations,
       oldestCreatedAt,
     }));
