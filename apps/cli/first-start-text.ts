@@ -9,6 +9,8 @@ export interface FirstSecret {
 }
 
 interface FirstStart {
+  /** The command by which the program was called. */
+  readonly command: string;
   /** The sentence printed on every start. */
   readonly serving: string;
   readonly url: string;
@@ -23,7 +25,7 @@ interface FirstStart {
 }
 
 /** The text of the first start on an empty database: who may call now, and how to make a first picture. */
-export function firstStartText({ serving, url, demo, key, link, kept, profile }: FirstStart): string {
+export function firstStartText({ command, serving, url, demo, key, link, kept, profile }: FirstStart): string {
   return [
     serving,
     '',
@@ -32,42 +34,43 @@ export function firstStartText({ serving, url, demo, key, link, kept, profile }:
     facts({
       'account': demo.accountId,
       'app': demo.appId,
-      'API key': keyText(demo.appId, key),
-      'sign in': link && linkText(link),
+      'API key': keyText(command, demo.appId, key),
+      'sign in': link && linkText(command, link),
     }),
-    ...keptText(url, kept, profile),
+    ...keptText(command, url, kept, profile),
     '',
-    ...tryText(url, demo.modelKey, key, kept),
+    ...tryText(command, url, demo.modelKey, key, kept),
   ].join('\n');
 }
 
 /** Makes another key in place of one that nobody has any more. `config` is the file that `serve` was given. */
-export function keysCreateCommand(appId: string, config?: string): string {
-  return `npx darkroom keys create ${appId} --name "another key"${config === undefined ? '' : ` --config '${config}'`}`;
+export function keysCreateCommand(command: string, appId: string, config?: string): string {
+  return `${command} keys create ${appId} --name "another key"${config === undefined ? '' : ` --config '${config}'`}`;
 }
 
-function keyText(appId: string, { shown, file }: FirstSecret): string {
+function keyText(command: string, appId: string, { shown, file }: FirstSecret): string {
   if (shown !== undefined) return `${shown}   (shown this once)`;
   return file === undefined
-    ? `not shown, because this is not a terminal; ${keysCreateCommand(appId)} makes another`
+    ? `not shown, because this is not a terminal; ${keysCreateCommand(command, appId)} makes another`
     : `in ${file}, which only you can read and which is deleted after the key's first use`;
 }
 
-function linkText({ shown, file }: FirstSecret): string {
-  if (shown !== undefined) return `${shown}   (works once, for half an hour)`;
+function linkText(command: string, { shown, file }: FirstSecret): string {
+  const another = `works once, for half an hour; ${command} people reset makes another`;
+  if (shown !== undefined) return `${shown}   (${another})`;
   return file === undefined
-    ? 'no link is shown, because this is not a terminal; darkroom people reset makes another'
-    : `by the link in ${file}, which only you can read (works once, for half an hour)`;
+    ? `no link is shown, because this is not a terminal; ${command} people reset makes another`
+    : `by the link in ${file}, which only you can read (${another})`;
 }
 
-function keptText(url: string, kept: KeptKey | undefined, profile: string): string[] {
+function keptText(command: string, url: string, kept: KeptKey | undefined, profile: string): string[] {
   if (kept === undefined) return [];
   return [
     '',
-    `The key is stored in ${profile}, which only you can read, for npx darkroom.`,
+    `The key is stored in ${profile}, which only you can read, for ${command}.`,
     ...(kept.replaced
       ? [
-          'The key stored for this address before is replaced: it belonged to another data folder, and is no longer stored for npx darkroom.',
+          `The key stored for this address before is replaced: it belonged to another data folder, and is no longer stored for ${command}.`,
         ]
       : []),
     ...(kept.isDefault
@@ -76,7 +79,13 @@ function keptText(url: string, kept: KeptKey | undefined, profile: string): stri
   ];
 }
 
-function tryText(url: string, modelKey: string | undefined, key: FirstSecret, kept: KeptKey | undefined): string[] {
+function tryText(
+  command: string,
+  url: string,
+  modelKey: string | undefined,
+  key: FirstSecret,
+  kept: KeptKey | undefined,
+): string[] {
   if (modelKey === undefined)
     return [
       `No model of the catalog makes a picture from a prompt alone; ${url}/api/v1/developer/models lists what there is.`,
@@ -84,8 +93,8 @@ function tryText(url: string, modelKey: string | undefined, key: FirstSecret, ke
   // The file is gone after the first use, so a shell variable holds the key for the commands after it.
   const secret = key.shown ?? (key.file === undefined ? undefined : '$key');
   const read = key.file === undefined ? [] : [`key=$(cat '${key.file}')`];
-  const command = firstCommand(url, modelKey, secret, kept);
-  const save = command === undefined ? [] : ['', `or, to have it saved: ${command}`];
+  const first = firstCommand(command, url, modelKey, secret, kept);
+  const save = first === undefined ? [] : ['', `or, to have it saved: ${first}`];
   return secret === undefined
     ? save
     : ['A first picture, from another terminal:', '', ...read, firstRequest(url, modelKey, secret), ...save];
@@ -93,6 +102,7 @@ function tryText(url: string, modelKey: string | undefined, key: FirstSecret, ke
 
 /** A command that can be copied as it is, whatever the profile stores and whichever server is the default. */
 function firstCommand(
+  command: string,
   url: string,
   modelKey: string,
   secret: string | undefined,
@@ -101,7 +111,7 @@ function firstCommand(
   if (kept === undefined && secret === undefined) return undefined;
   const variable = kept === undefined ? `DARKROOM_API_KEY="${secret}" ` : '';
   const server = kept?.isDefault ? '' : ` --url ${url}`;
-  return `${variable}npx darkroom generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture${server}`;
+  return `${variable}${command} generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture${server}`;
 }
 
 /**

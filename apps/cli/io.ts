@@ -24,6 +24,8 @@ export interface CliIo {
   readonly environment: Environment;
   /** The folder that paths are relative to. */
   readonly folder: string;
+  /** The command by which the program was called, for commands that are shown to be copied. */
+  readonly command: string;
   /** The user's home folder. */
   readonly homeFolder: string;
   readonly signals: Signals;

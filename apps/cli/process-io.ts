@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { calledAs } from './called-as.js';
 import { EXIT } from './exit.js';
 import type { CliIo } from './io.js';
 
@@ -13,6 +14,7 @@ export function processIo(): CliIo {
     },
     environment: process.env,
     folder: process.cwd(),
+    command: calledAs(process.env, process.argv[1] ?? '', process.cwd()),
     homeFolder: homedir(),
     signals: process,
     leaveBehind: (afterMs) => {

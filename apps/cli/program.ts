@@ -4,7 +4,7 @@ import { addAccounts } from './commands/accounts.js';
 import { addCatalog, addImports } from './commands/catalog.js';
 import { addCreditOperations, addCredits, addLedger } from './commands/credits.js';
 import { addGenerate } from './commands/generate.js';
-import { addCancel, addEstimate, addGenerations, addStatus } from './commands/generations.js';
+import { addCancel, addEstimate, addGenerations, addList, addStatus } from './commands/generations.js';
 import { addConfig, addInit } from './commands/init.js';
 import { addApps, addKeys } from './commands/keys.js';
 import { addLogin } from './commands/login.js';
@@ -15,6 +15,7 @@ import { addServe } from './commands/serve.js';
 import { addBackup, addMigrate, addRecover, addVerify } from './commands/stores.js';
 import { addUsage } from './commands/usage.js';
 import { addWebhooks } from './commands/webhooks.js';
+import { asCalled } from './called-as.js';
 import { CliCommand } from './command.js';
 import type { CliIo, Output } from './io.js';
 
@@ -33,20 +34,40 @@ Variables:
   DARKROOM_WEBHOOK_SECRET what darkroom webhooks listen signs with
   DARKROOM_PROFILE        where darkroom login stores keys
   DARKROOM_CONFIG         the configuration file of serve and of the commands on the data folder
+  DARKROOM_COMMAND        the command to print in texts, where it is not found by itself
   DARKROOM_DEBUG=1        shows the cause of an error`;
+
+/** A text with the commands that it shows as this process was called. */
+export function inCommands({ io, commands }: CliCommand, text: string): string {
+  return asCalled(
+    text,
+    io.command,
+    commands.map((one) => one.name()),
+  );
+}
 
 /** The whole command line: first what a developer needs, then what an operator needs. */
 export function createProgram(io: CliIo): CliCommand {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-  const program = new CliCommand(io, 'darkroom')
+  const program: CliCommand = new CliCommand(io, 'darkroom')
     .description('A self-hosted service that makes images and videos.')
     .version(version)
     .exitOverride()
     .showSuggestionAfterError()
-    .configureOutput(outputOf(io))
+    .configureOutput(outputOf(io, (text) => inCommands(program, text)))
     .addHelpText('after', ABOUT);
   program.commandsGroup('Use a server:');
-  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addWebhooks, addLogin])
+  for (const add of [
+    addGenerate,
+    addEstimate,
+    addModels,
+    addCredits,
+    addList,
+    addStatus,
+    addCancel,
+    addWebhooks,
+    addLogin,
+  ])
     add(program);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
@@ -74,11 +95,11 @@ export function createProgram(io: CliIo): CliCommand {
 }
 
 /** Help and its own errors go where everything else of the run goes; it has no colours. */
-function outputOf({ stdout, stderr }: CliIo): OutputConfiguration {
+function outputOf({ stdout, stderr }: CliIo, asShown: (text: string) => string): OutputConfiguration {
   const widthOf = (output: Output) => (output.isTTY ? (output.columns ?? DEFAULT_WIDTH) : DEFAULT_WIDTH);
   return {
-    writeOut: (text) => stdout.write(text),
-    writeErr: (text) => stderr.write(text),
+    writeOut: (text) => stdout.write(asShown(text)),
+    writeErr: (text) => stderr.write(asShown(text)),
     outputError: (text, write) => write(text.replace(/^error: /, 'darkroom: ')),
     getOutHelpWidth: () => widthOf(stdout),
     getErrHelpWidth: () => widthOf(stderr),

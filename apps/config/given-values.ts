@@ -109,7 +109,7 @@ function sectionsOf(path: string): string[] {
 }
 
 /** Variables of commands and tests. */
-const OTHER_VARIABLES = /^DARKROOM_(?:CONFIG|API_KEY|URL|SERVICE_TOKEN|PROFILE|DEBUG|TEST_.*)$/;
+const OTHER_VARIABLES = /^DARKROOM_(?:COMMAND|CONFIG|API_KEY|URL|SERVICE_TOKEN|PROFILE|DEBUG|TEST_.*)$/;
 
 /** A variable that is empty counts as not set. One line break at its end is left out: it comes from a secret made of a file. */
 function valuesOfEnvironment(

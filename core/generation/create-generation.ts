@@ -324,10 +324,12 @@ function insufficientCredits(caller: Caller, credits: number, availableCredits: 
 function capReached(caller: Caller, credits: number, availableCredits: number): ServiceError {
   const { cap } = caller;
   const bound = `${cap?.credits ?? 0} credits${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
+  const told = toldTo(caller, availableCredits);
+  const account = told.availableCredits === undefined ? '' : `; the account itself has ${availableCredits} available`;
   return new ServiceError(
     'CREDITS_INSUFFICIENT',
-    `This would reserve ${credits} credits, which is more than is left of the credential's spending cap of ${bound}.`,
-    toldTo(caller, availableCredits),
+    `This would reserve ${credits} credits, which is more than is left of the credential's spending cap of ${bound}${account}.`,
+    told,
   );
 }
 

@@ -78,7 +78,7 @@ function faultOf(words: readonly string[]): string[] {
   const names = words.filter((word) => !word.startsWith('-'));
   for (const name of names) {
     if (!command || command.commands.length === 0) break;
-    command = command.commands.find((child) => child.name() === name);
+    command = command.commands.find((child) => [child.name(), ...child.aliases()].includes(name));
   }
   if (!command) return [`There is no command darkroom ${names.join(' ')}.`];
   const known = new Set([

@@ -43,7 +43,7 @@ export function whereToFind(
   cancelling: Cancelling = 'no',
 ): string {
   const state = completed_at === undefined ? STATES[cancelling] : 'has ended';
-  return `Generation ${generation_id} ${state}; fetch it with: npx darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
+  return `Generation ${generation_id} ${state}; fetch it with: darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
 }
 
 /** A failure after the acceptance ends with where the generation is to be found. */

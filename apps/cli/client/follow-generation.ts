@@ -104,6 +104,11 @@ export class Interruption {
 /** Ctrl-C was pressed before there was anything to cancel. */
 export class Interrupted extends Error {}
 
+/** What a generation reserves or has cost. */
+export function ownCreditsText({ completed_at, reserved_credits, charged_credits }: GenerationTask): string {
+  return completed_at === undefined ? `${reserved_credits} reserved` : `${charged_credits} charged`;
+}
+
 /** A generation as a person reads it. */
 export function taskText(task: GenerationTask): string {
   const outputs = task.outputs.map(({ media_type, width, height, duration_ms, url }, index) => {
@@ -117,8 +122,7 @@ export function taskText(task: GenerationTask): string {
     'model': task.model_key,
     'created': task.created_at,
     'completed': task.completed_at,
-    'credits':
-      task.completed_at === undefined ? `${task.reserved_credits} reserved` : `${task.charged_credits} charged`,
+    'credits': ownCreditsText(task),
     'error': task.error && `${task.error.message} (${task.error.code})`,
     'trace id': task.client_trace_id,
     ...Object.fromEntries(outputs),

@@ -14,6 +14,7 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { type CliCommand, collect } from '../command.js';
 import { Failure, usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { clientFailure } from './failures.js';
 
 /**
@@ -153,7 +154,7 @@ async function sizeOf(path: string, folder: string): Promise<number> {
 
 /** The options that `generate` and `estimate` have in common. */
 export interface GenerationOptions {
-  readonly model: string;
+  readonly model?: string;
   readonly param?: readonly string[];
   readonly negative?: string;
   readonly reference?: readonly string[];
@@ -165,6 +166,8 @@ export interface GenerationOptions {
 /** A request that is complete except for the ids of its uploads. */
 export interface GenerationInput {
   readonly model: Model;
+  /** The number of models that the first one was taken of; undefined if the model was named. */
+  readonly ofHowMany: number | undefined;
   readonly parameters: JsonObject;
   readonly body: CreateRequest;
   readonly files: readonly ReferenceFile[];
@@ -172,7 +175,7 @@ export interface GenerationInput {
 
 export function withGenerationOptions(command: CliCommand): CliCommand {
   return command
-    .option('-m, --model <model_key>', 'the model to use; darkroom models lists them', 'sandbox-image')
+    .option('-m, --model <model_key>', 'the model to use; darkroom models lists them (default: the first one)')
     .option('-p, --param <name=value>', "a value for one of the model's parameters (repeatable)", collect)
     .option('-n, --negative <text>', 'what the result should not show')
     .option('-r, --reference <file>', 'a reference image: PNG, JPEG or WebP (repeatable)', collect)
@@ -207,7 +210,8 @@ export async function readGenerationInput(
   options: GenerationOptions,
   folder: string,
 ): Promise<GenerationInput> {
-  const model = findModel(await client.models(), options.model);
+  const models = await client.models();
+  const model = options.model === undefined ? firstModel(models) : findModel(models, options.model);
   const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema as JsonObject);
   const files: ReferenceFile[] = [];
   for (const path of options.reference ?? [])
@@ -226,7 +230,8 @@ export async function readGenerationInput(
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(options.traceId === undefined ? {} : { client_trace_id: options.traceId }),
   };
-  return { model, parameters, body, files };
+  const ofHowMany = options.model === undefined ? models.length : undefined;
+  return { model, ofHowMany, parameters, body, files };
 }
 
 /** Files of one name, role and content are one upload, which a generation takes once. */
@@ -260,10 +265,29 @@ export async function uploadFile(
   }
 }
 
+/** The model of a command that names none. Throws one sentence if there is none. */
+function firstModel([model]: readonly Model[]): Model {
+  if (model === undefined) throw noModels();
+  return model;
+}
+
+/** What a person should know about the choice of the model; undefined if they have made it. */
+export function choiceText({ command }: CliIo, { model, ofHowMany }: GenerationInput): string | undefined {
+  if (ofHowMany === undefined) return undefined;
+  return ofHowMany === 1
+    ? `The model is ${model.model_key}, the only one.`
+    : `The model is ${model.model_key}, the first of ${ofHowMany}; --model names another, and ${command} models lists them.`;
+}
+
+function noModels(): Failure {
+  return usageFailure('The server offers no models.');
+}
+
 /** Throws one sentence with the models that there are. */
 export function findModel(models: readonly Model[], key: string): Model {
   const model = models.find(({ model_key }) => model_key === key);
   if (model !== undefined) return model;
+  if (models.length === 0) throw noModels();
   throw usageFailure(
     `There is no model ${key}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
   );

@@ -12,6 +12,7 @@ import { type Cancelling, createFailure, cutShort, unheard, whereToFind } from '
 import { followGeneration, Interruption } from '../client/follow-generation.js';
 import type { Progress } from '../client/progress.js';
 import {
+  choiceText,
   type GenerationInput,
   type GenerationOptions,
   readGenerationInput,
@@ -74,6 +75,8 @@ async function generate(io: CliIo, prompt: string | undefined, options: Options)
   const input = await readGenerationInput(client, prompt, options, io.folder);
   checkOutput(options, input.model.limits.max_outputs, io.folder);
   checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
+  const choice = choiceText(io, input);
+  if (choice !== undefined && !options.json) say(io, choice);
   const interruption = new Interruption(io.signals);
   const { openProgress } = await import('../client/progress.js');
   const progress = openProgress(io, input.files.length + 6, options);
@@ -184,7 +187,8 @@ async function estimate(client: Darkroom, body: CreateRequest, progress: Progres
     progress.step(`estimated at ${amountText(data.estimated_credits, data.currency)}`);
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'CREDITS_INSUFFICIENT')) throw error;
-    progress.step('estimated above the balance');
+    // A key with a spending cap may have reached it, however much the account has.
+    progress.step(`estimated above ${/spending cap/.test(error.message) ? "the key's spending cap" : 'the balance'}`);
   }
 }
 

@@ -5,19 +5,21 @@ import { type GenerationStatus, isTerminal, STATUSES } from '../../../core/gener
 import { printable } from '../../logging/logged-fields.js';
 import type { GenerationRecord, InspectGenerationResponse, ProviderCost } from '../../operator/operator.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
-import { taskText } from '../client/follow-generation.js';
+import { ownCreditsText, taskText } from '../client/follow-generation.js';
 import {
+  choiceText,
   type GenerationOptions,
   readGenerationInput,
   uploadFile,
   withGenerationOptions,
 } from '../client/generation-input.js';
 import { checkEnding, checkOutput, downloadOutputs, formatsOf, type OutputOptions } from '../client/output-files.js';
-import { clientCommand, type CliCommand, EXAMPLE_ID, listCommand, operatorCommand } from '../command.js';
+import { clientCommand, type CliCommand, EXAMPLE_ID, listCommand, operatorCommand, readCount } from '../command.js';
 import { EXIT, Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { type Operator, present } from '../operator/with-operator.js';
-import { amountText, facts, type Shown } from '../terminal.js';
+import { moreText, type Operator, present } from '../operator/with-operator.js';
+import { amountText, facts, isoTime, type Shown, table } from '../terminal.js';
+import { readTime } from './keys.js';
 
 interface ListOptions {
   readonly account?: string;
@@ -29,7 +31,7 @@ interface ListOptions {
 export function addGenerations(program: CliCommand): void {
   const generations = program
     .command('generations')
-    .description("generations of any account, for operators; a developer's own are in status and cancel");
+    .description("generations of any account, for operators; a developer's own are in list and show");
   listCommand(generations, 'list')
     .description('list generations, newest first, without their prompts')
     .option('--account <account_id>', 'those of one account')
@@ -77,9 +79,13 @@ async function list(
 }
 
 function collectStatus(text: string, before: readonly GenerationStatus[] | undefined): readonly GenerationStatus[] {
+  return [...(before ?? []), readStatus(text)];
+}
+
+function readStatus(text: string): GenerationStatus {
   const status = STATUSES.find((known) => known === text);
   if (status === undefined) throw new InvalidArgumentError(`It must be one of ${STATUSES.join(', ')}.`);
-  return [...(before ?? []), status];
+  return status;
 }
 
 function statusOf(generation: GenerationRecord | undefined, json: Operator['json']): GenerationStatus {
@@ -150,20 +156,83 @@ export function addEstimate(program: CliCommand): void {
     ])
     .shows(async (prompt: string | undefined, options: EstimateOptions) => {
       const client = connect(io, options);
-      const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
+      const input = await readGenerationInput(client, prompt, options, io.folder);
+      const { body, files } = input;
       const ids: string[] = [];
       for (const file of files) ids.push(await uploadFile(client, file, randomUUID()));
       const data = await client.estimate({ ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
-      return { json: data, text: amountText(data.estimated_credits, data.currency) };
+      const choice = choiceText(io, input);
+      return {
+        json: data,
+        text: amountText(data.estimated_credits, data.currency),
+        notes: choice === undefined ? [] : [choice],
+      };
     });
+}
+
+interface OwnListOptions extends ConnectionOptions {
+  readonly status?: GenerationStatus;
+  readonly model?: string;
+  readonly traceId?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** As many as the server puts on a page. */
+const MAX_LISTED = 100;
+
+/** `darkroom list`: the generations of the key's App. */
+export function addList(program: CliCommand): void {
+  const { io } = program;
+  const when = (text: string) => readTime(text, Date.now());
+  clientCommand(program, 'list')
+    .description("list the generations of the key's App, newest first")
+    .option('--status <status>', `those with this status: ${STATUSES.join(', ')}`, readStatus)
+    .option('-m, --model <model_key>', 'those of this model')
+    .option('--trace-id <id>', 'those created with this id of your own')
+    .option('--since <when>', 'those created at this time or later: 12h, 2030-01-31, 2030-01-31T12:00:00Z', when)
+    .option('--until <when>', 'those created before this time', when)
+    .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), 20)
+    .option('--cursor <cursor>', 'continue where an earlier page ended')
+    .examples([
+      'darkroom list',
+      'darkroom list --status running',
+      'darkroom list --since 2030-01-31 --limit 100 --json',
+    ])
+    .shows((options: OwnListOptions) => listOwn(io, options));
+}
+
+async function listOwn(io: CliIo, options: OwnListOptions): Promise<Shown> {
+  const { status, model, traceId, since, until, limit, cursor } = options;
+  const data = await connect(io, options).listGenerations({
+    limit,
+    ...(status === undefined ? {} : { status }),
+    ...(model === undefined ? {} : { model_key: model }),
+    ...(traceId === undefined ? {} : { client_trace_id: traceId }),
+    ...(since === undefined ? {} : { created_after: isoTime(since) }),
+    ...(until === undefined ? {} : { created_before: isoTime(until) }),
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  const rows = data.generations.map((task) => [
+    task.generation_id,
+    task.status,
+    task.model_key,
+    task.created_at,
+    ownCreditsText(task),
+  ]);
+  const text = table(['generation', 'status', 'model', 'created', 'credits'], rows);
+  return { json: data, text: `${text}${moreText({ nextPageToken: data.next_cursor ?? '' })}` };
 }
 
 /** The most outputs any model may have. */
 const MAX_OUTPUTS = 100;
 
-/** `darkroom status`: how a generation is doing; with --out its results are downloaded too. */
+/** `darkroom status`, `darkroom show`: how a generation is doing; with --out its results are downloaded too. */
 export function addStatus(program: CliCommand): void {
   clientCommand(program, 'status <generation_id>')
+    .alias('show')
     .description('show a generation, and download its results with --out')
     .option('-o, --out <path>', 'a file or folder for the results, if there are any')
     .option('-f, --force', 'overwrite what --out names')
@@ -210,13 +279,13 @@ export function addCancel(program: CliCommand): void {
     .examples([`darkroom cancel ${EXAMPLE_ID}`])
     .shows(async (generationId: string, options: ConnectionOptions) => {
       const data = await connect(program.io, options).cancel(generationId);
-      return { json: data, text: `${taskText(data)}\n\n${ownCancelText(data)}` };
+      return { json: data, text: `${taskText(data)}\n\n${ownCancelText(program.io, data)}` };
     });
 }
 
-function ownCancelText({ status, generation_id }: GenerationTask): string {
+function ownCancelText({ command }: CliIo, { status, generation_id }: GenerationTask): string {
   if (status === 'cancelled') return 'The generation is cancelled.';
   if (status === 'succeeded' || status === 'failed')
     return `The generation already had ${status}; nothing was changed.`;
-  return `Cancel asked for; still ${status}. To see how it ends, run: npx darkroom status ${generation_id}`;
+  return `Cancel asked for; still ${status}. To see how it ends, run: ${command} status ${generation_id}`;
 }

@@ -80,7 +80,11 @@ function init(io: CliIo, options: Options): Promise<void> {
     async (context, config) => {
       const place = dataPlace(config);
       if (options.account === undefined) {
-        show(io, { json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
+        show(
+          io,
+          { json: place.json, text: `${place.text} is ready; ${io.command} serve starts the service.` },
+          options,
+        );
         return;
       }
       const { accountId } = await createAccount(context, { name: options.account });

@@ -80,6 +80,7 @@ async function create({ access, json }: Operator, appId: string, options: Create
     'name': key.displayName,
     'scopes': key.scopes.join(' '),
     'monthly cap': key.monthlyCap === undefined ? undefined : amountText(key.monthlyCap),
+    'expires': key.expireTime,
     secret,
   });
   return { json: { ...json(key), secret }, text, notes: [SECRET_NOTE] };
@@ -132,12 +133,23 @@ export function addApps(program: CliCommand): void {
       const { app } = await access.createApp({ accountId, displayName });
       return shown(app, (made) => facts({ app: made.appId, account: made.accountId, name: made.displayName }));
     });
-  listCommand(apps, 'list <account_id>')
-    .description('list the Apps of an account')
-    .examples([`darkroom apps list ${EXAMPLE_ID}`])
-    .operates(async ({ access, paging, listed }, accountId: string) => {
-      const page = await access.listApps({ accountId, ...paging });
+  listCommand(apps, 'list [account_id]')
+    .description('list the Apps of an account; of the only account without an id')
+    .examples(['darkroom apps list', `darkroom apps list ${EXAMPLE_ID}`])
+    .operates(async ({ access, paging, listed }, accountId: string | undefined) => {
+      const page = await access.listApps({ accountId: accountId ?? (await onlyAccount(access)), ...paging });
       const rows = page.apps.map((app) => [app.appId, app.displayName, app.createTime]);
       return listed(page, ['app', 'name', 'created'], rows);
     });
+}
+
+/** The id of the account, where there is one only. Throws one sentence otherwise. */
+async function onlyAccount(access: Operator['access']): Promise<string> {
+  const { accounts } = await access.listAccounts({ pageSize: 2, pageToken: '' });
+  const [account] = accounts;
+  if (account === undefined)
+    throw usageFailure('There is no account yet; make one with darkroom accounts create <name>.');
+  if (accounts.length > 1)
+    throw usageFailure('There are several accounts: name one by its id, which darkroom accounts list shows.');
+  return account.accountId;
 }

@@ -90,9 +90,13 @@ async function follow(
 }
 
 function readTarget(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // An address without a scheme, as development servers print it: `new URL` would take `localhost:` for the scheme.
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw usageFailure(`--forward-to must be an http or https URL without a password, not ${text}.`);
+    throw usageFailure(
+      `--forward-to must be an address such as localhost:3000/webhooks, or an http or https URL without a password, not ${text}.`,
+    );
   return url.href;
 }
 

@@ -22,10 +22,15 @@ const ABOUT_DIFF =
 /** `darkroom models`: what a server offers, and the models of the catalog with where they come from. */
 export function addModels(program: CliCommand): void {
   const { io } = program;
-  const models = program.command('models').description('the models of a server, and those of the catalog');
+  const models = program
+    .command('models')
+    .description('the models that a server offers to API keys, and those in the catalog of this installation');
   clientCommand(models, 'show [model_key]', { isDefault: true })
     .description('list the models that a server offers, or show one with its parameters; needs no key')
-    .examples(['darkroom models', 'darkroom models sandbox-image', 'darkroom models --json'])
+    .examples(
+      ['darkroom models', 'darkroom models show sandbox-image', 'darkroom models --json'],
+      'The commands add, list, diff and remove are for the catalog of this installation instead.',
+    )
     .shows((modelKey: string | undefined, options: ConnectionOptions) => offered(io, modelKey, options));
   storeCommand(models, 'add <ref>')
     .description("add a model of a vendor to the catalog, by the vendor's own description of it")
@@ -59,7 +64,7 @@ export function addModels(program: CliCommand): void {
     .action((ref: string, options: AddOptions) => add(io, ref, options));
   storeCommand(models, 'list')
     .description(
-      "list the models of the catalog, where they come from, and whether the vendor's description has changed",
+      "list the models in the catalog of this installation, where they come from, and whether the vendor's description has changed",
     )
     .examples(['darkroom models list', 'darkroom models list --json'])
     .shows(async (options: StoreOptions) => (await import('../models/compare-models.js')).listModels(io, options));

@@ -118,7 +118,7 @@ async function showServed(io: CliIo, served: Omit<Served, 'stop'>, shown: Shown)
   const text =
     url === null
       ? 'Working on generations; a worker takes no requests. Ctrl-C stops.'
-      : [servingText(url, listening), ...laterKeyText(served.demoAppId, hasUnusedKey, { config, options })].join(
+      : [servingText(url, listening), ...laterKeyText(io, served.demoAppId, hasUnusedKey, { config, options })].join(
           '\n\n',
         );
   show(io, { json: { url }, text }, options);
@@ -126,12 +126,15 @@ async function showServed(io: CliIo, served: Omit<Served, 'stop'>, shown: Shown)
 
 /** What a later start says about the key of the first one, which is shown to nobody again. */
 function laterKeyText(
+  { command }: CliIo,
   demoAppId: string | null,
   hasUnusedKey: boolean,
   { config, options }: Pick<Shown, 'config' | 'options'>,
 ): string[] {
   if (hasUnusedKey) return [`The API key of the first start is in ${firstKeyPath(config)} until its first use.`];
-  return demoAppId === null ? [] : [`To make another API key: ${keysCreateCommand(demoAppId, options.config)}`];
+  return demoAppId === null
+    ? []
+    : [`To make another API key: ${keysCreateCommand(command, demoAppId, options.config)}`];
 }
 
 async function showFirstStart(
@@ -156,7 +159,14 @@ async function showFirstStart(
     ...(link?.file === undefined ? {} : { sign_in_link_file: link.file }),
     ...(link?.shown === undefined ? {} : { sign_in_link: link.shown }),
   };
-  show(io, { json, text: firstStartText({ serving, url, demo, key, link, kept, profile: profilePath(io) }) }, options);
+  show(
+    io,
+    {
+      json,
+      text: firstStartText({ command: io.command, serving, url, demo, key, link, kept, profile: profilePath(io) }),
+    },
+    options,
+  );
 }
 
 /** Undefined where people cannot sign in. */

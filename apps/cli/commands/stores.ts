@@ -88,7 +88,7 @@ export function addMigrate(program: CliCommand): void {
     .shows(async (options: StoreOptions & { readonly check?: boolean }) => {
       const config = await configOf(io, options);
       const done = options.check ? await check(config) : await make(io, config);
-      const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
+      const text = [...done, `${dataPlace(config).text} is ready; ${io.command} serve starts the service.`].join('\n');
       return { json: { ...dataPlace(config).json, done }, text };
     });
 }

@@ -216,7 +216,7 @@ function readMoment(text: string): string {
 function addListen(webhooks: CliCommand): void {
   clientCommand(webhooks, 'listen', { json: 'print one JSON document a line' })
     .description('print what webhooks are told, and forward it to an address that the server cannot reach')
-    .option('--forward-to <url>', 'where to post each message, such as http://127.0.0.1:3000/webhooks')
+    .option('--forward-to <url>', 'where to post each message, such as localhost:3000/webhooks')
     .option(
       '--event <event>',
       `what to be told of (repeatable; the ends if omitted): ${WEBHOOK_EVENTS.join(', ')}`,
@@ -224,7 +224,7 @@ function addListen(webhooks: CliCommand): void {
     )
     .option('--last-event-id <id>', 'begin behind this event of the last day instead of now')
     .examples(
-      ['darkroom webhooks listen --forward-to http://127.0.0.1:3000/webhooks', 'darkroom webhooks listen --json'],
+      ['darkroom webhooks listen --forward-to localhost:3000/webhooks', 'darkroom webhooks listen --json'],
       'Needs a key with generations:read. Messages are signed with the secret that is shown at the start, or with the\none in DARKROOM_WEBHOOK_SECRET. Ctrl-C ends it.',
     )
     .action(async (options: ListenOptions) => {

@@ -19,7 +19,7 @@ import { FIRST_PROMPT } from '../../service/first-start.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
 import { exampleFileOptions } from '../client/generation-input.js';
-import { Failure, usageFailure } from '../exit.js';
+import { Failure, sentenceOf, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { type Questions, questionsTo } from '../questions.js';
 import { say, show, table } from '../terminal.js';
@@ -179,8 +179,10 @@ async function chooseModels(example: ProviderExample, asking: Asking): Promise<C
   if (flags.try === true) throw usageFailure('--try needs --import, which names the file that is tried.');
   if (flags.model !== undefined) return { keys: flags.model };
   if (imports !== undefined && questions !== undefined) {
-    const path = await questions.ask(`File with ${imports.what} (Enter for models of the example)`);
-    if (path !== '') return { imported: await readImported(path, asking) };
+    const imported = await questions.askUntil(`File with ${imports.what} (Enter for models of the example)`, (path) =>
+      path === '' ? undefined : readProposable(path, imports, asking),
+    );
+    if (imported !== undefined) return { imported };
   }
   const keys = example.models.map(({ model_key: key }) => key);
   if (keys.length === 1) return { keys };
@@ -196,8 +198,12 @@ async function chooseModels(example: ProviderExample, asking: Asking): Promise<C
   );
   const [first] = example.models;
   const ofFirst = example.models.filter(({ provider }) => provider === first?.provider);
-  const answer = await questions.ask('Models', ofFirst.map(({ model_key: key }) => key).join(', '));
-  return { keys: answer.split(/[\s,]+/).filter((key) => key !== '') };
+  const readKeys = (answer: string): Choice['models'] => {
+    const chosen = answer.split(/[\s,]+/).filter((key) => key !== '');
+    instanceOfChoose(example, chosen);
+    return { keys: chosen };
+  };
+  return questions.askUntil('Models', readKeys, ofFirst.map(({ model_key: key }) => key).join(', '));
 }
 
 /** The name of the one instance that makes them. */
@@ -217,23 +223,20 @@ function instanceOfChoose({ models }: ProviderExample, keys: readonly string[]):
 
 async function chooseAddress(instance: ExampleInstance, { flags, questions }: Asking): Promise<string | undefined> {
   const { driver, addressOption, address: shown } = instance;
-  const given = flags.baseUrl ?? (shown === undefined ? undefined : await askAddress(shown, questions));
-  if (given === undefined) return undefined;
   const schema = (driver.options['properties'] as Record<string, JsonObject>)[addressOption] ?? {};
   // The value is not repeated: it may have a password in it.
-  if (!accepts(schema, valueOfText(schema, given))) {
-    const name = flags.baseUrl === undefined ? 'The address of the server' : '--base-url';
-    throw usageFailure(`${name} ${requirementOf(schema)}.`);
-  }
-  return given;
-}
-
-function askAddress(shown: string, questions: Questions | undefined): Promise<string> {
+  const checked = (name: string) => (given: string) => {
+    if (!accepts(schema, valueOfText(schema, given))) throw usageFailure(`${name} ${requirementOf(schema)}.`);
+    return given;
+  };
+  if (flags.baseUrl !== undefined) return checked('--base-url')(flags.baseUrl);
+  if (shown === undefined) return undefined;
   if (questions === undefined)
     throw usageFailure(`--base-url is missing: the address of the server, such as ${shown}.`);
+  const read = checked('The address of the server');
   return isLoopback(new URL(shown).hostname)
-    ? questions.ask('Address of the server', shown)
-    : questions.ask(`Address of the server, such as ${shown}`);
+    ? questions.askUntil('Address of the server', read, shown)
+    : questions.askUntil(`Address of the server, such as ${shown}`, read);
 }
 
 /** A file named by a flag may be elsewhere or not exist yet. An answer that is not a file may be the key itself. */
@@ -243,13 +246,29 @@ async function chooseKeyFile(
 ): Promise<string | undefined> {
   if (flags.apiKeyFile !== undefined || questions === undefined || instance.address !== undefined)
     return flags.apiKeyFile;
-  const answer = await questions.ask(`File with the key of ${instance.name} (Enter to set it by a variable)`);
-  if (answer === '') return undefined;
-  if (!existsSync(resolve(folder, answer)))
-    throw usageFailure(
-      `The answer is not the name of a file, and nothing was written; a key itself is set by ${variableOf(`providers.${instance.name}.api_key`)}.`,
-    );
-  return answer;
+  return questions.askUntil(`File with the key of ${instance.name} (Enter to set it by a variable)`, (answer) => {
+    if (answer === '') return undefined;
+    if (!existsSync(resolve(folder, answer)))
+      throw usageFailure(
+        `The answer is not the name of a file, and is not kept; a key itself is set by ${variableOf(`providers.${instance.name}.api_key`)}.`,
+      );
+    return answer;
+  });
+}
+
+/** Throws one sentence for a file that no catalog can be proposed for. */
+async function readProposable(
+  path: string,
+  { propose }: NonNullable<ProviderDriver['imports']>,
+  asking: Asking,
+): Promise<Imported> {
+  const imported = await readImported(path, asking);
+  try {
+    await propose(imported.text, imported.path);
+  } catch (error) {
+    throw usageFailure(sentenceOf(error));
+  }
+  return imported;
 }
 
 async function readImported(path: string, { folder }: Asking): Promise<Imported> {
@@ -374,7 +393,7 @@ export async function initProvider(
   const { files, models } = await chosenFiles(example, choice);
   await writeNewFiles(io.folder, files, () => checkWritten(io.folder));
   const tried = options.try === true ? await tryWritten(io, choice, files.get(CATALOG_FILE) ?? '') : undefined;
-  const next = nextCommands(models);
+  const next = nextCommands(io, models);
   const variable = variableOf(`providers.${choice.instance.name}.api_key`);
   show(
     io,
@@ -439,13 +458,13 @@ function neededFiles(model: ExampleModel | undefined): string {
   return exampleFileOptions(roles);
 }
 
-function nextCommands(models: readonly ExampleModel[]): readonly string[] {
+function nextCommands({ command }: CliIo, models: readonly ExampleModel[]): readonly string[] {
   const model = models.find(({ limits }) => limits.max_reference_uploads === 0) ?? models[0];
   const out = model?.modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
   const prompt = model?.prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
   return [
-    'npx darkroom providers check',
-    'npx darkroom serve',
-    `npx darkroom generate${prompt} --model ${model?.model_key}${neededFiles(model)} --out ${out}`,
+    `${command} providers check`,
+    `${command} serve`,
+    `${command} generate${prompt} --model ${model?.model_key}${neededFiles(model)} --out ${out}`,
   ];
 }

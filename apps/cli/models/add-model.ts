@@ -54,7 +54,7 @@ export async function addModel(io: CliIo, needs: AddNeeds): Promise<void> {
   // The catalog last: stopped in between, the same command can be given again.
   changeFiles(files.toReversed());
   const key = keyOf(entry);
-  const [next, notes] = [nextCommands(key, entry), notesOf(installation, { ref, entry }, io)];
+  const [next, notes] = [nextCommands(io, key, entry), notesOf(installation, { ref, entry }, io)];
   const { guesses, dropped } = proposed;
   const others = names.slice(1);
   show(
@@ -184,14 +184,14 @@ function notesOf(
   return notes.flatMap(([applies, sentence]) => (applies ? [sentence] : []));
 }
 
-function nextCommands(key: string, entry: JsonObject): readonly string[] {
+function nextCommands({ command }: CliIo, key: string, entry: JsonObject): readonly string[] {
   const { modality, required_roles: roles, prompt, input_schema: schema } = completed(entry);
   const required = (schema['required'] ?? []) as readonly string[];
   const parameters = required.map((name) => ` --param ${name}=…`).join('');
   const text = prompt === 'none' ? '' : ` "${FIRST_PROMPT}"`;
   const out = modality === 'video' ? 'first-video.mp4' : 'first-picture';
   return [
-    'npx darkroom serve',
-    `npx darkroom generate${text} --model ${key}${exampleFileOptions(roles)}${parameters} --out ${out}`,
+    `${command} serve`,
+    `${command} generate${text} --model ${key}${exampleFileOptions(roles)}${parameters} --out ${out}`,
   ];
 }

@@ -380,7 +380,7 @@ describe('a key with a spending cap', () => {
       const error = await work.catch((thrown: unknown) => thrown);
       expect(error).to.have.property(
         'message',
-        "This would reserve 30 credits, which is more than is left of the credential's spending cap of 25 credits a month (UTC).",
+        "This would reserve 30 credits, which is more than is left of the credential's spending cap of 25 credits a month (UTC); the account itself has 1000 available.",
       );
     }
   });

@@ -37,7 +37,7 @@ describe('command line', () => {
         const args = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
         const { stderr, ...ran } = await service.run(args, { environment });
         const parts = sentence.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-        expect(stderr.replace(/^uploading .*\n/, ''))
+        expect(stderr.replaceAll(/^(?:uploading|The model is) .*\n/gm, ''))
           .to.match(new RegExp(`^darkroom: ${parts.join('.+')}\n$`))
           .and.not.to.match(/\n {4}at /);
         expect(ran).to.deep.equal({ code, stdout: '' });
@@ -55,6 +55,9 @@ describe('command line', () => {
     'generate x --reference words.txt': 'words.txt must be one of image/png, image/jpeg, image/webp.',
     'generate x --start-frame words.png': 'sandbox-image does not take a start_frame.',
     'generate x -r words.png -r ./words.png': './words.png is given twice; give each reference_image once.',
+    'list --status done': '…It must be one of queued, …',
+    'list --limit 101': '…It must be an integer from 1 to 100.',
+    'list --since soon': 'A time is written as now, 90d, …, not soon.',
     "generate x --idempotency-key 'a b'": '--idempotency-key must be 1 to 255 visible ASCII characters.',
     'credits --url ftp://x':
       "The server's address must be an http or https URL, such as http://127.0.0.1:8080, not ftp://x.",
@@ -74,10 +77,15 @@ describe('command line', () => {
     'generate x --param n=9': '…n must be at most 4… (FIELD_INVALID, request …)',
     'generate x --reference words.png': 'words.png: The file … (FIELD_INVALID, request …)',
     'status nothing': 'There is no such generation. (TASK_NOT_FOUND, request …)',
+    'show nothing': 'There is no such generation. (TASK_NOT_FOUND, request …)',
+    'list --cursor there': '… (FIELD_INVALID, request …)',
   });
   answers(
     3,
-    { credits: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)' },
+    {
+      credits: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)',
+      list: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)',
+    },
     { DARKROOM_API_KEY: 'svc_live_wrong' },
   );
   answers(
@@ -104,6 +112,11 @@ describe('command line', () => {
     answers(2, {
       [`${command} 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02`]: 'There is no account 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02.',
     });
+
+  it('lists the Apps of the only account without an id', async () => {
+    const { code, stdout } = await service.run(['apps', 'list']);
+    expect({ code, lines: stdout.split('\n').length }).to.deep.equal({ code: 0, lines: 3 });
+  });
 
   it('answers darkroom (nothing) with 2', async () => {
     const { stderr, ...ran } = await service.run([]);
@@ -232,7 +245,7 @@ describe('command line', () => {
     const shown = await firstStart('unkept', join(service.folder, 'in-the-way', 'profile.json'));
     expect(shown)
       .to.match(
-        /\nkey=\$\(cat '\S+unkept\/first-key'\)\ncurl [^]+or, to have it saved: DARKROOM_API_KEY="\$key" npx darkroom generate .+ --url http\S+\n$/,
+        /\nkey=\$\(cat '\S+unkept\/first-key'\)\ncurl [^]+or, to have it saved: DARKROOM_API_KEY="\$key" darkroom generate .+ --url http\S+\n$/,
       )
       .and.not.include('is kept in');
   });

@@ -88,6 +88,32 @@ describe('darkroom generate', () => {
     expect(readFileSync(at('boat.png')).subarray(0, 8)).to.deep.equal(PNG);
   });
 
+  it('uses the first model where none is named, and says so', async () => {
+    const { code, stderr } = await service.run(['generate', 'a boat', '--no-wait']);
+    expect(code).to.equal(0);
+    expect(stderr).to.match(
+      /^The model is sandbox-image, the first of \d+; --model names another, and darkroom models lists them\.\n/,
+    );
+    const { model_key: used } = await service.json<{ model_key: string }>(['generate', 'a boat', '--no-wait']);
+    expect(used).to.equal('sandbox-image');
+  });
+
+  it('lists and shows what the key has made', async () => {
+    const made = await service.json<Task>(quick('listed', '--trace-id', 'listed-1'));
+    await service.run(quick('listed', '--trace-id', 'listed-1', '--no-wait'));
+    const { generations: all } = await service.json<{ generations: Task[] }>(['list', '--trace-id', 'listed-1']);
+    expect(all).to.have.lengthOf(2);
+    expect(all[1]?.generation_id).to.equal(made.generation_id);
+    const page = await service.run(['list', '--trace-id', 'listed-1', '--limit', '1']);
+    const [, cursor = ''] = /\nThere is more: --cursor (\S+)\n$/.exec(page.stdout) ?? [];
+    const next = await service.run(['list', '--trace-id', 'listed-1', '--limit', '1', '--cursor', cursor]);
+    expect(next.stdout).to.match(/^GENERATION +STATUS +MODEL +CREATED +CREDITS\n/);
+    expect(next.stdout).to.include(`${made.generation_id}  succeeded  sandbox-test  `).and.to.include('1 charged');
+    expect((await service.run(['list', '--model', 'none'])).stdout).to.equal('(none)\n');
+    expect((await service.run(['list', '--until', '2020-01-31'])).stdout).to.equal('(none)\n');
+    expect((await service.run(['show', made.generation_id])).stdout).to.include('status:     succeeded');
+  });
+
   it('numbers several results, and puts them into a folder by their ids', async () => {
     const { stdout } = await service.run(quick('boats', '--param', 'n=2', '--out', 'boats'));
     expect(stdout).to.equal('boats-1.png\nboats-2.png\n');
@@ -221,7 +247,7 @@ describe('darkroom generate', () => {
     const late = await service.run([...slow, '--timeout', '0.2']);
     expect(late.code).to.equal(1);
     expect(late.stderr).to.match(
-      /It was still (queued|running) when the waiting time was over\. Generation (\S{36}) continues; fetch it with: npx darkroom status \2 --out <path>\n$/,
+      /It was still (queued|running) when the waiting time was over\. Generation (\S{36}) continues; fetch it with: darkroom status \2 --out <path>\n$/,
     );
     expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2']))
       .to.have.property('error')
@@ -260,13 +286,13 @@ describe('darkroom generate', () => {
       : 'continues unless the server has received the cancel';
     expect(
       stderr.endsWith(
-        `\ndarkroom: Interrupted. Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path>\n`,
+        `\ndarkroom: Interrupted. Generation ${id} ${state}; fetch it with: darkroom status ${id} --out <path>\n`,
       ),
       stderr,
     ).to.equal(true);
     expect(await service.json<Task>(['status', id])).to.have.property('status', 'running');
     expect((await service.run(['cancel', id])).stdout).to.match(
-      /\n\nCancel asked for; still running\. To see how it ends, run: npx darkroom status \S{36}\n$/,
+      /\n\nCancel asked for; still running\. To see how it ends, run: darkroom status \S{36}\n$/,
     );
   });
 
@@ -372,7 +398,7 @@ describe('darkroom generate, once accepted', () => {
   ];
   const ending = (stderr: string, state: string) => {
     const id = /^accepted as (\S{36})$/m.exec(stderr)?.[1];
-    return ` Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path> --url ${url}\n`;
+    return ` Generation ${id} ${state}; fetch it with: darkroom status ${id} --out <path> --url ${url}\n`;
   };
 
   it('survives a restart of the server', async () => {

@@ -112,12 +112,25 @@ for (const [name, way] of Object.entries(WAYS)) {
       expect((await generate()).code).to.equal(0);
       const { code, stderr } = await generate();
       expect(code).to.equal(3);
+      expect(stderr).to.include("estimated above the key's spending cap\n");
       expect(stderr).to.include(
-        "This would reserve 1 credits, which is more than is left of the credential's spending cap of 1 credits a month (UTC).",
+        "This would reserve 1 credits, which is more than is left of the credential's spending cap of 1 credits a month (UTC); the account itself has ",
       );
       const { keys } = await operated<{ keys: { monthly_cap?: number }[] }>('keys', 'list', account.account_id);
       expect(keys.map(({ monthly_cap: cap }) => cap)).to.deep.equal([1]);
       expect((await operate('verify')).code).to.equal(0);
+    });
+
+    it('say when a new key ends, and need the account of Apps where there are several', async () => {
+      const { appId } = await newAccount();
+      await newAccount();
+      const made = await operate('keys', 'create', appId, '--name', 'short', '--expires', '2999-01-31');
+      expect(made.stdout).to.match(/^expires: +2999-01-31T00:00:00\.000Z$/m);
+      const { code, stderr } = await operate('apps', 'list');
+      expect(code).to.equal(2);
+      expect(stderr).to.match(
+        /^darkroom: There are several accounts: name one by its id, which darkroom accounts list/,
+      );
     });
 
     it('end keys, immediately and permanently', async () => {

@@ -153,7 +153,7 @@ describe('the program as a process', () => {
     const { code, stderr } = await running.ended;
     expect(code).to.equal(130);
     expect(stderr).to.match(
-      /\ndarkroom: Interrupted\. Generation \S{36} .+; fetch it with: npx darkroom status \S{36} --out <path>\n$/,
+      /\ndarkroom: Interrupted\. Generation \S{36} .+; fetch it with: node \S+main\.js status \S{36} --out <path>\n$/,
     );
   });
 

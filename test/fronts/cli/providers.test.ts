@@ -357,9 +357,9 @@ describe('darkroom init --provider', () => {
         'The key is not written: set DARKROOM_PROVIDERS_OPENAI_API_KEY to it, or name a file that has it in api_key_file of darkroom.yaml.',
         '',
         'Next, the last one in another terminal:',
-        '  npx darkroom providers check',
-        '  npx darkroom serve',
-        '  npx darkroom generate "a lighthouse at dusk" --model gpt-image --out first-picture.png',
+        '  darkroom providers check',
+        '  darkroom serve',
+        '  darkroom generate "a lighthouse at dusk" --model gpt-image --out first-picture.png',
         '',
       ].join('\n'),
       stderr: '',
@@ -375,9 +375,9 @@ describe('darkroom init --provider', () => {
       models: ['kling-turbo'],
       key_file: '/run/secrets/fal',
       next: [
-        'npx darkroom providers check',
-        'npx darkroom serve',
-        'npx darkroom generate "a lighthouse at dusk" --model kling-turbo --start-frame picture.png --out first-video.mp4',
+        'darkroom providers check',
+        'darkroom serve',
+        'darkroom generate "a lighthouse at dusk" --model kling-turbo --start-frame picture.png --out first-video.mp4',
       ],
     });
     expect(parse(written('darkroom.yaml'))).to.deep.include({
@@ -412,23 +412,38 @@ describe('darkroom init --provider', () => {
     );
   });
 
-  it('does not take a key for the name of a file, and does not repeat it', async () => {
-    expect(await init(['replicate', '--model', 'flux-schnell'], 'r8_secret\n')).to.deep.equal({
-      code: 2,
-      stdout: '',
+  it('does not take a key for the name of a file, does not repeat it, and asks again', async () => {
+    const question = 'File with the key of replicate (Enter to set it by a variable): ';
+    const { code, stderr, stdout } = await init(['replicate', '--model', 'flux-schnell'], 'r8_secret\n\n');
+    expect({ code, stderr }).to.deep.equal({
+      code: 0,
       stderr:
-        'File with the key of replicate (Enter to set it by a variable): darkroom: The answer is not the name of a file, and ' +
-        'nothing was written; a key itself is set by DARKROOM_PROVIDERS_REPLICATE_API_KEY.\n',
+        `${question}The answer is not the name of a file, and is not kept; a key itself is set by ` +
+        `DARKROOM_PROVIDERS_REPLICATE_API_KEY.\n${question}`,
     });
-    expect(files()).to.deep.equal([]);
+    expect(stdout + written('darkroom.yaml')).not.to.include('r8_secret');
   });
 
-  it('reports an answer that is not an address', async () => {
-    const { code, stderr } = await init(['cog'], '127.0.0.1:5000\n');
-    expect({ code, files: files() }).to.deep.equal({ code: 2, files: [] });
+  it('asks again after an answer that is not an address', async () => {
+    expect(await init(['cog'], '127.0.0.1:5000\n')).to.deep.include({ code: 130, stdout: '' });
+    expect(files()).to.deep.equal([]);
+    const { code, stderr } = await init(['cog'], '127.0.0.1:5000\nhttp://127.0.0.1:5001\n');
+    expect(code).to.equal(0);
     expect(stderr).to.include(
-      'darkroom: The address of the server must be an http or https URL without a user name and a query.',
+      'The address of the server must be an http or https URL without a user name and a query.\nAddress of the server',
     );
+    expect(written('darkroom.yaml')).to.include('http://127.0.0.1:5001');
+  });
+
+  it('asks again after models that are not there, and a file that is no workflow', async () => {
+    writeFileSync(join(folder, 'notes.json'), '{"notes": []}');
+    const answers = 'none.json\nnotes.json\n\nsdxl, sdxx\nsdxl\nhttp://10.0.0.5:8188\n';
+    const { code, stderr } = await init(['comfyui'], answers);
+    expect(code).to.equal(0);
+    expect(stderr).to.include('none.json cannot be read (ENOENT).\n');
+    expect(stderr.split('File with a workflow').length).to.equal(4);
+    expect(stderr).to.include('The example has no model sdxx; it has sdxl, sdxl-edit, wan-video.\nModels (');
+    await expectUsable(['sdxl']);
   });
 
   it('writes nothing when the answers end too early', async () => {

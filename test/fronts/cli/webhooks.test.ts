@@ -73,7 +73,7 @@ describe('darkroom webhooks', () => {
   }
 
   it('listen forwards what a webhook is sent, signed with the secret that it shows', async () => {
-    const run = await listening(['--forward-to', `${url}/hook`], {});
+    const run = await listening(['--forward-to', `${url.replace('http://127.0.0.1', 'localhost')}/hook`], {});
     const [, secret = ''] = /signed with the secret (whsec_\S+)/.exec(run.stderr) ?? [];
     const registered = new WebhookReceiver();
     const hook = await service.json<{ webhook_id: string; secret: string }>(
@@ -180,7 +180,8 @@ describe('darkroom webhooks', () => {
     const { secret } = await service.json<{ secret: string }>(['keys', 'create', app_id, ...scope]);
     for (const [args, environment, code, stderr] of [
       [[], { DARKROOM_API_KEY: secret }, 3, /DEVELOPER_SCOPE_INSUFFICIENT/],
-      [['--forward-to', 'localhost:3000'], {}, 2, /--forward-to must be an http or https URL/],
+      [['--forward-to', 'ftp://localhost'], {}, 2, /--forward-to must be an address such as localhost:3000/],
+      [['--forward-to', 'no address'], {}, 2, /--forward-to must be an address such as localhost:3000/],
       [['--forward-to', 'http://a:b@localhost'], {}, 2, /without a password/],
       [['--forward-to', url], { DARKROOM_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' }, 2, /at least 24 bytes/],
       [['--event', 'generation.made'], {}, 2, /It must be one of generation\.running/],
