@@ -12,7 +12,10 @@ import { ROOT } from '../docs/pages.js';
 
 const FILES = [
   ...['core', 'adapters', 'apps', 'clients/typescript/src', 'test', 'bench', 'docs/examples'].map((at) => `${at}/a.ts`),
-  ...['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'node_modules/.package-lock.json'],
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.base.json',
+  'node_modules/.package-lock.json',
 ];
 const COUNT = `node -e "fs.appendFileSync('builds', 'x'); fs.mkdirSync('dist', { recursive: true })"`;
 

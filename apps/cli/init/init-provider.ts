@@ -259,12 +259,12 @@ async function chooseKeyFile(
 /** Throws one sentence for a file that no catalog can be proposed for. */
 async function readProposable(
   path: string,
-  { propose }: NonNullable<ProviderDriver['imports']>,
+  imports: NonNullable<ProviderDriver['imports']>,
   asking: Asking,
 ): Promise<Imported> {
   const imported = await readImported(path, asking);
   try {
-    await propose(imported.text, imported.path);
+    await imports.propose(imported.text, imported.path);
   } catch (error) {
     throw usageFailure(sentenceOf(error));
   }
