@@ -88,11 +88,7 @@ describe('deploy/Dockerfile', () => {
     const [before = [], ...built] = stages;
     expect(restsOf('ARG', before)).to.have.length(1);
     expect(isPinned(restsOf('ARG', before)[0]?.split('=')[1] ?? '')).to.equal(true);
-    expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal([
-      '${NODE_IMAGE}',
-      '${NODE_IMAGE}',
-      '${NODE_IMAGE}',
-    ]);
+    expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}']);
   });
 
   it('copies only existing files that .dockerignore includes', () => {
@@ -112,7 +108,9 @@ describe('deploy/Dockerfile', () => {
 
   it('builds every part of the program that runs, and installs its production dependencies', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
-    expect(runs).to.include('npm ci --omit=dev --ignore-scripts && node deploy/check-packages.mjs --omit=dev --import');
+    expect(runs).to.include(
+      'npm prune --omit=dev --ignore-scripts --offline && node deploy/check-packages.mjs --omit=dev --import',
+    );
     const others = ['apps', 'apps/cli'].flatMap((folder) => {
       const { references } = JSON.parse(textOf(`${folder}/tsconfig.json`)) as {
         references: readonly { path: string }[];
@@ -129,13 +127,13 @@ describe('deploy/Dockerfile', () => {
     expect(at('RUN')).to.be.above(Math.max(at('COPY'), at('USER')));
   });
 
-  it('runs as a numeric user other than root, who owns only /data', () => {
+  it('runs as a numeric user other than root, who owns only /data and /backups', () => {
     expect(last.findLast(({ name }) => name === 'USER')?.rest).to.match(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
     expect(restsOf('COPY').filter((rest) => !/^(?:--from=|--chmod=0(?:644|755) )/.test(rest))).to.deep.equal([]);
     expect(
       restsOf('RUN')
         .join('\n')
-        .match(/-o 10001 -g 10001 -m 0700 \/data/g),
+        .match(/-o 10001 -g 10001 -m 0700 \/data \/backups/g),
     ).to.have.length(1);
   });
 

@@ -49,6 +49,8 @@ export function findHelm(): Helm | string {
 }
 
 export interface Checkers {
+  /** The program of Docker Compose, which an engine's client runs as its plugin. */
+  readonly composePath: string;
   hadolint(args: readonly string[]): Ran;
   compose(args: readonly string[]): Ran;
   kubernetes(args: readonly string[]): Ran;
@@ -69,6 +71,7 @@ export function pythonCheckers(): Checkers | string {
     if (complaint !== undefined) return `pip could not install ${PYTHON_PACKAGES.join(', ')}: ${complaint}`;
   }
   return {
+    composePath: composeIn(folder),
     hadolint: (args) => ran(join(folder, 'bin', 'hadolint'), args),
     compose: (args) => ran(composeIn(folder), args),
     kubernetes: (args) =>
