@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -61,4 +62,18 @@ export function behaving(defaults: Readonly<Record<string, string | number>>): (
       { lineWidth: 0 },
     );
   };
+}
+
+/** Lines of a stack trace in Node and in Python. */
+const TRACE = /^\s+at |^Traceback|^\s+File "|^\s*\^+/m;
+/** curl prints a line about the status beside the answer. */
+const LINES = 2;
+
+/** Expects that a sample failed, and printed a sentence and no stack trace. */
+export function expectSentence({ code, stdout, stderr }: EndedSample, sentence: RegExp): void {
+  const said = `${stdout}${stderr}`.trim();
+  expect(said).to.match(sentence);
+  expect(said).to.not.match(TRACE);
+  expect(said.split('\n'), said).to.have.length.at.most(LINES);
+  expect(code).to.be.greaterThan(0);
 }

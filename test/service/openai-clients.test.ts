@@ -37,7 +37,7 @@ describe('the examples of docs/openai.md in the shell and for Node', () => {
 
   it('make a picture and a video with openai', async () => {
     const tenant = await service.tenant();
-    const example = new DocumentedExample(service, 'openai for TypeScript', 'ts', 2);
+    const example = new DocumentedExample(service, 'openai for TypeScript', 'ts', { count: 2 });
     symlinkSync(join(ROOT, 'node_modules'), join(example.folder, 'node_modules'));
     await example.run(process.execPath, ['--input-type=module'], tenant);
     expect(await example.picture('lighthouse.png')).to.equal('png 512x512');

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { readPage } from '../../docs/pages.js';
 import type { Tenant } from '../../service/live-service.js';
+import { type EndedSample, runSample } from '../samples.js';
 import type { ClientService } from './client-service.js';
 
 const page = readPage('docs/openai.md');
@@ -18,7 +17,12 @@ export class DocumentedExample {
   readonly text: string;
 
   /** The first blocks under this heading with this language, as one. Throws where there are not so many. */
-  constructor(service: ClientService, heading: string, language: string, count = 1) {
+  constructor(
+    service: ClientService,
+    heading: string,
+    language: string,
+    { count = 1, origin = service.live.url }: { readonly count?: number; readonly origin?: string } = {},
+  ) {
     this.folder = mkdtempSync(join(service.live.folder, 'example-'));
     const lines = page.prose.split('\n');
     const from = lines.indexOf(`### ${heading}`) + 1;
@@ -31,23 +35,32 @@ export class DocumentedExample {
     this.text = blocks
       .map(({ text }) => text)
       .join('\n')
-      .replaceAll(ORIGIN, service.live.url);
+      .replaceAll(ORIGIN, origin);
   }
 
-  /** Runs it with a program that reads it from its standard input. Throws with its error output where it fails. */
+  /** Runs it with a program that reads it from its standard input, to its end. */
+  ended(
+    command: string,
+    args: readonly string[],
+    secret: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<EndedSample> {
+    return runSample(command, args, {
+      folder: this.folder,
+      environment: { ...environment, DARKROOM_API_KEY: secret },
+      input: this.text,
+    });
+  }
+
+  /** The same. Throws with its error output where it fails. */
   async run(
     command: string,
     args: readonly string[],
     { secret }: Tenant,
     environment: Readonly<Record<string, string>> = {},
   ): Promise<void> {
-    const env = { ...process.env, ...environment, DARKROOM_API_KEY: secret };
-    const child = spawn(command, args, { cwd: this.folder, env, stdio: ['pipe', 'ignore', 'pipe'] });
-    let complaint = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
-    child.stdin.end(this.text);
-    const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(`The example ended with ${code}: ${complaint}`);
+    const { code, stderr } = await this.ended(command, args, secret, environment);
+    if (code !== 0) throw new Error(`The example ended with ${code}: ${stderr}`);
   }
 
   file(name: string): Buffer {

@@ -19,6 +19,7 @@ const PROGRAM = nodePackages(
 
 export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
   load<T>(name: string): Promise<T>;
+  folder(name: string): Promise<string>;
 } = {
   language: 'OpenAI npm',
 
@@ -29,12 +30,21 @@ export const OPENAI_PACKAGES: Pick<ForeignClient, 'language' | 'install'> & {
 
   /** Loads one of the packages. Throws `ClientAbsent`, with a sentence, where they are not installed. */
   async load<T>(name: string) {
-    const found = findProgram(PROGRAM);
-    if (!found) throw new ClientAbsent('The OpenAI clients are not on this machine: run `npm run clients:install`.');
-    const path = createRequire(join(packagesFolder(found), 'index.js')).resolve(name);
+    const path = createRequire(join(installed(), 'index.js')).resolve(name);
     return (await import(pathToFileURL(path).href)) as T;
   },
+
+  /** The folder of one of the packages. Throws like `load`. */
+  async folder(name: string) {
+    return join(installed(), 'node_modules', name);
+  },
 };
+
+function installed(): string {
+  const found = findProgram(PROGRAM);
+  if (!found) throw new ClientAbsent('The OpenAI clients are not on this machine: run `npm run clients:install`.');
+  return packagesFolder(found);
+}
 
 /** A virtual environment with one client in Python. */
 export interface PythonClient extends Pick<ForeignClient, 'language' | 'install'> {

@@ -47,7 +47,7 @@ describe('clients of OpenAI in Python against the program', () => {
 
   it(`edit a picture and make a video as the page shows, with ${OPENAI_NEWEST.language}`, async function () {
     const interpreter = await orSkip(this, () => OPENAI_NEWEST.interpreter());
-    const example = new DocumentedExample(service, 'openai for Python', 'python', 2);
+    const example = new DocumentedExample(service, 'openai for Python', 'python', { count: 2 });
     await example.run(interpreter, ['-'], tenant);
     expect(await example.picture('winter.png')).to.equal('png 512x512');
     expect(example.file('waves.mp4').toString('latin1', 4, 8)).to.equal('ftyp');
