@@ -30,7 +30,7 @@ const CONFIG_KEYS = keySchemas(
 const SECTIONS = new Set(
   [...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]),
 );
-/** Read by commands, or set by them. */
+/** Read by commands and by samples of the documentation, or set by commands. */
 const OTHER_VARIABLES = [
   'DARKROOM_CONFIG',
   'DARKROOM_API_KEY',
@@ -38,6 +38,8 @@ const OTHER_VARIABLES = [
   'DARKROOM_SERVICE_TOKEN',
   'DARKROOM_PROFILE',
   'DARKROOM_DEBUG',
+  'DARKROOM_COMMAND',
+  'DARKROOM_GRPC',
   'DARKROOM_WEBHOOK_SECRET',
   FULL_RUN_VARIABLE,
 ];
