@@ -3,9 +3,9 @@ import type { Install } from './program-install.js';
 import { pythonInstall } from './python-install.js';
 import { sdServerFromPython } from './sd-server-build.js';
 
-export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog' | 'nginx';
+export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog' | 'nginx' | 'promtool';
 
-/** A server program that tests use: where it is looked for, and where it is had from. */
+/** A program that tests use, a server in all cases but one: where it is looked for, and where it is had from. */
 export interface Program {
   readonly name: string;
   readonly title: string;
@@ -72,6 +72,14 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
     variables: [],
     commands: ['nginx'],
     installs: [fromDebian('nginx', 'usr/sbin/nginx', ['-v'])],
+  },
+  // Prometheus' checker of metrics and rules, which is a command and no server.
+  'promtool': {
+    name: 'promtool',
+    title: 'promtool',
+    variables: [],
+    commands: ['promtool'],
+    installs: [fromDebian('prometheus', 'usr/bin/promtool', ['--version'])],
   },
 };
 
