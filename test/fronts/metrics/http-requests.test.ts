@@ -3,13 +3,15 @@
 // Method: shared vectors and hostile requests against a measured server; label values must be in sets that are listed
 // here or belong to the catalogues, and are searched for everything that identifies a client.
 import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { BASE } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/generation.js';
 import { STORE_PORTS } from '../../../core/ports/ports.js';
-import { readPage } from '../../docs/pages.js';
+import { ROOT } from '../../docs/pages.js';
 import { type Family, parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
 import { CannedProvider, connectedProviders } from '../../fixtures/scripted-provider.js';
@@ -153,7 +155,9 @@ describe('metrics of the REST front', () => {
       const { status } = await api.create();
       expect(status).to.equal(500);
       const [, rule = ''] =
-        /alert: OurFault\n +expr: sum\(rate\(\w+\{(.*?)\}/.exec(readPage('docs/operating/metrics.md').text) ?? [];
+        /alert: DarkroomInternalErrors\s+expr: >-\s+sum\(rate\(\w+\{(.*?)\}/.exec(
+          readFileSync(join(ROOT, 'deploy/observability/alerts.yaml'), 'utf8'),
+        ) ?? [];
       expect(rule).to.equal('status=~"5..", failed=""');
       const answers = { route: '/v1/images/generations', status: '500' };
       const families = await scrape();
