@@ -11,12 +11,25 @@ import { join } from 'node:path';
 import { ConfigInvalid } from '../../apps/config/config.js';
 import { CallersFile } from '../../apps/grpc/callers.js';
 import { driverNames } from '../fixtures/driver-names.js';
-import { isPinned, loadAs, pathOf, SECRETS, stringsIn, textOf, type Tree, VARIABLES, yamlOf } from './chart-files.js';
+import {
+  isPinned,
+  loadAs,
+  pathOf,
+  type Role,
+  SECRETS,
+  stringsIn,
+  textOf,
+  type Tree,
+  VARIABLES,
+  yamlOf,
+} from './chart-files.js';
 
 type SecretUse = string | { readonly source: string; readonly target: string };
 
 interface Service {
-  readonly image: string;
+  readonly image?: string;
+  readonly pull_policy?: string;
+  readonly build?: { readonly context: string; readonly dockerfile_inline: string };
   readonly user: string;
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
@@ -40,10 +53,14 @@ interface Service {
   readonly networks?: readonly string[];
   readonly network_mode?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck: { readonly disable?: boolean; readonly test?: readonly string[] };
+  readonly healthcheck: {
+    readonly disable?: boolean;
+    readonly test?: readonly string[];
+    readonly interval?: string;
+  };
   readonly stop_grace_period?: string;
   readonly deploy: {
-    readonly replicas?: number;
+    readonly replicas?: string;
     readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string; readonly pids: number } };
   };
 }
@@ -70,18 +87,43 @@ function secretsOf({ secrets = [] }: Service): { source: string; target: string 
   return secrets.map((use) => (typeof use === 'string' ? { source: use, target: use } : use));
 }
 
-/** The text as compose expands it if no variable is set on the host. */
+/** The text as compose expands it if no variable is set on the host. A default may contain a variable. */
 function byDefault(text: string): string {
-  return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+  const expanded = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
+  return expanded === text ? text : byDefault(expanded);
+}
+
+/** The image of a service, or the one that its image with our files is based on. */
+function imageOf({ image, build }: Service): string {
+  return byDefault(image ?? /^FROM (\S+)$/m.exec(build?.dockerfile_inline ?? '')?.[1] ?? '');
+}
+
+function environmentOf({ environment = {} }: Service): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
+}
+
+/** The variables of a file that compose reads, with their defaults. */
+function variablesIn(text: string): Record<string, string> {
+  const found = [...text.matchAll(/\$\{(\w+)(?::-((?:[^${}]|\$\{[^}]*\})*))?/g)];
+  return Object.fromEntries(found.map(([, name = '', preset = '']) => [name, byDefault(preset)]));
+}
+
+/** Loads the configuration as a process in a container does. */
+function loadComposed(
+  role: Role,
+  without: readonly string[] = [],
+  secrets: Readonly<Record<string, string>> = SECRETS,
+) {
+  const environment = { ...environmentOf(service('rest')), ...secrets };
+  const given = Object.entries(environment).filter(([variable]) => !without.includes(variable));
+  return loadAs(role, textOf('deploy/config/darkroom.yaml'), Object.fromEntries(given));
 }
 
 describe('deploy/compose.yaml', () => {
-  for (const [
-    name,
-    { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy },
-  ] of services) {
+  for (const [name, described] of services) {
+    const { user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy } = described;
     it(`runs ${name} with the least privileges`, () => {
-      expect(isPinned(image), image).to.equal(true);
+      expect(isPinned(imageOf(described)), imageOf(described)).to.equal(true);
       expect(user).to.match(/^[1-9]\d*:[1-9]\d*$/);
       expect({ read_only, cap_drop, cap_add, privileged, security_opt }).to.deep.equal({
         read_only: true,
@@ -106,9 +148,10 @@ describe('deploy/compose.yaml', () => {
   it('runs two processes of each role, and none before the stores are migrated', () => {
     for (const role of ['rest', 'worker']) {
       const { command, deploy, depends_on, healthcheck } = service(role);
-      expect({ command, replicas: deploy.replicas, test: healthcheck.test }).to.deep.equal({
+      const replicas = byDefault(deploy.replicas ?? '');
+      expect({ command, replicas, test: healthcheck.test }).to.deep.equal({
         command: ['serve', '--role', role],
-        replicas: 2,
+        replicas: '2',
         test: ['CMD', '/app/probe.sh', '/readyz'],
       });
       expect(depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' } });
@@ -122,17 +165,31 @@ describe('deploy/compose.yaml', () => {
 
   it('uses the same version of the program for every service', () => {
     const { version } = JSON.parse(textOf('package.json')) as { version: string };
-    for (const name of [...OURS, 'objects-folder']) expect(service(name).image).to.equal(`darkroom:${version}`);
+    for (const name of [...OURS, 'objects-folder']) expect(imageOf(service(name))).to.equal(`darkroom:${version}`);
+  });
+
+  it('has the files of the configuration in the images, so that a change replaces the containers', () => {
+    for (const [name, context, copied] of [
+      ...OURS.map((role) => [role, 'config', 'COPY . /etc/darkroom/'] as const),
+      ['proxy', 'compose', 'COPY proxy.conf /etc/nginx/darkroom.conf'] as const,
+    ]) {
+      const { build, pull_policy } = service(name);
+      expect({ pull_policy, context: build?.context }, name).to.deep.equal({ pull_policy: 'build', context });
+      expect(build?.dockerfile_inline.trim().split('\n').slice(1), name).to.deep.equal([copied]);
+    }
+    expect(Object.keys(compose.configs)).to.deep.equal(['mongo-set-up']);
+  });
+
+  it('checks the health without starting a runtime, at most four times per minute and container', () => {
+    for (const [name, { healthcheck }] of services.filter(([one]) => !ONE_SHOT.includes(one))) {
+      expect(healthcheck.test?.[1], name).to.be.oneOf(['/app/probe.sh', 'wget', 'bash']);
+      expect(secondsOf(healthcheck.interval), name).to.be.at.least(15);
+    }
   });
 
   for (const role of ['rest', 'worker', 'all'] as const) {
     it(`is configured for the role ${role} as the program requires, and consistently with the other services`, async () => {
-      const { environment = {}, configs = [] } = service('rest');
-      expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
-      const given = Object.fromEntries(
-        Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]),
-      );
-      const config = await loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
+      const config = await loadComposed(role);
       expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
       expect(config.secretFile).to.equal('/run/secrets/installation_secret');
       expect(config.internal.port).to.equal(9090);
@@ -173,7 +230,7 @@ describe('deploy/compose.yaml', () => {
   });
 
   it('gives each process more time to stop than it needs', async () => {
-    const { worker } = await loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+    const { worker } = await loadComposed('all');
     for (const role of ['rest', 'worker'])
       expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
     expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
@@ -185,11 +242,11 @@ describe('deploy/compose.yaml', () => {
   });
 
   it('serves gRPC only on one internal network, on no port of this machine, and only to listed callers', async () => {
-    const { grpc } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+    const { grpc } = await loadComposed('rest');
     expect(grpc).to.deep.equal({
       host: '0.0.0.0',
       port: 50_051,
-      callersFile: '/etc/darkroom/grpc/callers.yaml',
+      callersFile: '/run/grpc/callers.yaml',
       plaintext: true,
     });
     expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal([
@@ -199,7 +256,7 @@ describe('deploy/compose.yaml', () => {
     expect(services.flatMap(([, { ports = [] }]) => ports).filter((port) => port.includes('50051'))).to.deep.equal([]);
     // The folder is mounted, so that a replaced file is visible in the container.
     expect(service('rest').volumes).to.deep.include.members([
-      { type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true },
+      { type: 'bind', source: 'compose/grpc', target: '/run/grpc', read_only: true },
     ]);
     const callers = textOf('deploy/compose/grpc/callers.yaml');
     expect(new CallersFile(callers, 'callers.yaml').find({ token: '', certificateNames: [] })).to.equal(undefined);
@@ -213,15 +270,10 @@ describe('deploy/compose.yaml', () => {
   });
 
   it('refuses to start without a list of callers, or without a setting for TLS', async () => {
-    const without = (key: string) =>
-      loadAs(
-        'rest',
-        textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''),
-        SECRETS,
-      ).catch((error: unknown) => error);
+    const without = async (variable: string) => await loadComposed('rest', [variable]).catch((error: unknown) => error);
     for (const [key, fault] of [
-      ['callers_file', 'grpc.port needs grpc.callers_file'],
-      ['plaintext', 'grpc.host 0.0.0.0 is reachable from other machines'],
+      ['DARKROOM_GRPC_CALLERS_FILE', 'grpc.port needs grpc.callers_file'],
+      ['DARKROOM_GRPC_PLAINTEXT', 'grpc.host 0.0.0.0 is reachable from other machines'],
     ] as const) {
       expect(await without(key))
         .to.be.instanceOf(ConfigInvalid)
@@ -267,6 +319,29 @@ describe('deploy/compose.yaml', () => {
 function secondsOf(period: string | undefined): number {
   return Number(/^(\d+)s$/.exec(period ?? '')?.[1]);
 }
+
+describe('.env.example', () => {
+  const files = {
+    'deploy/.env.example': ['compose.yaml', 'compose.provider.yaml', 'compose.tls.yaml'].map(
+      (name) => `deploy/${name}`,
+    ),
+    'deploy/quick-start/.env.example': ['deploy/quick-start/compose.yaml'],
+  };
+  /** Read by compose itself. */
+  const COMPOSE_FILE = 'COMPOSE_FILE';
+
+  for (const [example, readers] of Object.entries(files)) {
+    it(`${example} lists every variable of its files, with the default`, () => {
+      const used = Object.assign({}, ...readers.map((path) => variablesIn(textOf(path)))) as Record<string, string>;
+      const lines = [...textOf(example).matchAll(/^(# )?(\w+)=(.*)$/gm)];
+      expect(lines.map(([, , name]) => name).filter((name) => name !== COMPOSE_FILE)).to.have.members(
+        Object.keys(used),
+      );
+      const presets = lines.filter(([, comment, name]) => comment === undefined && name !== COMPOSE_FILE);
+      for (const [, , name = '', preset] of presets) expect(used[name], name).to.equal(preset);
+    });
+  }
+});
 
 describe('deploy/compose/proxy.conf', () => {
   it('forwards the address of the client, and no X-Forwarded-For that the client sent', () => {
@@ -330,7 +405,7 @@ describe('deploy/make-secrets.sh', () => {
       DARKROOM_MINIO_ACCESS_KEY: objects_access_key,
       DARKROOM_MINIO_SECRET_KEY: objects_secret_key,
     };
-    const { stores } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
+    const { stores } = await loadComposed('rest', [], given);
     const mongo = stores.database.options as { readonly url: string; readonly database: string };
     const url = new URL(mongo.url);
     expect({ user: url.username, host: url.host, database: url.searchParams.get('authSource') }).to.deep.equal({

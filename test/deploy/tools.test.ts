@@ -84,9 +84,11 @@ describe('checkers from Python packages', () => {
     expect(checkers.hadolint([join(folder, 'Dockerfile')]).text).to.include('DL3000');
   });
 
-  it('compose accepts the compose file, and refuses an unknown key in it', () => {
-    const { code, text } = checkers.compose(['-f', pathOf('deploy/compose.yaml'), 'config', '--quiet']);
-    expect(code, text).to.equal(0);
+  it('compose accepts the compose files, and refuses an unknown key in one', () => {
+    for (const file of ['deploy/compose.yaml', 'deploy/quick-start/compose.yaml']) {
+      const { code, text } = checkers.compose(['-f', pathOf(file), 'config', '--quiet']);
+      expect(code, text).to.equal(0);
+    }
     writeFileSync(
       join(folder, 'compose.yaml'),
       textOf('deploy/compose.yaml').replace('  proxy:\n', '  proxy:\n    replicas: 2\n'),
@@ -94,6 +96,81 @@ describe('checkers from Python packages', () => {
     const worse = checkers.compose(['-f', join(folder, 'compose.yaml'), 'config', '--quiet']);
     expect(worse.code).not.to.equal(0);
     expect(worse.text).to.include("additional properties 'replicas' not allowed");
+  });
+
+  describe('overrides of deploy/compose.yaml', () => {
+    interface Composed {
+      readonly services: Readonly<
+        Record<
+          string,
+          {
+            readonly networks?: Readonly<Record<string, unknown>>;
+            readonly ports?: readonly { readonly published: string }[];
+            readonly secrets?: readonly { readonly target: string }[];
+            readonly environment?: Readonly<Record<string, string>>;
+            readonly read_only: boolean;
+            readonly cap_drop: readonly string[];
+            readonly user: string;
+          }
+        >
+      >;
+      readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+    }
+
+    /** All files together, with names of the two addresses. */
+    const composed = (...overrides: readonly string[]): Composed => {
+      const variables = join(folder, 'variables');
+      writeFileSync(variables, 'SERVICE_HOST=a.example\nOBJECTS_HOST=b.example\n');
+      const files = ['compose.yaml', ...overrides].flatMap((name) => ['-f', pathOf(`deploy/${name}`)]);
+      const { code, text } = checkers.compose(['--env-file', variables, ...files, 'config', '--format', 'json']);
+      expect(code, text).to.equal(0);
+      return JSON.parse(text) as Composed;
+    };
+    const open = ({ services, networks }: Composed) =>
+      Object.entries(services)
+        .filter(([, { networks: own = {} }]) => Object.keys(own).some((name) => networks[name]?.internal !== true))
+        .map(([name]) => name);
+
+    it('give only workers a way out, and every process of the program the key of the provider', () => {
+      const all = composed('compose.provider.yaml');
+      expect(open(all)).to.have.members(['proxy', 'worker']);
+      const withKey = Object.entries(all.services).filter(([, { secrets = [] }]) =>
+        secrets.some(({ target }) => target === 'DARKROOM_PROVIDERS_FAL_API_KEY'),
+      );
+      expect(withKey.map(([name]) => name)).to.have.members(['migrate', 'rest', 'worker']);
+    });
+
+    it('publish only Caddy, and name the addresses of TLS to every process of the program', () => {
+      const { services } = composed('compose.tls.yaml', 'compose.provider.yaml');
+      const published = Object.entries(services).filter(([, { ports = [] }]) => ports.length > 0);
+      expect(published.map(([name, { ports }]) => [name, ports?.map((port) => port.published)])).to.deep.equal([
+        ['tls', ['80', '443', '443']],
+      ]);
+      for (const name of ['migrate', 'rest', 'worker'])
+        expect(services[name]?.environment, name).to.include({
+          DARKROOM_REST_PUBLIC_URL: 'https://a.example',
+          DARKROOM_MINIO_PUBLIC_ENDPOINT: 'https://b.example',
+        });
+    });
+
+    it('run added services with the least privileges', () => {
+      for (const name of ['tls', 'tls-folder']) {
+        const { read_only, cap_drop, user } = composed('compose.tls.yaml').services[name] ?? {};
+        expect({ read_only, cap_drop, user }, name).to.deep.equal({
+          read_only: true,
+          cap_drop: ['ALL'],
+          user: '10001:10001',
+        });
+      }
+    });
+
+    it('need the names of both addresses for TLS', () => {
+      const files = ['compose.yaml', 'compose.tls.yaml'].flatMap((name) => ['-f', pathOf(`deploy/${name}`)]);
+      writeFileSync(join(folder, 'nothing'), '');
+      expect(checkers.compose(['--env-file', join(folder, 'nothing'), ...files, 'config']).text).to.include(
+        'set SERVICE_HOST in .env',
+      );
+    });
   });
 
   for (const name of CASES) {

@@ -32,6 +32,9 @@ const SECTIONS = new Set(
 );
 /** Read by commands and by samples of the documentation, or set by commands. */
 const OTHER_VARIABLES = [
+  // Read by Compose, for the files of deploy/.
+  'DARKROOM_IMAGE',
+  'DARKROOM_VERSION',
   'DARKROOM_CONFIG',
   'DARKROOM_API_KEY',
   'DARKROOM_URL',

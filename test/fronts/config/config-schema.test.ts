@@ -111,7 +111,7 @@ describe('the JSON Schema of the configuration', () => {
   for (const name of [
     'config/darkroom.example.yaml',
     'config/distributed.example.yaml',
-    'deploy/compose/darkroom.yaml',
+    'deploy/config/darkroom.yaml',
     'deploy/image/darkroom.yaml',
   ]) {
     it(`accepts ${name}`, () => {
