@@ -46,7 +46,8 @@ export class ServerLock {
         throw new DataFolderRefused(`The lock file ${path} cannot be used${remedy}.`, error);
       }
       const pid = readIfThere(pidPath);
-      const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;
+      // The process of a container is number 1 in it, which identifies nothing outside.
+      const other = pid === '' || pid === '1' ? 'Another server' : `Another server (process ${pid})`;
       throw new DataFolderRefused(`${other} is using ${folder}; stop it first, or choose another data folder.`);
     }
     try {

@@ -22,6 +22,17 @@ export function calledAs(environment: Environment, script: string, folder: strin
   return `node ${/^[\w./:\\-]+$/.test(shortest) ? shortest : JSON.stringify(shortest)}`;
 }
 
+/** Whether the command runs the program in a container, where a path of the program's is not the user's. */
+export function isInContainer(command: string): boolean {
+  return /^(?:docker|kubectl) exec /.test(command);
+}
+
+/** The command by which the user reads a file of the program's. */
+export function readingCommand(command: string, file: string): string {
+  const inside = isInContainer(command) ? command.replace(/darkroom$/, '') : '';
+  return `${inside}cat '${file}'`;
+}
+
 /** Rewrites each `darkroom <command>` of a text for `command`; other mentions of the name stay. */
 export function asCalled(text: string, command: string, names: readonly string[]): string {
   const known = new RegExp(`(?<![\\w./-])darkroom (?=\\[options\\]|(?:${names.join('|')})\\b)`, 'g');

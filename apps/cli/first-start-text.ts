@@ -1,4 +1,5 @@
 import { type Demo, FIRST_PROMPT } from '../service/first-start.js';
+import { isInContainer, readingCommand } from './called-as.js';
 import type { KeptKey } from './client/connection.js';
 import { facts } from './terminal.js';
 
@@ -92,8 +93,9 @@ function tryText(
     ];
   // The file is gone after the first use, so a shell variable holds the key for the commands after it.
   const secret = key.shown ?? (key.file === undefined ? undefined : '$key');
-  const read = key.file === undefined ? [] : [`key=$(cat '${key.file}')`];
-  const first = firstCommand(command, url, modelKey, secret, kept);
+  const read = key.file === undefined ? [] : [`key=$(${readingCommand(command, key.file)})`];
+  // A container has no folder of the user's to save into.
+  const first = isInContainer(command) ? undefined : firstCommand(command, url, modelKey, secret, kept);
   const save = first === undefined ? [] : ['', `or, to have it saved: ${first}`];
   return secret === undefined
     ? save

@@ -7,4 +7,13 @@ for file in /run/secrets/DARKROOM_*; do
   value=$(cat "$file")
   export "${file##*/}=$value"
 done
+# The command that texts show to copy. Process 1 with another command than serve is a container of its own, gone afterwards.
+if [ -z "${DARKROOM_COMMAND:-}" ]; then
+  DARKROOM_COMMAND=darkroom
+  if [ $$ -ne 1 ] || [ "${1:-}" = serve ]; then
+    if [ -n "${KUBERNETES_SERVICE_HOST:-}" ]; then DARKROOM_COMMAND="kubectl exec ${HOSTNAME:-POD} -- darkroom"
+    else DARKROOM_COMMAND="docker exec ${HOSTNAME:-CONTAINER} darkroom"; fi
+  fi
+  export DARKROOM_COMMAND
+fi
 exec node /app/dist/apps/cli/main.js "$@"

@@ -255,6 +255,23 @@ function probe(...args: readonly string[]): Promise<number | null> {
 }
 
 describe('deploy/image/darkroom.sh', () => {
+  it('names the command that reaches the program: in the container of a service, or in one of its own', () => {
+    const script = textOf('deploy/image/darkroom.sh').replace(/^exec .*$/m, 'echo "$DARKROOM_COMMAND"');
+    const named = (program: string, variables: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+      spawnSync('sh', ['-c', program, 'darkroom', ...args], {
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], ...variables },
+      }).stdout.trim();
+    expect(named(script, { HOSTNAME: '4f2a' }, 'keys', 'create')).to.equal('docker exec 4f2a darkroom');
+    const pod = { HOSTNAME: 'rest-0', KUBERNETES_SERVICE_HOST: '10.0.0.1' };
+    expect(named(script, pod, 'serve')).to.equal('kubectl exec rest-0 -- darkroom');
+    // As process 1, which a test is not.
+    const first = script.replace('$$ -ne 1', '1 -ne 1');
+    expect(named(first, { HOSTNAME: '4f2a' }, 'init', '--provider', 'fal')).to.equal('darkroom');
+    expect(named(first, { HOSTNAME: '4f2a' }, 'serve')).to.equal('docker exec 4f2a darkroom');
+    expect(named(script, { DARKROOM_COMMAND: 'mine' }, 'serve')).to.equal('mine');
+  });
+
   it('sets variables to the complete contents of mounted secrets, and forwards its arguments', () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
     try {

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
+import { readingCommand } from '../called-as.js';
 import { firstKeyPath } from '../../service/first-key-file.js';
 import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
@@ -131,7 +132,10 @@ function laterKeyText(
   hasUnusedKey: boolean,
   { config, options }: Pick<Shown, 'config' | 'options'>,
 ): string[] {
-  if (hasUnusedKey) return [`The API key of the first start is in ${firstKeyPath(config)} until its first use.`];
+  if (hasUnusedKey)
+    return [
+      `The API key of the first start is in ${firstKeyPath(config)} until its first use: ${readingCommand(command, firstKeyPath(config))}`,
+    ];
   return demoAppId === null
     ? []
     : [`To make another API key: ${keysCreateCommand(command, demoAppId, options.config)}`];

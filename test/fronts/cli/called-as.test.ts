@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { asCalled, calledAs } from '../../../apps/cli/called-as.js';
+import { asCalled, calledAs, readingCommand } from '../../../apps/cli/called-as.js';
 
 // Goal: commands that the program prints can be copied as they are, however the program was called.
 // Method: a table of variables and script paths, and a text with commands and other mentions of the name.
@@ -38,6 +38,18 @@ describe('the command that a process was called by', () => {
       'darkroom: run darkroom serve, not darkroom.yaml or /darkroom serve; darkroom models lists darkroom things.';
     expect(asCalled(text, 'npx darkroom', ['serve', 'models'])).to.equal(
       'darkroom: run npx darkroom serve, not darkroom.yaml or /darkroom serve; npx darkroom models lists darkroom things.',
+    );
+  });
+});
+
+describe('the command that reads a file of the program', () => {
+  it('runs in the container of the program', () => {
+    expect(readingCommand('npx darkroom', '/home/me/data/first-key')).to.equal("cat '/home/me/data/first-key'");
+    expect(readingCommand('docker exec 4f2a darkroom', '/data/first-key')).to.equal(
+      "docker exec 4f2a cat '/data/first-key'",
+    );
+    expect(readingCommand('kubectl exec rest-0 -- darkroom', '/data/first-key')).to.equal(
+      "kubectl exec rest-0 -- cat '/data/first-key'",
     );
   });
 });
