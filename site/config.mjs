@@ -20,6 +20,7 @@ export default {
       const fence = md.renderer.rules.fence;
       md.renderer.rules.fence = (tokens, index, ...others) =>
         tokens[index].info.trim() === 'mermaid' ? diagram(tokens[index].content) : fence(tokens, index, ...others);
+      md.renderer.rules.code_block = (...args) => md.renderer.rules.fence(...args);
       md.renderer.rules.text = escaped(md.renderer.rules.text);
     },
   },
