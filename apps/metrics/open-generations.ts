@@ -6,8 +6,8 @@ import type { Instruments } from './instruments.js';
 
 /** How long the counts of a reading are used, in milliseconds: so often the database counts for one process, at most. */
 export const KEPT_MS = 5_000;
-/** A database that has not counted by then is away for this scrape; scrapers wait ten seconds, as a rule. */
-const TIMEOUT_MS = 4_000;
+/** A database that has not counted by then is away for this scrape, which must not fail for it: few scrapers wait less than five seconds. */
+const TIMEOUT_MS = 3_000;
 
 /** Of a generation without an attempt, whose model has several providers. */
 const ANY = 'any';
