@@ -8,7 +8,9 @@ import sharp from 'sharp';
 import { SCOPES } from '../../core/access/credential.js';
 import { readPage } from '../docs/pages.js';
 import { LiveService } from '../service/live-service.js';
+import { freePort } from '../servers/free-port.js';
 import { orSkip, runTool } from './foreign-clients.js';
+import { behaving, type EndedSample, expectSentence, restartWhileRunning, runSample } from './samples.js';
 import { type InstalledLibrary, PYTHON_LIBRARY, SOURCES } from './python-library.js';
 
 const TESTS = join(SOURCES, 'tests');
@@ -54,10 +56,10 @@ describe('the client library for Python', () => {
     });
   }
 
-  it('leads to a first picture by its README, in ten lines', async () => {
+  it('leads to a first picture by its README, in fifteen lines', async () => {
     const { folder } = library as InstalledLibrary;
     for (const [index, text] of examples.slice(0, 2).entries()) {
-      expect(text.split('\n').length).to.be.at.most(10);
+      expect(text.split('\n').length).to.be.at.most(15);
       writeFileSync(join(folder, 'picture.py'), text);
       const { secret } = await (service as LiveService).tenant(CREDITS);
       const told = await python(['picture.py'], {
@@ -66,6 +68,53 @@ describe('the client library for Python', () => {
       });
       expect(told, `example ${index + 1}`).to.match(index === 0 ? /^[1-9][0-9]* credits\n$/ : /^$/);
       expect(await sharp(readFileSync(join(folder, 'lighthouse.png'))).metadata()).to.have.property('format', 'png');
+    }
+  });
+
+  describe('has a README whose first pictures print one sentence and end with 1', () => {
+    const each = async (url: string, secret: string, check: (ended: EndedSample) => void): Promise<void> => {
+      const { interpreter, folder } = library as InstalledLibrary;
+      const environment = { PYTHONPATH: folder, DARKROOM_URL: url, DARKROOM_API_KEY: secret };
+      for (const input of examples.slice(0, 2))
+        check(await runSample(interpreter, ['-'], { folder, environment, input }));
+    };
+
+    it('for a wrong key, and where credits are missing', async () => {
+      const live = service as LiveService;
+      await each(live.url, 'svc_live_wrong', (ended) => expectSentence(ended, /not valid/));
+      await each(live.url, (await live.tenant(3)).secret, (ended) => expectSentence(ended, /4 credits/));
+    });
+
+    it('where nothing listens', async () => {
+      const url = `http://127.0.0.1:${await freePort()}`;
+      await each(url, 'svc_live_any', (ended) => expectSentence(ended, /127\.0\.0\.1/));
+    });
+
+    it('for a failed generation', async () => {
+      const failing = await LiveService.start({ catalog: behaving({ behaviour: 'fail' }) });
+      try {
+        const { secret } = await failing.tenant(CREDITS);
+        await each(failing.url, secret, (ended) => expectSentence(ended, /asked to fail/));
+      } finally {
+        await failing.remove();
+      }
+    });
+  });
+
+  it('makes one picture for each example of its README while the service restarts in the middle', async () => {
+    const { interpreter, folder } = library as InstalledLibrary;
+    const slow = await LiveService.start({ catalog: behaving({ behaviour: 'succeed', delay_ms: 5_000 }) });
+    try {
+      for (const input of examples.slice(0, 2)) {
+        const { secret } = await slow.tenant(CREDITS);
+        const environment = { PYTHONPATH: folder, DARKROOM_URL: slow.url, DARKROOM_API_KEY: secret };
+        const ended = runSample(interpreter, ['-'], { folder, environment, input });
+        await restartWhileRunning(slow, secret);
+        expect(await ended).to.include({ code: 0, stderr: '' });
+        expect(await slow.client(secret).balance()).to.equal(CREDITS - 4);
+      }
+    } finally {
+      await slow.remove();
     }
   });
 

@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { parse, stringify } from 'yaml';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../core/json.js';
+import type { LiveService } from '../service/live-service.js';
 
 /** How a sample ended. */
 export interface EndedSample {
@@ -76,4 +78,18 @@ export function expectSentence({ code, stdout, stderr }: EndedSample, sentence: 
   expect(said).to.not.match(TRACE);
   expect(said.split('\n'), said).to.have.length.at.most(LINES);
   expect(code).to.be.greaterThan(0);
+}
+
+/** Returns when the key's App has a running generation. */
+export async function untilRunning(service: LiveService, secret: string): Promise<void> {
+  const client = service.client(secret);
+  while (((await client.request('GET', '/generations?status=running')).data['generations'] as []).length === 0)
+    await sleep(100);
+}
+
+/** Stops the service in order and starts it again, as soon as the key's App has a running generation. */
+export async function restartWhileRunning(service: LiveService, secret: string): Promise<void> {
+  await untilRunning(service, secret);
+  await service.server.end('SIGTERM');
+  await service.server.start();
 }

@@ -14,6 +14,9 @@ import { runTool } from '../../../test/clients/foreign-clients.js';
 import { readPage } from '../../../test/docs/pages.js';
 import { LiveService } from '../../../test/service/live-service.js';
 
+import { behaving, expectSentence, restartWhileRunning, runSample } from '../../../test/clients/samples.js';
+import { freePort } from '../../../test/servers/free-port.js';
+
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readPage('clients/typescript/README.md');
 const [picture = '', night = '', steps = '', all = '', webhook = ''] = page.blocks
@@ -39,8 +42,8 @@ describe('the README of the TypeScript client', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('leads to a first picture, in ten lines', async () => {
-    expect(picture.split('\n').length).to.be.at.most(11);
+  it('leads to a first picture, in fifteen lines', async () => {
+    expect(picture.split('\n').length).to.be.at.most(16);
     writeFileSync(join(folder, 'picture.js'), picture);
     const { secret } = await service.tenant(100);
     const environment = { DARKROOM_URL: service.url, DARKROOM_API_KEY: secret };
@@ -49,7 +52,10 @@ describe('the README of the TypeScript client', () => {
   });
 
   it('continues from that picture to references and single steps', async () => {
-    writeFileSync(join(folder, 'steps.js'), [picture, night, steps].join('\n'));
+    const [before = '', caught = ''] = picture.split('} catch');
+    const [imported = '', ...nights] = night.split('\n');
+    const inside = [before, ...nights, steps].join('\n');
+    writeFileSync(join(folder, 'steps.js'), `${imported}\n${inside}\n} catch${caught}`);
     const { secret } = await service.tenant(100);
     const environment = { DARKROOM_URL: service.url, DARKROOM_API_KEY: secret };
     const told = (await runTool('node', ['steps.js'], { folder, environment })).trim().split('\n');
@@ -58,6 +64,49 @@ describe('the README of the TypeScript client', () => {
     expect(told.filter((line) => /^[0-9a-f-]{36} succeeded$/.test(line))).to.have.lengthOf(2);
     expect(told.at(-1)).to.match(/^[0-9]{4}-[0-9]{2}-[0-9]{2} [1-9][0-9]*$/);
     expect(await sharp(readFileSync(join(folder, 'fog.png'))).metadata()).to.have.property('format', 'png');
+  });
+
+  describe('prints one sentence and ends with 1', () => {
+    const run = (url: string, secret: string) => {
+      writeFileSync(join(folder, 'picture.js'), picture);
+      const environment = { DARKROOM_URL: url, DARKROOM_API_KEY: secret };
+      return runSample('node', ['picture.js'], { folder, environment });
+    };
+
+    it('for a wrong key, and where credits are missing', async () => {
+      expectSentence(await run(service.url, 'svc_live_wrong'), /not valid/);
+      expectSentence(await run(service.url, (await service.tenant(3)).secret), /4 credits/);
+    });
+
+    it('where nothing listens', async () => {
+      expectSentence(await run(`http://127.0.0.1:${await freePort()}`, 'svc_live_any'), /127\.0\.0\.1/);
+    });
+
+    it('for a failed generation', async () => {
+      const failing = await LiveService.start({ catalog: behaving({ behaviour: 'fail' }) });
+      try {
+        expectSentence(await run(failing.url, (await failing.tenant(100)).secret), /asked to fail/);
+      } finally {
+        await failing.remove();
+      }
+    });
+  });
+
+  it('makes one picture while the service restarts in the middle', async () => {
+    const slow = await LiveService.start({ catalog: behaving({ behaviour: 'succeed', delay_ms: 5_000 }) });
+    try {
+      const { secret } = await slow.tenant(100);
+      writeFileSync(join(folder, 'picture.js'), picture);
+      const ended = runSample('node', ['picture.js'], {
+        folder,
+        environment: { DARKROOM_URL: slow.url, DARKROOM_API_KEY: secret },
+      });
+      await restartWhileRunning(slow, secret);
+      expect(await ended).to.deep.equal({ code: 0, stdout: '4 credits\n', stderr: '' });
+      expect(await slow.client(secret).balance()).to.equal(96);
+    } finally {
+      await slow.remove();
+    }
   });
 
   it('verifies webhooks in the receiver that their page shows, which takes each once and refuses what is not signed', async () => {

@@ -7,12 +7,11 @@
 import { expect } from 'chai';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../../docs/pages.js';
 import { freePort } from '../../servers/free-port.js';
 import type { Tenant } from '../../service/live-service.js';
 import { ClientAbsent } from '../foreign-clients.js';
-import { behaving, type EndedSample, expectSentence } from '../samples.js';
+import { behaving, type EndedSample, expectSentence, untilRunning } from '../samples.js';
 import { ClientService } from './client-service.js';
 import { DocumentedExample } from './documented-example.js';
 import { LITELLM, OPENAI_1, OPENAI_NEWEST, OPENAI_PACKAGES } from './openai-tools.js';
@@ -132,7 +131,7 @@ describe('the examples of docs/openai.md', () => {
       const tenant = await slow.tenant();
       const first = run(client, slow, tenant.secret);
       started.set(client, { tenant, first });
-      await Promise.race([first, running(slow, tenant)]);
+      await Promise.race([first, untilRunning(slow.live, tenant.secret)]);
     });
     await slow.live.server.end('SIGTERM');
     await slow.live.server.start();
@@ -147,10 +146,3 @@ describe('the examples of docs/openai.md', () => {
     });
   });
 });
-
-/** Returns when the tenant has a running generation. */
-async function running(service: ClientService, { secret }: Tenant): Promise<void> {
-  const client = service.live.client(secret);
-  while (((await client.request('GET', '/generations?status=running')).data['generations'] as []).length === 0)
-    await sleep(100);
-}
