@@ -47,6 +47,9 @@ export const CHART = 'deploy/helm/darkroom';
 export const CASES = ['least', 'full'] as const;
 export type Case = (typeof CASES)[number];
 
+/** The values that users begin with, in examples/ of the chart. */
+export const EXAMPLES = ['small.yaml', 'production.yaml', 'worker-groups.yaml'] as const;
+
 export const HELM_VERSION = 'v3.18.6';
 /** The Kubernetes version for which manifests are rendered, and against which they are checked. */
 export const KUBERNETES_VERSION = '1.34';

@@ -10,6 +10,7 @@ import { CONFIG_KEYS } from '../../apps/config/keys.js';
 import {
   CASES,
   CHART,
+  EXAMPLES,
   headerOf,
   renderedText,
   stringsIn,
@@ -55,13 +56,14 @@ function isBranch(tree: Tree | undefined): tree is Branch {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree);
 }
 
-/** Merges `over` into `under`, as helm merges values. */
+/** Merges `over` into `under`, as helm merges values: null removes what is beneath. */
 function merged(under: Branch, over: Branch): Branch {
   const own = Object.entries(over).map(([name, tree]): [string, Tree] => {
     const beneath = under[name];
     return [name, isBranch(beneath) && isBranch(tree) ? merged(beneath, tree) : tree];
   });
-  return { ...under, ...Object.fromEntries(own) };
+  const all = Object.entries({ ...under, ...Object.fromEntries(own) });
+  return Object.fromEntries(all.filter(([name]) => !(name in under && over[name] === null)));
 }
 
 function faultsOf(given: Branch): string[] {
@@ -88,6 +90,7 @@ describe('values of the chart', () => {
   it('are valid by default, and with the values of each case', () => {
     expect(faultsOf({})).to.deep.equal([]);
     for (const name of CASES) expect(faultsOf(yamlOf<Branch>(valuesFileOf(name))), name).to.deep.equal([]);
+    for (const name of EXAMPLES) expect(faultsOf(yamlOf<Branch>(`${CHART}/examples/${name}`)), name).to.deep.equal([]);
   });
 
   it('refuse any key that is not in the schema, at any depth', () => {
@@ -115,7 +118,9 @@ describe('values of the chart', () => {
       secrets: { providers: { fal: { existingSecret: 'fal', value: 'a-key' } } },
     },
     '/image/tag must NOT be valid': { image: { tag: 'latest' } },
-    '/rest/replicas must be integer': { rest: { replicas: 'two' } },
+    '/rest/replicas must be integer,null': { rest: { replicas: 'two' } },
+    '/rest/enabled boolean schema is false': { rest: { enabled: false } },
+    '/workerGroups/own/enabled boolean schema is false': { workerGroups: { own: { enabled: false } } },
     '/stop/marginSeconds must be >= 1': { stop: { marginSeconds: 0 } },
   };
 

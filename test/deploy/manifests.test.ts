@@ -99,11 +99,19 @@ interface Manifest {
 }
 
 const USER = 10_001;
+/** What the values of the full case add to every pod, and to the group `own`. */
+const EXTRA = { variables: ['HTTPS_PROXY', 'NODE_OPTIONS'], volume: 'authority', group: 'demo-darkroom-worker-own' };
 const OPTIONAL = [
+  // Of a worker group with only some providers, and the extra one.
+  'ConfigMap',
+  'ConfigMap',
+  'Deployment',
   'HorizontalPodAutoscaler',
   'Ingress',
   'NetworkPolicy',
   'NetworkPolicy',
+  'NetworkPolicy',
+  'PodDisruptionBudget',
   'Service',
   'Service',
   'ServiceMonitor',
@@ -114,6 +122,8 @@ const ALWAYS = [
   'Deployment',
   'Deployment',
   'Job',
+  // Of `helm test`.
+  'Pod',
   'PodDisruptionBudget',
   'PodDisruptionBudget',
   'Service',
@@ -133,8 +143,9 @@ for (const name of CASES) {
     async function configOf({ spec }: Manifest, role: Role) {
       const { volumes } = spec.template.spec;
       const files = textOfConfig(volumes.find((volume) => volume.configMap)?.configMap?.name ?? '');
-      const secrets = name === 'full' ? { ...SECRETS, ...OPTIONAL_SECRETS } : SECRETS;
-      return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', secrets) };
+      const given = new Set(spec.template.spec.containers[0]?.env.map((variable) => variable.name));
+      const secrets = Object.entries({ ...SECRETS, ...OPTIONAL_SECRETS }).filter(([variable]) => given.has(variable));
+      return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', Object.fromEntries(secrets)) };
     }
 
     it('have the requested kinds', () => {
@@ -171,7 +182,7 @@ for (const name of CASES) {
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
         });
-        expect(others).to.deep.equal([]);
+        expect(others.map((other) => other.name)).to.deep.equal(metadata.name === EXTRA.group ? ['tunnel'] : []);
         expect(isPinned(container.image), container.image).to.equal(true);
         expect(Object.keys(container.resources.requests).sort()).to.deep.equal(['cpu', 'memory']);
         expect(container.resources.limits).to.have.property('memory');
@@ -190,18 +201,28 @@ for (const name of CASES) {
 
       it(`give ${metadata.name} its secrets by reference, and only variables that the program reads`, async () => {
         const { config } = await configOf(pod, 'all');
-        const variables = container.env.map((variable) => variable.name);
+        const variables = container.env
+          .map((variable) => variable.name)
+          .filter((one) => !EXTRA.variables.includes(one));
         const ofProviders = [...config.providers.keys()].map((instance) => variableOf(`providers.${instance}.api_key`));
         expect(variables.filter((one) => !VARIABLES.has(one) && !ofProviders.includes(one))).to.deep.equal([]);
-        expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([
+        const isExtra = (variable: { readonly name: string }) => EXTRA.variables.includes(variable.name);
+        expect(container.env.filter((one) => one.value !== undefined && !isExtra(one))).to.deep.equal([
           { name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' },
         ]);
+        expect(container.env.filter(isExtra).map((variable) => variable.name)).to.deep.equal(
+          name === 'full' ? EXTRA.variables.slice(0, metadata.name === EXTRA.group ? 2 : 1) : [],
+        );
         expect(
           container.env
             .filter(({ valueFrom }) => valueFrom?.secretKeyRef)
             .map((variable) => variable.name)
             .sort(),
-        ).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? OPTIONAL_SECRETS : {}) }).sort());
+        ).to.deep.equal(
+          Object.keys({ ...SECRETS, ...(name === 'full' ? OPTIONAL_SECRETS : {}) })
+            .filter((variable) => metadata.name !== EXTRA.group || !variable.endsWith('_FAL_API_KEY'))
+            .sort(),
+        );
       });
 
       it(`give ${metadata.name} the key of each provider that has a secret`, async () => {
@@ -209,22 +230,10 @@ for (const name of CASES) {
         const keys = [...config.providers].flatMap(([instance, { options }]) =>
           options['api_key'] === undefined ? [] : [[instance, options['api_key']]],
         );
-        expect(keys).to.deep.equal(
-          name === 'full'
-            ? [
-                ['fal', 'a-key-of-fal'],
-                ['own-api', 'a-key-of-own-api'],
-              ]
-            : [],
-        );
+        expect(keys).to.deep.equal(keysOf(name, metadata.name).map(([instance, key]) => [instance, key]));
         const references = container.env.filter((variable) => variable.name.startsWith('DARKROOM_PROVIDERS_'));
         expect(references.map(({ valueFrom }) => valueFrom?.secretKeyRef)).to.deep.equal(
-          name === 'full'
-            ? [
-                { name: 'studio-fal', key: 'api-key' },
-                { name: 'studio-api', key: 'token' },
-              ]
-            : [],
+          keysOf(name, metadata.name).map(([, , reference]) => reference),
         );
       });
 
@@ -262,7 +271,8 @@ for (const name of CASES) {
     for (const pod of deployments) {
       const { metadata, spec } = pod;
       const [container] = spec.template.spec.containers;
-      const role = metadata.labels['app.kubernetes.io/component'] as 'rest' | 'worker';
+      const component = metadata.labels['app.kubernetes.io/component'];
+      const role = component === 'rest' ? 'rest' : 'worker';
 
       it(`probe ${metadata.name} at the port where it listens`, async () => {
         const { config } = await configOf(pod, role);
@@ -358,8 +368,20 @@ for (const name of CASES) {
       expect(toGrpc.map(({ from }) => from?.length)).to.deep.equal(name === 'full' ? [1] : []);
     });
 
+    it('test an installation with two requests that make nothing', () => {
+      const pod = manifests.find(({ kind }) => kind === 'Pod') as unknown as {
+        spec: PodSpec;
+        metadata: Manifest['metadata'];
+      };
+      expect(pod.metadata.annotations?.['helm.sh/hook']).to.equal('test');
+      const [container, ...others] = pod.spec.containers;
+      expect(others).to.deep.equal([]);
+      expect(container?.args.join()).to.include("of ['/healthz', '/readyz']").and.not.to.include('POST');
+      expect(container?.env).to.deep.equal([{ name: 'SERVICE_URL', value: 'http://demo-darkroom:80' }]);
+    });
+
     it('migrate before anything is rolled out, with the new configuration', () => {
-      const hooks = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
+      const hooks = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']?.startsWith('pre-'));
       expect(
         hooks.map(({ kind, metadata }) => [
           kind,
@@ -390,6 +412,14 @@ for (const name of CASES) {
       ).to.deep.equal([]);
     });
   });
+}
+
+/** The keys of providers that a pod has: the instance, the key, and the reference to its secret. */
+function keysOf(name: Case, pod: string) {
+  const fal = ['fal', 'a-key-of-fal', { name: 'studio-fal', key: 'api-key' }] as const;
+  const own = ['own-api', 'a-key-of-own-api', { name: 'studio-api', key: 'token' }] as const;
+  if (name === 'least') return [];
+  return pod === EXTRA.group ? [own] : [fal, own];
 }
 
 function rolesOf({ args }: Container): Role[] {

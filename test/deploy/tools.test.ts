@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import {
   CASES,
   CHART,
+  EXAMPLES,
   headerOf,
   KUBERNETES_VERSION,
   pathOf,
@@ -39,6 +40,14 @@ describe('helm', () => {
     });
   }
 
+  for (const example of EXAMPLES) {
+    it(`reports no error for the chart with examples/${example}`, () => {
+      const path = pathOf(`${CHART}/examples/${example}`);
+      const { code, output } = helm.run(['lint', '--strict', pathOf(CHART), '--values', path]);
+      expect(code, output).to.equal(0);
+    });
+  }
+
   const refusals = {
     'worker.replica=3': "additional properties 'replica' not allowed",
     'config.rest.prot=8081': "additional properties 'prot' not allowed",
@@ -51,6 +60,8 @@ describe('helm', () => {
       'secrets.grpc.callers.existingSecret must name a secret with the file of callers.',
     'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers':
       'secrets.grpc.tls.existingSecret must name a secret with a certificate and its key, or config.grpc.plaintext say that something in front encrypts.',
+    'workerGroups.x.providers={fal}': 'workerGroups.x.providers has fal, which is not in config.providers.',
+    'workerGroups.x.providers={sandbox}': 'workerGroups.x.providers needs the catalog',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };
 

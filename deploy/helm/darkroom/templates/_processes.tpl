@@ -1,10 +1,11 @@
 {{- /*
-A Deployment of one role with its disruption budget and its autoscaler. Accepts a dict with root, role (rest or worker)
-and values (the values of that role).
+A Deployment of one role with its disruption budget and its autoscaler. Accepts a dict with root, role (rest or worker),
+component (the role, or worker- and the name of a group), values (the values of that component) and configMap (the name of
+its configuration).
 */ -}}
 {{- define "darkroom.processes" -}}
 {{- $root := .root -}}
-{{- $name := printf "%s-%s" (include "darkroom.fullname" $root) .role -}}
+{{- $name := printf "%s-%s" (include "darkroom.fullname" $root) .component -}}
 {{- $stop := $root.Values.stop -}}
 {{- $servesGrpc := and (eq .role "rest") $root.Values.config.grpc.port -}}
 apiVersion: apps/v1
@@ -13,9 +14,9 @@ metadata:
   name: {{ $name }}
   labels:
     {{- include "darkroom.labels" $root | nindent 4 }}
-    app.kubernetes.io/component: {{ .role }}
+    app.kubernetes.io/component: {{ .component }}
 spec:
-  {{- if not .values.autoscaling.enabled }}
+  {{- if not (or .values.autoscaling.enabled (kindIs "invalid" .values.replicas)) }}
   replicas: {{ .values.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
@@ -25,12 +26,15 @@ spec:
   selector:
     matchLabels:
       {{- include "darkroom.selectorLabels" $root | nindent 6 }}
-      app.kubernetes.io/component: {{ .role }}
+      app.kubernetes.io/component: {{ .component }}
   template:
     metadata:
       labels:
         {{- include "darkroom.labels" $root | nindent 8 }}
-        app.kubernetes.io/component: {{ .role }}
+        app.kubernetes.io/component: {{ .component }}
+        {{- with .values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       annotations:
         # A changed configuration replaces the pods.
         checksum/config: {{ include "darkroom.configFiles" $root | sha256sum }}
@@ -50,7 +54,7 @@ spec:
           labelSelector:
             matchLabels:
               {{- include "darkroom.selectorLabels" $root | nindent 14 }}
-              app.kubernetes.io/component: {{ $.role }}
+              app.kubernetes.io/component: {{ $.component }}
         {{- end }}
       {{- with .values.nodeSelector }}
       nodeSelector:
@@ -71,6 +75,9 @@ spec:
           args: [serve, --role, {{ .role }}]
           env:
             {{- include "darkroom.environment" $root | nindent 12 }}
+            {{- with concat $root.Values.extraEnv .values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           ports:
             {{- if eq .role "rest" }}
             - { name: http, containerPort: {{ int $root.Values.config.rest.port }} }
@@ -101,10 +108,19 @@ spec:
             {{- if $servesGrpc }}
             {{- include "darkroom.grpcMounts" $root | nindent 12 }}
             {{- end }}
+            {{- with concat $root.Values.extraVolumeMounts .values.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+        {{- with .values.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       volumes:
-        {{- include "darkroom.volumes" (dict "root" $root "configMap" (include "darkroom.fullname" $root)) | nindent 8 }}
+        {{- include "darkroom.volumes" (dict "root" $root "configMap" .configMap) | nindent 8 }}
         {{- if $servesGrpc }}
         {{- include "darkroom.grpcVolumes" $root | nindent 8 }}
+        {{- end }}
+        {{- with concat $root.Values.extraVolumes .values.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
         {{- end }}
 {{- if .values.disruptionBudget.enabled }}
 ---
@@ -114,13 +130,13 @@ metadata:
   name: {{ $name }}
   labels:
     {{- include "darkroom.labels" $root | nindent 4 }}
-    app.kubernetes.io/component: {{ .role }}
+    app.kubernetes.io/component: {{ .component }}
 spec:
   maxUnavailable: {{ .values.disruptionBudget.maxUnavailable }}
   selector:
     matchLabels:
       {{- include "darkroom.selectorLabels" $root | nindent 6 }}
-      app.kubernetes.io/component: {{ .role }}
+      app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- if .values.autoscaling.enabled }}
 ---
@@ -130,7 +146,7 @@ metadata:
   name: {{ $name }}
   labels:
     {{- include "darkroom.labels" $root | nindent 4 }}
-    app.kubernetes.io/component: {{ .role }}
+    app.kubernetes.io/component: {{ .component }}
 spec:
   scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ $name }} }
   minReplicas: {{ .values.autoscaling.minReplicas }}
