@@ -3,7 +3,7 @@
  * its argument, `dist/clients` when absent.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,10 @@ if (!existsSync(built)) {
 }
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-pack-'));
 try {
-  for (const name of ['package.json', 'README.md']) cpSync(at(`typescript/${name}`), join(folder, name));
+  // Scripts are for the checkout: one of them refuses to publish its folder, which has no compiled code.
+  const { scripts: _, ...manifest } = JSON.parse(readFileSync(at('typescript/package.json'), 'utf8'));
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  cpSync(at('typescript/README.md'), join(folder, 'README.md'));
   cpSync(at('../LICENSE'), join(folder, 'LICENSE'));
   cpSync(built, join(folder, 'src'), { recursive: true });
   const options = { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };

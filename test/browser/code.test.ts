@@ -105,7 +105,7 @@ describe('the code of the playground', () => {
 
     it(`compiles and works with the client library for TypeScript, ${what}`, async () => {
       const code = await codeIn('TypeScript', files);
-      const library = join(folder, 'node_modules/@darkroom/client');
+      const library = join(folder, 'node_modules/darkroom-client');
       await mkdir(library, { recursive: true });
       await copyFile(join(ROOT, 'clients/typescript/package.json'), join(library, 'package.json'));
       await symlink(join(ROOT, 'dist/clients/typescript/src'), join(library, 'src'));

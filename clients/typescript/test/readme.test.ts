@@ -146,9 +146,9 @@ describe('the README of the TypeScript client', () => {
   it('shows code that compiles against the types of the package, which needs no other', async () => {
     const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
     const { packages } = JSON.parse(lock) as { readonly packages: object };
-    expect(Object.keys(packages)).to.deep.equal(['', 'node_modules/@darkroom/client']);
-    expect(existsSync(join(folder, 'node_modules/@darkroom/client/LICENSE'))).to.equal(true);
-    const used = `import { Darkroom, type GenerationTask } from '@darkroom/client';
+    expect(Object.keys(packages)).to.deep.equal(['', 'node_modules/darkroom-client']);
+    expect(existsSync(join(folder, 'node_modules/darkroom-client/LICENSE'))).to.equal(true);
+    const used = `import { Darkroom, type GenerationTask } from 'darkroom-client';
 const { task, files } = await new Darkroom({ baseUrl: '' }).generate({ model_key: 'm', prompt: 'p' });
 export const status: GenerationTask['status'] = task.status;
 export const bytes: Uint8Array | undefined = files[0]?.bytes;

@@ -99,7 +99,7 @@ function pythonText({ baseUrl, request, references, isVideo }: ShownRequest): st
   ].join('\n');
 }
 
-/** The request as a program with the client library `@darkroom/client`. */
+/** The request as a program with the client library `darkroom-client`. */
 function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest): string {
   const { operation: _operation, ...input } = request;
   const files = references.map(
@@ -108,7 +108,7 @@ function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest)
   return [
     ...(files.length === 0 ? [] : ["import { openAsBlob } from 'node:fs';"]),
     "import { writeFile } from 'node:fs/promises';",
-    "import { Darkroom } from '@darkroom/client';",
+    "import { Darkroom } from 'darkroom-client';",
     '',
     `const darkroom = new Darkroom({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.DARKROOM_API_KEY ?? '' });`,
     'const { task, files } = await darkroom.generate({',
@@ -259,7 +259,7 @@ const OPENAI: Language = {
 };
 const LANGUAGES: readonly Language[] = [
   CURL,
-  { name: 'typescript', title: 'TypeScript', text: typescriptText, install: 'npm install @darkroom/client' },
+  { name: 'typescript', title: 'TypeScript', text: typescriptText, install: 'npm install darkroom-client' },
   { name: 'python', title: 'Python', text: pythonText, install: 'pip install darkroom-client' },
 ];
 
