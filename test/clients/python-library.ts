@@ -15,6 +15,12 @@ const ENVIRONMENT = pythonEnvironment(
   join(SOURCES, 'requirements.txt'),
 );
 
+/** The interpreter that generates and packs the library. Installs its packages where they are absent. */
+export async function libraryInterpreter(): Promise<string> {
+  await requirePython();
+  return interpreterOf(findProgram(ENVIRONMENT) ?? (await installProgram(ENVIRONMENT)));
+}
+
 /** The client library for Python, installed from its wheel. */
 export interface InstalledLibrary {
   readonly interpreter: string;

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../faults/served-process.js';
 import { findProgram } from '../servers/find-program.js';
 import { installProgram, NotInstalled, packagesCheck } from '../servers/install-program.js';
 import type { Program } from '../servers/programs.js';
@@ -43,11 +44,21 @@ const BUILD: Program = {
   ],
 };
 
+/** Set by `test/release/upgrade.sh`: the programs of two releases, in place of the release before and of this build. */
+const { TEST_UPGRADE_FROM: from, TEST_UPGRADE_TO: to } = process.env;
+
+/** The compiled program that the release before is upgraded to. */
+export const RELEASE_AFTER = to ?? PROGRAM;
+
+/** Whether the release before recorded in the ledger what credits are used for. */
+export const HAD_ATTRIBUTIONS = from !== undefined;
+
 /**
  * The compiled program of the release before, built on the first call on this machine. Throws `ServerAbsent` where the
  * repository's history lacks its commit or its packages cannot be had.
  */
 export async function releaseBefore(): Promise<string> {
+  if (from !== undefined) return from;
   const found = findProgram(BUILD);
   if (found) return found.path;
   const known = spawnSync('git', ['-C', REPOSITORY, 'cat-file', '-e', `${COMMIT_BEFORE}^{commit}`]);
