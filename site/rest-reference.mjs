@@ -33,9 +33,14 @@ export async function restReferences(root) {
 
 function page(title, about, document) {
   // Without functions and absent values.
-  const { paths, components } = JSON.parse(JSON.stringify(document));
+  const { paths, components, servers } = JSON.parse(JSON.stringify(document));
+  const start = servers[0].url.replace(/\/$/, '');
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    Object.entries(methods).map(([method, operation]) => ({
+      path: start + path,
+      method: method.toUpperCase(),
+      operation,
+    })),
   );
   const tags = [...new Set(operations.map(({ operation }) => tagOf(operation)))];
   return [
@@ -61,7 +66,7 @@ function operationText({ path, method, operation }, components) {
   const parameters = (operation.parameters ?? []).map((one) => resolved(one, components));
   const bodies = Object.entries(operation.requestBody?.content ?? {});
   return [
-    `### ${operation.summary}`,
+    `### ${operation.summary.replace(/\.$/, '')}`,
     `\`\`\`http\n${method} ${path}\n\`\`\``,
     operation.description ?? '',
     table(
