@@ -90,6 +90,7 @@ describe('metrics of the running program', () => {
     expect(value('recovery_pass_duration_seconds_count')).to.be.greaterThan(0);
     expect(value('recovery_last_pass_timestamp_seconds')).to.be.closeTo(Date.now() / 1_000, 60);
     expect(value('worker_generations')).to.equal(0);
+    expect([value('open_generations_up'), value('open_generations')]).to.deep.equal([1, 0]);
     expect(value('store_failures_total')).to.equal(0);
     expect(text).not.to.match(/[0-9a-f]{8}-[0-9a-f]{4}-/);
     for (const secret of Object.values(tenant)) expect(text).not.to.include(secret);
@@ -167,7 +168,9 @@ describe('a separate worker', () => {
     });
     await worker.until('stdout', '}\n');
     expect(await ready(port)).to.equal(200);
-    expect(valueOf((await scraped(port)).families, 'darkroom_store_failures_total')).to.equal(0);
+    const { families: first } = await scraped(port);
+    expect(valueOf(first, 'darkroom_store_failures_total')).to.equal(0);
+    expect(valueOf(first, 'darkroom_open_generations_up')).to.equal(1);
     for (const fail of [() => link.cut(), () => link.swallow()]) {
       await fail();
       while ((await ready(port)) !== 503) await sleep(20);
