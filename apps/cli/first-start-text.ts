@@ -36,7 +36,7 @@ export function firstStartText({ command, serving, url, demo, key, link, kept, p
       'account': demo.accountId,
       'app': demo.appId,
       'API key': keyText(command, demo.appId, key),
-      'sign in': link && linkText(command, link),
+      'sign in': link && linkText(`${command} people reset ${demo.signIn?.personId}`, link),
     }),
     ...keptText(command, url, kept, profile),
     '',
@@ -56,11 +56,11 @@ function keyText(command: string, appId: string, { shown, file }: FirstSecret): 
     : `in ${file}, which only you can read and which is deleted after the key's first use`;
 }
 
-function linkText(command: string, { shown, file }: FirstSecret): string {
-  const another = `works once, for half an hour; ${command} people reset makes another`;
+function linkText(reset: string, { shown, file }: FirstSecret): string {
+  const another = `works once, for half an hour; ${reset} makes another`;
   if (shown !== undefined) return `${shown}   (${another})`;
   return file === undefined
-    ? `no link is shown, because this is not a terminal; ${command} people reset makes another`
+    ? `no link is shown, because this is not a terminal; ${reset} makes another`
     : `by the link in ${file}, which only you can read (${another})`;
 }
 

@@ -54,6 +54,53 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || addressOf(host)?.range() === 'loopback';
 }
 
+/** The names by which browsers of this machine reach it. */
+const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * The origins under which the service at this public address is open: where that is an address of this machine without TLS,
+ * each of its names. Programs know one of them, such as the issuer of tokens, and people type another.
+ */
+export function ownOrigins(publicUrl: string): readonly string[] {
+  const { origin } = new URL(publicUrl);
+  return isOnThisMachine(publicUrl) ? OWN_NAMES.map((name) => named(origin, name)) : [origin];
+}
+
+/**
+ * The public address as a person should open it: on this machine with the name `localhost`, since browsers keep no passkeys
+ * for a number. Without a slash at the end.
+ */
+export function browserUrl(publicUrl: string): string {
+  return isOnThisMachine(publicUrl) ? named(publicUrl, 'localhost') : publicUrl;
+}
+
+/** The origin under which a request came that names this host, else that of the public address: a proxy names its own hosts. */
+export function originOf(host: string | undefined, publicUrl: string): string {
+  const named = `http://${host ?? ''}`;
+  return ownOrigins(publicUrl).find((origin) => origin === named) ?? new URL(publicUrl).origin;
+}
+
+/**
+ * The origin at which a browser may have left for the public address, to which it comes back from elsewhere: the other one of
+ * `localhost` and the number, where the public address has one of them and the request names it. Undefined otherwise.
+ */
+export function otherOrigin(host: string | undefined, publicUrl: string): string | undefined {
+  const { origin, hostname } = new URL(publicUrl);
+  if (!isOnThisMachine(publicUrl) || `http://${host ?? ''}` !== origin) return undefined;
+  return named(origin, hostname === 'localhost' ? '127.0.0.1' : 'localhost');
+}
+
+function isOnThisMachine(publicUrl: string): boolean {
+  const { protocol, hostname } = new URL(publicUrl);
+  return protocol === 'http:' && OWN_NAMES.includes(hostname);
+}
+
+function named(url: string, hostname: string): string {
+  const renamed = new URL(url);
+  renamed.hostname = hostname;
+  return renamed.href.replace(/\/$/, '');
+}
+
 /** `host:port` as in a URL: an IPv6 address stands in brackets. */
 export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;

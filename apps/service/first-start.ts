@@ -18,8 +18,8 @@ export interface Demo {
   readonly appId: string;
   /** Shown once, in a terminal or a file of the owner; only its digest is stored. */
   readonly secret: string;
-  /** Signs the demo person in, once; shown as `secret` is. Undefined if people cannot sign in. */
-  readonly signInPath: string | undefined;
+  /** The demo person, and a link that signs them in, once; shown as `secret` is. Undefined if people cannot sign in. */
+  readonly signIn: { readonly personId: string; readonly path: string } | undefined;
   /**
    * The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none
    * does.
@@ -58,7 +58,7 @@ export async function firstStart(
     accountId,
     appId: app.appId,
     secret,
-    signInPath: link,
+    signIn: link,
     modelKey: model?.modelKey,
   };
 }
@@ -71,10 +71,11 @@ export async function demoApp(context: Money & Identity): Promise<string | null>
   return app?.appId ?? null;
 }
 
-async function demoLink(context: Money & Identity & Machine, accountId: string): Promise<string> {
+async function demoLink(context: Money & Identity & Machine, accountId: string): Promise<Demo['signIn']> {
   const person =
     (await context.people.findByEmail(DEMO_EMAIL)) ?? (await createPerson(context, { accountId, email: DEMO_EMAIL }));
-  return signInPath((await createSignInLink(context, person.personId)).secret);
+  const { secret } = await createSignInLink(context, person.personId);
+  return { personId: person.personId, path: signInPath(secret) };
 }
 
 async function firstPictureModel(

@@ -26,6 +26,8 @@ export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'lim
   readonly catalog?: Catalog;
   /** The object store; files on this machine when absent. */
   readonly store?: ObjectStore;
+  /** Whether the public address has the number of this machine, as that of the first start; pages are opened under its name. */
+  readonly hasNumber?: boolean;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
   readonly elsewhere?: (gate: SignedObjectGate) => Promise<string>;
 }
@@ -45,13 +47,15 @@ export class PageHarness {
     providers,
     catalog,
     store,
+    hasNumber = false,
     ...options
   }: PageHarnessOptions = {}): Promise<PageHarness> {
     const browser = await startChromium();
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-pages-'));
+    const publicUrl = () => (hasNumber ? service.origin : underName(service.origin));
     const objects = await FileObjectStore.open({
       folder,
-      publicBaseUrl: () => objectsOrigin ?? underName(service.origin),
+      publicBaseUrl: () => objectsOrigin ?? publicUrl(),
       secret: randomBytes(32),
       clock: new SystemClock(),
     });
@@ -61,7 +65,7 @@ export class PageHarness {
         mcp: { confirmAboveCredits: 100 },
         signedObjects: objects.signedObjects,
         ...options,
-        publicUrl: () => underName(service.origin),
+        publicUrl,
       },
       {
         ports: {

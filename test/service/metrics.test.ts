@@ -125,7 +125,7 @@ describe('an internal port that is taken', () => {
       };
       const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment }).ended;
       expect(refusedStart(stderr)).to.match(
-        /^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another internal\.port or internal\.host\.\n$/,
+        /^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another port by DARKROOM_INTERNAL_PORT, or by internal\.port in darkroom\.yaml, or another internal\.host\.\n$/,
       );
       expect(code).to.equal(1);
       expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 }))).to.deep.equal({ items: [] });

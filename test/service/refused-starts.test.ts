@@ -52,7 +52,9 @@ describe('a start is refused with one sentence for', () => {
     try {
       expect(await refusal({}, CliProcess))
         .to.include(`${service.config.rest.port}`)
-        .and.to.include('another process does');
+        .and.to.include(
+          'another process does; choose another port by DARKROOM_REST_PORT, or by rest.port in darkroom.yaml',
+        );
       expect(
         await service.tool(({ context }) => context.accounts.list({ limit: 1 })),
         'no account whose key nobody was shown',

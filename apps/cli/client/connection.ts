@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Darkroom } from '../../../clients/typescript/src/index.js';
+import { ownOrigins } from '../../config/network-address.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { writePrivateFile } from '../private-file.js';
@@ -103,10 +104,17 @@ export function serverUrl(io: CliIo, { url }: ConnectionOptions): string {
 /** A client with the caller's key: DARKROOM_API_KEY, or the one `login` stored for this server. */
 export function connect(io: CliIo, options: ConnectionOptions): Darkroom {
   const url = serverUrl(io, options);
-  const key = io.environment['DARKROOM_API_KEY']?.trim() || readProfile(io).keys[url];
+  const key = io.environment['DARKROOM_API_KEY']?.trim() || storedKey(io, url);
   if (key === undefined)
     throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
   return new Darkroom({ baseUrl: url, apiKey: readKey(key) });
+}
+
+/** A server of this machine has several names. */
+function storedKey(io: CliIo, url: string): string | undefined {
+  const { keys } = readProfile(io);
+  const names = new URL(url).pathname === '/' ? ownOrigins(url) : [];
+  return [url, ...names].map((name) => keys[name]).find((key) => key !== undefined);
 }
 
 /** A client for what needs no key. */

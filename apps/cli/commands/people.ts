@@ -112,8 +112,11 @@ async function shownWithLink(
 /** The public address of the service on these stores; a server elsewhere does not say its own. */
 async function publicUrlOf(io: CliIo, options: OperatorOptions): Promise<string | undefined> {
   if (options.grpc !== undefined) return undefined;
-  const { configuredUrl } = await import('../../wiring/open-program.js');
-  return configuredUrl(await configOf(io, options));
+  const [{ configuredUrl }, { browserUrl }] = await Promise.all([
+    import('../../wiring/open-program.js'),
+    import('../../config/network-address.js'),
+  ]);
+  return browserUrl(configuredUrl(await configOf(io, options)));
 }
 
 function stateText({ disableTime, promoteTime }: Person): string {

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { browserUrl } from '../../config/network-address.js';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
 import { readingCommand } from '../called-as.js';
 import { firstKeyPath } from '../../service/first-key-file.js';
@@ -148,11 +149,13 @@ async function showFirstStart(
 ): Promise<void> {
   const { url, listening, demo } = served;
   const serving = servingText(url, listening);
+  // Passkeys work at a name only, and belong to the one under which the person signs in first.
+  const shownUrl = browserUrl(url);
   const key = tell(io, { secret: demo.secret, path: firstKeyPath(config) }, (about) =>
     about.fault === undefined ? logger.info(about, 'first key written') : logger.warn(about, 'first key not written'),
   );
   await served.watchFirstKey();
-  const link = tellLink(io, url, { demo, config, logger });
+  const link = tellLink(io, shownUrl, { demo, config, logger });
   const kept = keepKey(io, url, demo.secret);
   const json = {
     url,
@@ -167,7 +170,16 @@ async function showFirstStart(
     io,
     {
       json,
-      text: firstStartText({ command: io.command, serving, url, demo, key, link, kept, profile: profilePath(io) }),
+      text: firstStartText({
+        command: io.command,
+        serving,
+        url: shownUrl,
+        demo,
+        key,
+        link,
+        kept,
+        profile: profilePath(io),
+      }),
     },
     options,
   );
@@ -179,8 +191,8 @@ function tellLink(
   url: string,
   { demo, config, logger }: Pick<Shown, 'config' | 'logger'> & { readonly demo: Demo },
 ): FirstSecret | undefined {
-  if (demo.signInPath === undefined) return undefined;
-  return tell(io, { secret: url + demo.signInPath, path: join(config.dataFolder, 'sign-in-link') }, (about) =>
+  if (demo.signIn === undefined) return undefined;
+  return tell(io, { secret: url + demo.signIn.path, path: join(config.dataFolder, 'sign-in-link') }, (about) =>
     about.fault === undefined
       ? logger.info(about, 'sign-in link written')
       : logger.warn(about, 'sign-in link not written'),
@@ -189,7 +201,8 @@ function tellLink(
 
 function servingText(url: string, listening: string | null): string {
   const isOther = listening !== null && url !== `http://${listening}`;
-  return `Serving on ${url} (its API is described at ${url}/docs)${isOther ? `, listening on ${listening}` : ''}. Ctrl-C stops.`;
+  const shownUrl = browserUrl(url);
+  return `Serving on ${shownUrl} (its API is described at ${shownUrl}/docs)${isOther ? `, listening on ${listening}` : ''}. Ctrl-C stops.`;
 }
 
 /**

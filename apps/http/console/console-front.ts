@@ -16,7 +16,7 @@ import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '
 import {
   addressOf,
   mediaPageHeaders,
-  pageRoutes,
+  pageRoute as page,
   redirectTo,
   requireSameOrigin,
   withoutChallenge,
@@ -54,7 +54,6 @@ export function consolePages(options: ConsoleOptions): HttpFront {
         ctx.set(mediaPageHeaders(await objectsOrigin(options.context, options.publicUrl())));
         await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: (await files()).page });
       };
-    const page = pageRoutes(options.publicUrl);
     const operators = options.hasOperatorArea ? OPERATOR_OPERATIONS.map(guarded) : [];
     const operations = [...CONSOLE_OPERATIONS, ...operators].map((operation): HttpRoute => ({
       method: operation.method,

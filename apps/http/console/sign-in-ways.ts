@@ -11,7 +11,7 @@ import { type Passkey, PASSKEY_ALGORITHMS } from '../../../core/people/person.js
 import { requireRecentSignIn } from '../../../core/people/sessions.js';
 import { beginOutsideSignIn, changePassword } from '../../../core/people/sign-in.js';
 import { bodySchema } from '../host/request.js';
-import { outsideCookie, relyingParty, requireRelyingParty } from '../pages/browser-sessions.js';
+import { canUsePasskeys, outsideCookie, requireRelyingParty } from '../pages/browser-sessions.js';
 import { type ConsoleOperation, get, NAME, NAME_WORDING, post, postBody, shownTime } from './console-operation.js';
 
 const PASSWORD = { type: 'string', maxLength: 1_000 } as const;
@@ -50,8 +50,8 @@ export const SIGN_IN_OPERATIONS: readonly ConsoleOperation<Identity & Machine>[]
     },
   ),
   /** The person's passkeys, oldest first. */
-  get('/passkeys', async ({ publicUrl }, { signedIn: { person } }) => {
-    return { passkeys: person.passkeys.map(renderPasskey), can_be_used: relyingParty(publicUrl()) !== undefined };
+  get('/passkeys', async ({ publicUrl }, { ctx, signedIn: { person } }) => {
+    return { passkeys: person.passkeys.map(renderPasskey), can_be_used: canUsePasskeys(ctx, publicUrl()) };
   }),
   /** The data with which the browser makes a passkey for this person. */
   post('/passkeys/begin', async ({ context, publicUrl }, { signedIn }) => {

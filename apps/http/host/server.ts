@@ -392,7 +392,7 @@ function cannotListen(section: string, host: string, port: number, error: NodeJS
         ? 'this user may not'
         : `the system says ${error.code ?? error.message}`;
   return new Error(
-    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`,
+    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another port by DARKROOM_${section.toUpperCase()}_PORT, or by ${section}.port in darkroom.yaml, or another ${section}.host.`,
     { cause: error },
   );
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { requireScope } from '../../../core/access/authenticate.js';
 import { type Caller, DEFAULT_SCOPES } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
+import { ownOrigins } from '../../config/network-address.js';
 import { pointsOf } from '../../rate-limit.js';
 import {
   type Access,
@@ -305,7 +306,7 @@ function requireKnownOrigin(
 ): void {
   const own = new URL(publicUrl());
   const { origin, host = '' } = headers;
-  if (origin !== undefined && origin !== own.origin && !allowedOrigins.includes(origin))
+  if (origin !== undefined && !ownOrigins(own.href).includes(origin) && !allowedOrigins.includes(origin))
     throw new ServiceError(
       'ORIGIN_REFUSED',
       `The MCP server is for programs, and for pages of ${own.origin} and of origins that the operator lists in mcp.allowed_origins.`,

@@ -5,7 +5,8 @@ import type { HttpContext } from '../host/http-context.js';
 import { loadOnce } from '../host/pages.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { RequestRates } from '../pages/browser-sessions.js';
-import { pageRoutes, redirectTo, sendPage } from '../pages/page.js';
+import { browserUrl, originOf, ownOrigins } from '../../config/network-address.js';
+import { addressOf, isOpened, pageRoute, redirectTo, sendPage } from '../pages/page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
 import { refusal, REFUSAL_TITLE } from './library-pages.js';
@@ -42,25 +43,46 @@ export function oauth(options: OAuthOptions): HttpFront {
     });
     const request = (ctx: HttpContext) => rates.takeRequest(ctx);
     const begun = (ctx: HttpContext) => rates.takeBegun(ctx);
-    const pageAt = pageRoutes(publicUrl);
     const page = (
       method: HttpRoute['method'],
       path: string,
       serve: HttpHandler,
       take: (ctx: HttpContext) => Promise<void> = request,
     ): HttpRoute =>
-      pageAt(method, path, async (ctx) => {
+      pageRoute(method, path, async (ctx) => {
         await take(ctx);
         await serve(ctx);
       });
+    /**
+     * The first page of a request is opened at the issuer's address, which may be a number of this machine. A person who is
+     * signed in there continues there; any other one where browsers keep passkeys.
+     */
+    const atPasskeys =
+      (serve: HttpHandler): HttpHandler =>
+      async (ctx) => {
+        const [there, here] = [browserUrl(publicUrl()), `http://${ctx.req.headers.host ?? ''}`];
+        const isElsewhere = isOpened(ctx) && here !== there && ownOrigins(publicUrl()).includes(here);
+        if (isElsewhere && !(await options.sessions.find(ctx))) redirectTo(ctx, there + addressOf(ctx));
+        else await serve(ctx);
+      };
     return [
       metadataRouter({ ...options, take: request }),
       createRouter([
-        page('GET', ENDPOINTS.authorization, (ctx) => server.authorize(ctx), begun),
+        page(
+          'GET',
+          ENDPOINTS.authorization,
+          atPasskeys((ctx) => server.authorize(ctx)),
+          begun,
+        ),
         page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),
         page('GET', '/oauth/consent/:uid', async (ctx) => (await server.consent()).show(ctx)),
         page('POST', '/oauth/consent/:uid', async (ctx) => (await server.consent()).answer(ctx)),
-        page('GET', '/oauth/device', (ctx) => server.beginDevice(ctx), begun),
+        page(
+          'GET',
+          '/oauth/device',
+          atPasskeys((ctx) => server.beginDevice(ctx)),
+          begun,
+        ),
         page('POST', '/oauth/device', (ctx) => server.confirmDevice(ctx)),
         page('GET', '/oauth/device/:uid', (ctx) => server.handle(ctx)),
         toLibrary(ENDPOINTS.token, request),
@@ -122,11 +144,14 @@ class LazyServer {
     await this.handle(ctx);
   }
 
-  /** Hands the request over as it came, but for what a client could make the library believe of its own address. */
+  /**
+   * Hands the request over as it came, but for what a client could make the library believe of its own address. It leads a
+   * browser to the origin at which its cookies are.
+   */
   async handle(ctx: HttpContext, req = ctx.req): Promise<void> {
     const { serve } = await this.load();
     const { res } = ctx;
-    const { host, protocol } = new URL(this.options.publicUrl());
+    const { host, protocol } = new URL(originOf(req.headers.host, this.options.publicUrl()));
     for (const name of Object.keys(req.headers)) if (/^(x-forwarded-|forwarded$)/.test(name)) delete req.headers[name];
     req.headers.host = host;
     req.headers['x-forwarded-proto'] = protocol.slice(0, -1);

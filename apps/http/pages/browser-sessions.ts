@@ -11,6 +11,7 @@ import {
   type SignedIn,
 } from '../../../core/people/sessions.js';
 import type { RelyingParty } from '../../../core/ports/machine.js';
+import { browserUrl, originOf } from '../../config/network-address.js';
 import { RateLimit } from '../../rate-limit.js';
 import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
@@ -128,13 +129,18 @@ export function outsideCookie(publicUrl: () => string): PageCookie {
 
 /**
  * For whom browsers keep passkeys at the public address. Undefined where they keep none: at an address without a domain
- * name, and without TLS anywhere but on this computer.
+ * name, and without TLS anywhere but on this computer, where it is `localhost` whichever name the address has.
  */
 export function relyingParty(publicUrl: string): RelyingParty | undefined {
-  const { protocol, hostname, origin } = new URL(publicUrl);
+  const { protocol, hostname, origin } = new URL(browserUrl(publicUrl));
   const isHere = hostname === 'localhost' || hostname.endsWith('.localhost');
   const isNumber = hostname.startsWith('[') || isIP(hostname) !== 0;
   return !isNumber && (protocol === 'https:' || isHere) ? { id: hostname, origin } : undefined;
+}
+
+/** Whether the page that sent a request can use passkeys: not where it is open under a number of this computer. */
+export function canUsePasskeys({ req }: Pick<HttpContext, 'req'>, publicUrl: string): boolean {
+  return relyingParty(publicUrl)?.origin === originOf(req.headers.host, publicUrl);
 }
 
 /** Like `relyingParty`, and throws NOT_FOUND if there is none. */

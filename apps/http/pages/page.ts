@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
+import { ownOrigins } from '../../config/network-address.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
 import { servePackagedFile, serveText } from '../host/pages.js';
 import { readBytes } from '../host/request.js';
@@ -173,21 +174,9 @@ export function redirectTo(ctx: HttpContext, path: string): void {
   ctx.res.setHeader('Cache-Control', 'no-store');
 }
 
-const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
-
-/**
- * Makes routes of pages. A browser that asks for a page by another name of this computer is sent to the public address:
- * its cookies and the origin of its forms belong to one name.
- */
-export function pageRoutes(publicUrl: () => string) {
-  return (method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute => ({
-    method,
-    path,
-    serve: asPage(async (ctx) => {
-      if (method === 'GET' && isUnderOtherName(ctx, publicUrl())) redirectTo(ctx, publicUrl() + addressOf(ctx));
-      else await serve(ctx);
-    }),
-  });
+/** Makes a route of a page. */
+export function pageRoute(method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute {
+  return { method, path, serve: asPage(serve) };
 }
 
 /** The path with its query. */
@@ -196,10 +185,9 @@ export function addressOf({ state }: HttpContext): string {
   return query === '' ? path : `${path}?${query}`;
 }
 
-function isUnderOtherName({ req }: HttpContext, publicUrl: string): boolean {
-  const [, own, ownPort] = LOOPBACK.exec(new URL(publicUrl).host) ?? [];
-  const [, asked, askedPort] = LOOPBACK.exec(req.headers.host ?? '') ?? [];
-  return own !== undefined && asked !== undefined && asked !== own && askedPort === ownPort;
+/** Whether a browser opens this page for a person, as it says itself. A program that follows addresses does not. */
+export function isOpened({ req }: HttpContext): boolean {
+  return req.headers['sec-fetch-mode'] === 'navigate';
 }
 
 const SOME_ORIGIN = 'http://host';
@@ -271,9 +259,8 @@ function isKnown(tag: string): boolean {
  */
 export function requireSameOrigin({ req }: Pick<HttpContext, 'req'>, publicUrl: string): void {
   const { origin, 'sec-fetch-site': site } = req.headers;
-  const own = new URL(publicUrl).origin;
-  if (origin === undefined ? site !== 'same-origin' : origin !== own)
-    throw new ServiceError('ORIGIN_REFUSED', `This can be done from a page of ${own} only.`);
+  if (origin === undefined ? site !== 'same-origin' : !ownOrigins(publicUrl).includes(origin))
+    throw new ServiceError('ORIGIN_REFUSED', `This can be done from a page of ${new URL(publicUrl).origin} only.`);
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 } from '../../../core/people/sign-in.js';
 import type { PasskeyAssertion, RelyingParty } from '../../../core/ports/machine.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
+import { otherOrigin } from '../../config/network-address.js';
 import type { HttpContext } from '../host/http-context.js';
 import { serveStaticFile } from '../host/pages.js';
 import { bodySchema, readBody, readNoBody, readQuery } from '../host/request.js';
@@ -26,6 +27,7 @@ import { sendAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpRoute, type HttpShared } from '../host/server.js';
 import {
   type BrowserSessions,
+  canUsePasskeys,
   outsideCookie,
   PageCookie,
   relyingParty,
@@ -34,10 +36,12 @@ import {
   type SignInRates,
 } from '../pages/browser-sessions.js';
 import {
+  addressOf,
   alert,
   alertIf,
   type Html,
-  pageRoutes,
+  isOpened,
+  pageRoute as page,
   readForm,
   redirectTo,
   requireSameOrigin,
@@ -62,7 +66,6 @@ export function signIn(options: SignInOptions): HttpFront {
   return ({ addresses }) => {
     const pages = new SignInPages(options, addresses);
     const { outsideProvider: provider } = options;
-    const page = pageRoutes(options.publicUrl);
     return [
       createRouter([
         page('GET', '/sign-in', (ctx) => pages.show(ctx)),
@@ -219,6 +222,10 @@ class SignInPages {
   async comeBack(ctx: HttpContext, provider: OutsideProvider): Promise<void> {
     const { context, publicUrl, sessions } = this.options;
     await this.outsideRates.takeBegun(ctx);
+    // The provider knows one address of this machine, and the cookie is with the name under which the person left.
+    const elsewhere = otherOrigin(ctx.req.headers.host, publicUrl());
+    if (elsewhere !== undefined && isOpened(ctx) && this.outside.read(ctx) === undefined)
+      return redirectTo(ctx, elsewhere + addressOf(ctx));
     const secret = this.outside.take(ctx);
     const currentUrl = `${publicUrl()}${CALLBACK}?${ctx.state.target.query}`;
     const refuse = (text: string): Promise<void> =>
@@ -249,16 +256,18 @@ class SignInPages {
 
   private showForm(
     ctx: HttpContext,
-    view: Omit<SignInView, 'hasPasskeys' | 'provider'>,
+    view: Omit<SignInView, 'hasPasskeys' | 'passkeysAt' | 'provider'>,
     status: number,
   ): Promise<void> {
     const { publicUrl, outsideProvider } = this.options;
-    const hasPasskeys = relyingParty(publicUrl()) !== undefined;
+    const hasPasskeys = canUsePasskeys(ctx, publicUrl());
+    // An open request of a program belongs to this name, and cannot be continued under another one.
+    const passkeysAt = hasPasskeys || view.isAgain ? undefined : relyingParty(publicUrl())?.origin;
     return sendPage(ctx, {
       title: 'Sign in',
       status,
       scripts: hasPasskeys ? [PASSKEY_SCRIPT] : [],
-      content: signInForm({ ...view, provider: outsideProvider?.name, hasPasskeys }),
+      content: signInForm({ ...view, provider: outsideProvider?.name, hasPasskeys, passkeysAt }),
     });
   }
 
@@ -278,9 +287,12 @@ interface SignInView {
   readonly provider?: string | undefined;
   /** Whether browsers can use passkeys at this address. */
   readonly hasPasskeys: boolean;
+  /** The origin of the service at which they can, if it has another name. */
+  readonly passkeysAt: string | undefined;
 }
 
-function signInForm({ returnTo, isAgain, email = '', fault, provider, hasPasskeys }: SignInView): Html {
+function signInForm(view: SignInView): Html {
+  const { returnTo, isAgain, email = '', fault, provider, hasPasskeys, passkeysAt } = view;
   return html`${alertIf(fault)}
     <form method="post" action="/sign-in">
       <input type="hidden" name="return" value="${returnTo}" />
@@ -296,6 +308,7 @@ function signInForm({ returnTo, isAgain, email = '', fault, provider, hasPasskey
       <button type="submit">Sign in</button>
     </form>
     ${hasPasskeys ? passkeyButton(returnTo) : ''}
+    ${passkeysAt === undefined ? '' : passkeyElsewhere(passkeysAt, returnTo)}
     ${provider === undefined ? '' : providerLink(provider, returnTo, isAgain)}
     <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
 }
@@ -322,9 +335,18 @@ function linkForm(action: string): Html {
   </form>`;
 }
 
+/** Browsers keep passkeys for a name, and not for a number. */
+function passkeyElsewhere(origin: string, returnTo: string): Html {
+  const address = `${origin}/sign-in?return=${encodeURIComponent(returnTo)}`;
+  return html`<p class="quiet">To use a passkey, sign in at <a href="${address}">${origin}</a>.</p>`;
+}
+
 function linkOver(): Html {
-  return html`${alert('This sign-in link was used already, or is too old.')}
-    <p>Ask the operator of this service for another one, or <a href="/sign-in">sign in with your password</a>.</p>`;
+  return html`${alert('This sign-in link was used already, or is older than half an hour.')}
+    <p>
+      The operator of this service makes another one with <code>darkroom people reset</code>. Or
+      <a href="/sign-in">sign in with your password</a>.
+    </p>`;
 }
 
 function providerFault(name: string, text: string): Html {

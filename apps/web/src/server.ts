@@ -27,6 +27,18 @@ export interface Envelope {
   readonly data?: unknown;
 }
 
+const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * A signed address as this page can read it: where it is one of this server under another name of this computer, at the page's own
+ * origin. Any other address stays as it is.
+ */
+export function readable(address: string): string {
+  const { protocol, port, hostname, pathname, search } = new URL(address);
+  const isOwn = protocol === 'http:' && location.protocol === protocol && port === location.port;
+  return isOwn && OWN_NAMES.has(hostname) && OWN_NAMES.has(location.hostname) ? pathname + search : address;
+}
+
 /** An address of the page's own part of the server, or, with `/api/` in front, of its public API. */
 export function addressOf(path: string): string {
   return path.startsWith('/api/') ? path : API + path;

@@ -395,10 +395,25 @@ describe('passkeys on the account page', () => {
   });
 
   it('are not made where browsers keep none', async () => {
-    const plain = await OAuthHarness.open();
-    const client = await clientOf(plain, plain.person);
+    const plain = await OAuthHarness.open({ publicUrl: () => 'http://pictures.example' });
+    const { cookie } = await clientOf(plain, plain.person);
+    const client = new ConsoleClient(plain.origin, cookie);
     expect((await client.get('/passkeys')).data).to.deep.equal({ passkeys: [], can_be_used: false });
-    expect(await client.post('/passkeys/begin')).to.include({ status: 404, code: 'NOT_FOUND' });
+    const begun = await client.post('/passkeys/begin', {}, { Origin: 'http://pictures.example' });
+    expect(begun).to.include({ status: 404, code: 'NOT_FOUND' });
+    await plain.close();
+  });
+
+  it('can be used under localhost and not under a number, where that is the public address', async () => {
+    const plain = await OAuthHarness.open();
+    const { cookie } = await clientOf(plain, plain.person);
+    const canBeUsedAt = async (address: string) =>
+      (await new ConsoleClient(address, cookie).get('/passkeys')).data['can_be_used'];
+    expect(await canBeUsedAt(plain.origin)).to.equal(false);
+    const named = plain.origin.replace('127.0.0.1', 'localhost');
+    expect(await canBeUsedAt(named)).to.equal(true);
+    const begun = await new ConsoleClient(named, cookie).post('/passkeys/begin');
+    expect(begun.data).to.include({ rp_id: 'localhost' });
     await plain.close();
   });
 });

@@ -191,10 +191,22 @@ describe('sign-in with a passkey', () => {
   });
 
   it('is not offered where browsers keep no passkeys', async () => {
-    const plain = await OAuthHarness.open();
+    const plain = await OAuthHarness.open({ publicUrl: () => 'http://pictures.example' });
     const there = new TestBrowser(plain.origin);
     expect((await there.open('/sign-in')).text).not.to.include('passkey');
-    expect(codeOf(await there.post(BEGIN, {}))).to.equal('NOT_FOUND');
+    expect(codeOf(await there.post(BEGIN, {}, { Origin: 'http://pictures.example' }))).to.equal('NOT_FOUND');
+    await plain.close();
+  });
+
+  it('is offered under localhost where the public address is a number of this computer', async () => {
+    const plain = await OAuthHarness.open();
+    const there = new TestBrowser(plain.origin);
+    const named = plain.origin.replace('127.0.0.1', 'localhost');
+    const { text } = await there.open('/sign-in?return=/docs');
+    expect(text).to.include(`To use a passkey, sign in at <a href="${named}/sign-in?return=%2Fdocs">`);
+    expect(text).not.to.include('passkey-sign-in.js');
+    const begun = await there.post(BEGIN, {}, { Origin: named });
+    expect(JSON.parse(begun.text)).to.have.nested.property('data.rp_id', 'localhost');
     await plain.close();
   });
 
@@ -228,9 +240,14 @@ describe('the relying party of a public address', () => {
       expect(relyingParty(publicUrl)).to.deep.equal({ id, origin: publicUrl });
     });
 
+  for (const publicUrl of ['http://127.0.0.1:3000', 'http://[::1]:3000'])
+    it(`is localhost at ${publicUrl}`, () => {
+      expect(relyingParty(publicUrl)).to.deep.equal({ id: 'localhost', origin: 'http://localhost:3000' });
+    });
+
   for (const publicUrl of [
-    'http://127.0.0.1:3000',
-    'http://[::1]:3000',
+    'https://127.0.0.1:3000',
+    'http://127.0.0.2:3000',
     'https://192.0.2.1',
     'https://[2001:db8::1]',
     'http://pictures.example',

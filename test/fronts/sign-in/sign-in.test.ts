@@ -146,7 +146,7 @@ describe('the sign-in page', () => {
       expect(await isSignedIn()).to.equal(true);
       const other = new TestBrowser(service.origin);
       expect((await other.submit(path, {})).status).to.equal(410);
-      expect((await other.open(path)).text).to.include('used already, or is too old');
+      expect((await other.open(path)).text).to.include('used already, or is older than half an hour');
     });
 
     it('signs in one of twelve browsers that use it at the same time', async () => {
@@ -286,14 +286,32 @@ describe('the sign-in page', () => {
         }).on('error', reject);
       });
 
-    it('leads to the public one, to which cookies and forms belong', async () => {
-      expect(await asked(`localhost:${port()}`)).to.include({
-        status: 303,
-        location: `${service.origin}/sign-in?return=/docs`,
-      });
-      const path = await link();
-      expect(await asked(`localhost:${port()}`, path)).to.include({ status: 303, location: service.origin + path });
+    it('signs in as well, with a session for that name', async () => {
+      for (const name of ['localhost', '127.0.0.1', '[::1]']) {
+        const host = `${name}:${port()}`;
+        expect(await asked(host), host).to.deep.equal({ status: 200, location: undefined });
+        expect(await asked(host, await link()), host).to.include({ status: 200 });
+        const other = new TestBrowser(service.origin);
+        const page = await other.submit(
+          '/sign-in',
+          { email: EMAIL, password: PASSWORD, return: '/docs' },
+          { Origin: `http://${host}` },
+        );
+        expect(page.url, host).to.equal(`${service.origin}/docs`);
+        expect(await isSignedIn(other), host).to.equal(true);
+      }
     });
+
+    for (const origin of [
+      'http://localhost:1',
+      'https://localhost',
+      'http://127.0.0.2',
+      'http://localhost.evil.example',
+    ])
+      it(`takes no form of a page of ${origin}`, async () => {
+        const at = origin.includes(':1') ? origin : `${origin}:${port()}`;
+        expect((await signIn({}, { Origin: at })).status).to.equal(403);
+      });
 
     for (const host of ['evil.example', 'localhost.evil.example', 'localhost:1', '127.0.0.1@evil.example'])
       it(`leads nowhere for ${JSON.stringify(host)}`, async () => {

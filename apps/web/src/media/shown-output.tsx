@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import type { Output } from '../api-types.js';
 import { ActionButton } from '../parts/buttons.js';
+import { readable } from '../server.js';
 
 interface ShownOutputProps {
   readonly output: Output;
@@ -22,7 +23,8 @@ export function ShownOutput({ output, alt, isPreview = false, onFault }: ShownOu
     onFault?.();
   };
   if (isFaulty) return <p class="no-media">It could not be loaded.</p>;
-  const { url, width, height } = output;
+  const { width, height } = output;
+  const url = readable(output.url);
   if (output.media_type === 'image')
     return (
       <img src={url} alt={alt} width={width} height={height} loading={isPreview ? 'lazy' : undefined} onError={fail} />
@@ -53,7 +55,7 @@ function VideoPreview({ output, alt, onFault }: Required<Pick<ShownOutputProps, 
   return (
     <video
       ref={place}
-      {...(isSeen ? { src: output.url } : {})}
+      {...(isSeen ? { src: readable(output.url) } : {})}
       width={output.width}
       height={output.height}
       muted
@@ -91,7 +93,7 @@ interface DownloadButtonProps {
 export function DownloadButton({ output: { url }, filename, label }: DownloadButtonProps) {
   const save = async (): Promise<void> => {
     try {
-      const response = await fetch(url);
+      const response = await fetch(readable(url));
       if (!response.ok) throw new Error(`It was answered with ${response.status}.`);
       const bytes = await response.blob();
       saveAs(bytes, `${filename}.${extensionOf(bytes.type)}`);

@@ -5,7 +5,7 @@ import { inApp } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
 import { SmallButton } from '../parts/buttons.js';
 import type { GenerationInput } from '../server-types.js';
-import { change, newKey, remove, RequestFailed, sentenceOf } from '../server.js';
+import { change, newKey, readable, remove, RequestFailed, sentenceOf } from '../server.js';
 
 export interface UploadOf {
   readonly appId: string;
@@ -49,7 +49,7 @@ async function put(
   body: ArrayBuffer,
   signal: AbortSignal,
 ): Promise<void> {
-  const response = await fetch(url, { method: 'PUT', headers: { ...headers }, body, signal }).catch(() => {
+  const response = await fetch(readable(url), { method: 'PUT', headers: { ...headers }, body, signal }).catch(() => {
     throw new RequestFailed('The file could not be sent to where files are kept. Check your connection and try again.');
   });
   if (!response.ok)

@@ -73,6 +73,8 @@ function Adding({ canBeUsed, hasSome, overview, added }: AddingProps) {
 }
 
 function whyNoneCanBeAdded(canBeUsed: boolean, { person, session }: Overview): string | undefined {
+  if (!canBeUsed && location.hostname === '127.0.0.1')
+    return `Browsers keep passkeys for localhost, not for this address: open ${location.origin.replace('127.0.0.1', 'localhost')} and sign in there.`;
   if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
   if (!canMakePasskeys()) return 'This browser cannot make passkeys.';
   // Their password alone must not lead to a passkey, and so to what operators can do.

@@ -117,7 +117,7 @@ describe('the internal listener', () => {
       .to.be.instanceOf(Error)
       .and.have.property('message')
       .that.equals(
-        `The server cannot listen on port ${port} of 127.0.0.1, since another process does; choose another internal.port or internal.host.`,
+        `The server cannot listen on port ${port} of 127.0.0.1, since another process does; choose another port by DARKROOM_INTERNAL_PORT, or by internal.port in darkroom.yaml, or another internal.host.`,
       );
   });
 
