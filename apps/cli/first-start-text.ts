@@ -124,6 +124,6 @@ function firstRequest(url: string, modelKey: string, secret: string): string {
   return [
     `curl -sS --fail-with-body ${url}/api/v1/developer/generations \\`,
     `  -H "Authorization: Bearer ${secret}" -H "Idempotency-Key: first-picture-$(date +%s)" \\`,
-    `  -H 'Content-Type: application/json' -d '${body}'`,
+    `  -H 'Content-Type: application/json' -H 'Prefer: wait=60' -d '${body}'`,
   ].join('\n');
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Goal: somebody who follows the README gets a first picture, by curl and by the command line.
+# Goal: somebody who follows the README gets a first picture, by curl and by the command line, and one clear line when it fails.
 # Method: the README's own commands, taken from its sh blocks, in a fresh home and data folder on a free port; the program
 # must be built. Everything started here is stopped here.
 set -euo pipefail
@@ -52,23 +52,31 @@ chmod +x "$repository/dist/apps/cli/main.js"
 # With curl; the port is the free one. Without a terminal the service has written the key to a file, and shows it to
 # nobody. The README reads the key from there once, as the file is deleted after the first use.
 ! grep -q 'svc_live_' "$home/serve.out" "$home/serve.log" || fail 'the key was shown to no terminal'
-{
-  echo 'set -euo pipefail'
-  blocks 'data/first-key'
-  blocks 'api=http' | sed "s/:8080/:$port/"
-  blocks completed_at
-  blocks 'first-picture.png'
-} > by-curl.sh
-for part in first-key '"$api/generations"' completed_at first-picture.png; do grep -qF -- "$part" by-curl.sh || fail "the README has no block with $part any more"; done
-timeout 30 bash by-curl.sh || fail 'the README by curl'
+blocks 'data/first-key' > by-curl.sh
+blocks 'first-picture.png' | sed "s/:8080/:$port/" > request.sh
+for part in '/generations' 'Prefer: wait' first-picture.png; do grep -qF -- "$part" request.sh || fail "the README has no request with $part any more"; done
+
+# With a wrong key, and without a service: one line that says so, no picture, and no success.
+refused() {
+  if DARKROOM_API_KEY=svc_live_wrong timeout 30 bash request.sh > refused.out 2> refused.err; then fail "$1: the README's request succeeded"; fi
+  [ ! -s refused.out ] && [ "$(wc -l < refused.err)" -eq 1 ] && grep -q "$2" refused.err || { cat refused.out refused.err >&2; fail "$1 is not one line that says so"; }
+  [ ! -e first-picture.png ] || fail "$1: there is a picture"
+}
+refused 'a wrong key' '^The credential is not valid\.$'
+sed -i "s/:$port/:1/" request.sh
+refused 'a port without a service' '^curl: (7) '
+sed -i "s/:1/:$port/" request.sh
+[ -e data/first-key ] || fail 'the file of the first key was deleted without a use'
+
+cat request.sh >> by-curl.sh
+timeout 300 bash -euo pipefail by-curl.sh || fail 'the README by curl'
 [ ! -e data/first-key ] || fail 'the file of the first key was not deleted after its first use'
 grep -q 'first key deleted' serve.log || fail 'the log does not say that the file of the first key was deleted'
 
 # By the command line, with the key that the first start has kept.
-blocks 'npx darkroom generate' > by-command.sh
+blocks 'npx darkroom credits' > by-command.sh
 [ "$(grep -c 'npx darkroom generate' by-command.sh)" -eq 2 ] || fail 'the README has other commands now'
-blocks 'npx darkroom credits' >> by-command.sh
-timeout 60 bash -euo pipefail by-command.sh > by-command.out || fail 'the README by command'
+timeout 300 bash -euo pipefail by-command.sh > by-command.out || fail 'the README by command'
 
 is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; }
 is_png first-picture.png || fail 'first-picture.png is no PNG'
